@@ -531,6 +531,16 @@ class TestEncodings:
         assert texts(open_corpus([Source(other, encoding=encoding, documents=documents)])) == expected
         assert texts(open_corpus([CHINESE.encode(encoding), "ein Jeton"], encoding=encoding)) == [CHINESE, "ein Jeton"]
 
+    @pytest.mark.parametrize("errors", ["strict", "replace"])
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+    def test_a_missing_byte_order_mark_is_an_error(
+        self, tmp_path: Path, encoding: str, errors: Literal["strict", "replace"]
+    ) -> None:
+        (tmp_path / "a.txt").write_bytes("tale".encode(f"{encoding}-le"))
+        with pytest.raises(InvalidTextError, match=f"a.txt: .* byte order mark.*encoding='{encoding}-le' or"):
+            list(open_corpus(tmp_path / "a.txt", encoding=encoding, errors=errors))
+        assert texts(open_corpus(tmp_path / "a.txt", encoding=f"{encoding}-le")) == ["tale"]
+
     def test_rows_in_another_encoding_are_read(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.jsonl"
         path.write_bytes("".join(f'{{"text": "第{i}行"}}\n' for i in range(50)).encode("gb18030"))

@@ -62,7 +62,7 @@ def test_texts_round_trip(text: str) -> None:
 def test_the_default_tokenizer_is_loaded_once_and_has_a_name() -> None:
     assert jeton.default() is jeton.default()
     assert jeton.load("default") is jeton.default()
-    with pytest.raises(jeton.ConfigError, match="pattern= is for formats without a pattern"):
+    with pytest.raises(jeton.ConfigError, match="pattern= applies only to files without a pattern"):
         jeton.load("default", pattern="gpt2")
 
 

@@ -297,3 +297,11 @@ def test_a_long_regex_is_refused(regex: str) -> None:
         jeton.Tokenizer.from_bytes(changed(pre_tokenizer=split))
     with pytest.raises(ConfigError, match="more than 32768 bytes"):
         jeton.train(["abc"], 257, pattern=regex, progress=False)
+
+
+def test_a_git_lfs_pointer_is_named(tmp_path: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 3\n"
+    for name in ("tokenizer.model", "tokenizer.json", "vocab.txt", "a.tiktoken"):
+        (tmp_path / name).write_text(pointer)
+        with pytest.raises(FormatError, match=f"{name}.*Git LFS pointer"):
+            jeton.load(tmp_path / name)

@@ -122,7 +122,7 @@ def test_digits_are_grouped_from_the_right() -> None:
         ({"rules": ["on_script"]}, "no rule named"),
         ({"rules": jeton.Rules(required=["two words"])}, "split by the pattern"),
         ({"rules": jeton.Rules(required=["it's"], one_class=True), "pattern": "none"}, "breaks another rule"),
-        ({"rules": jeton.Rules(required=["東"]), "level": "char"}, "which the corpus does not have"),
+        ({"rules": jeton.Rules(required=["東"]), "level": "char"}, "which does not occur in the corpus"),
         ({"rules": ["digits_from_right"], "pattern": "gpt2"}, "needs a pattern with"),
         ({"rules": ["one_class"], "end_of_word": "</w>"}, "not supported together with end_of_word"),
         ({"rules": ["one_class"], "preset": "hf"}, "has its own rules"),

@@ -1,14 +1,14 @@
-"""Compares `jeton.audit` with a plain implementation of BPE by ranks, on every id of a rank file.
+"""Compares `jeton.audit` with a simple implementation of BPE by ranks, on every id of a rank file.
 
     python tools/audit_reference.py o200k_base.tiktoken o200k
     python tools/audit_reference.py llama3.tiktoken llama3
 
-The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. It checks
+The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. The checks are:
 
-- for each id that is reached: the text of the audit has it, by the reference;
-- for each id that no text has: no code point has its bytes, or no completion of its last character, in the contexts
-  below, gives it;
-- for each id of whole characters: the audit and the reference agree whether its text alone is encoded as that id.
+- for each id that the audit reports as reached: the reference encodes the audit's example text with that id;
+- for each id that the audit reports as unreachable: no code point has its bytes, or no completion of its last
+  character is encoded with it in any of `CONTEXTS`;
+- for each id whose bytes are whole characters: audit and reference agree whether its text alone is encoded as that id.
 
 Needs the packages regex and numpy.
 """
@@ -33,7 +33,7 @@ CONTEXTS = ("", " ", "a", "A", "1", "\n", ".", "'", "天", "é", "я", "ض", "۲
 
 
 class Reference:
-    """BPE by ranks, as the format's own library defines it."""
+    """BPE by ranks, as tiktoken defines it."""
 
     def __init__(self, path: Path, pattern: str) -> None:
         lines = path.read_bytes().split(b"\n")
@@ -41,7 +41,7 @@ class Reference:
         self.pattern = regex.compile(pattern)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text."""
+        """Returns the ids of a text."""
         ids = []
         for match in self.pattern.finditer(text):
             piece = match.group().encode()
@@ -49,7 +49,7 @@ class Reference:
         return ids
 
     def merged(self, piece: bytes) -> list[int]:
-        """Ids of a piece that is not an entry: the pair of lowest rank is merged until none is left."""
+        """Returns the ids of a piece that is not an entry; merges the pair of lowest rank until no pair has a rank."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         while len(parts) > 1:
             ranks = [self.ranks.get(a + b, sys.maxsize) for a, b in pairwise(parts)]
@@ -62,7 +62,7 @@ class Reference:
 
 
 def completions(token: bytes) -> list[str]:
-    """All texts that are the token and the rest of its last character; none if there are none."""
+    """Returns all texts that consist of the token and of the missing bytes of its last character."""
     found = []
     for size in range(4):
         for rest in product(range(0x80, 0xC0), repeat=size) if size < 3 else ():
@@ -74,7 +74,7 @@ def completions(token: bytes) -> list[str]:
 
 
 def unreached(reference: Reference, token: bytes, id: int, every: bytes) -> bool:
-    """Returns true if no text of the tries has the id."""
+    """Returns true if none of the tried texts is encoded with the id."""
     texts = completions(token)
     if not texts:
         return token not in every
@@ -84,7 +84,7 @@ def unreached(reference: Reference, token: bytes, id: int, every: bytes) -> bool
 
 
 def main() -> None:
-    """Compares, and exits with 1 if there are differences."""
+    """Compares all ids; exits with 1 if there are differences."""
     parser = argparse.ArgumentParser(description="Compare jeton.audit with a plain implementation.")
     parser.add_argument("file", type=Path)
     parser.add_argument("pattern")
@@ -94,7 +94,7 @@ def main() -> None:
     found = Entries(tok, 1_000_000)
     seconds = time.process_time() - start
     reference = Reference(arguments.file, _core.pattern_text(arguments.pattern) or arguments.pattern)
-    # Each code point between spaces, so it lacks bytes that no text has.
+    # Code points are separated by spaces, so byte sequences that are in no text do not arise between them.
     every = b" ".join(chr(code).encode() for code in range(0x110000) if not 0xD800 <= code < 0xE000)
     wrong, counts = [], np.zeros(len(FATES), np.int64)
     for token, id in sorted(reference.ranks.items(), key=lambda entry: entry[1]):

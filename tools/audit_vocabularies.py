@@ -30,7 +30,7 @@ HEADINGS = "vocabulary|entries|reached|unreachable|of them not bytes|undecided|n
 
 
 def row(path: Path, name: str, pattern: str | None) -> list[str]:
-    """The cells of a vocabulary."""
+    """Returns the cells of a vocabulary's row."""
     tok = jeton.load(path, pattern=pattern)
     start = time.process_time()
     found = jeton.audit(tok, progress=False)
@@ -59,7 +59,7 @@ def row(path: Path, name: str, pattern: str | None) -> list[str]:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the table in Markdown."""
     parser = argparse.ArgumentParser(description="Audit the vocabularies of a folder.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder

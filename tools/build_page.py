@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Builds the playground without a server: ``python tools/build_page.py OUT``, then serve OUT by any web server.
+"""Builds the playground that needs no server: run ``python tools/build_page.py OUT``, then serve OUT by any web server.
 
-The page is that of ``jeton play``. Its requests are answered by a worker with the core as WebAssembly, so a text never
-leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the
-same folder that are fetched when they are selected.
+The page is that of ``jeton play``. A worker with the core as WebAssembly answers its requests, so a text never leaves
+the browser. The default tokenizer is read when the page is opened. The tokenizers that ``-t`` names are further files
+of the folder, which are fetched when they are selected.
 
-The page is in a folder named by the version, ``OUT/0.1.0``, and ``OUT/index.html`` leads there. A later version is
-built beside it, so links to the earlier one stay valid.
+The page is in a folder named by the version, such as ``OUT/0.1.0``, and ``OUT/index.html`` redirects to it. Later
+versions are built beside it, so links to the earlier ones stay valid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parent.parent
 STATIC = ROOT / "python" / "jeton" / "playground" / "static"
 ENGINE = Path(__file__).parent / "page" / "engine"
 LEADS = "<!-- leads to the newest version -->"
-# Nothing but the files beside the page is loaded.
+# The browser loads only files of the page's own folder.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'"
@@ -44,7 +44,7 @@ POLICY = (
 
 
 def main() -> int:
-    """Builds the page and prints its sizes; returns the exit code."""
+    """Builds the page and prints the sizes of its files; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("output", type=Path, metavar="OUT", help="folder of all versions; only OUT/VERSION is replaced")
     parser.add_argument("-t", dest="names", action="append", default=[], help="another vocabulary: a name or a file")
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def version_folder(output: Path) -> Path:
-    """The folder of this version's page."""
+    """Returns the folder of this version's page."""
     index = output / "index.html"
     if (
         output.exists()
@@ -79,7 +79,7 @@ def version_folder(output: Path) -> Path:
 
 
 def lead_to_version(output: Path) -> None:
-    """Writes `index.html`, which opens this version's page with the state of the address."""
+    """Writes `index.html`, which redirects to this version's page and passes on the state in the address."""
     script = f'location.replace("{jeton.__version__}/" + location.search + location.hash)'
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     _write(
@@ -97,12 +97,12 @@ def lead_to_version(output: Path) -> None:
 
 
 def build(output: Path, module: bytes, names: list[str]) -> list[str]:
-    """Writes the page; returns lines about its sizes.
+    """Writes the page; returns lines that state the sizes of its files.
 
     Args:
         output: folder of one version, which is replaced.
-        module: the core.
-        names: further vocabularies, as `jeton.load` takes them.
+        module: the core as WebAssembly.
+        names: further tokenizers, in any form that `jeton.load` takes.
     """
     if output.exists():
         if not (output / "engine").exists() and any(output.iterdir()):
@@ -114,7 +114,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
 
     catalog = Catalog(names, cached=False)
     tokenizers, vocabularies = [], 0
-    # The default first: the page opens with the first one, and others are fetched only when they are selected.
+    # The default tokenizer is the first entry: the page opens with the first one, and fetches others when they are
+    # selected.
     for entry in sorted(catalog.describe(), key=lambda entry: entry["key"] != "default"):
         packed = _packed(bundle(catalog.get(entry["key"])))
         name = f"{re.sub(r'[^A-Za-z0-9.-]+', '_', entry['key'])}.{_digest(packed)}.bin"
@@ -122,14 +123,14 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         vocabularies += len(packed)
         place = {"file": f"../../vocabularies/{name}", "bytes": len(packed)}
         facts = {fact: entry[fact] for fact in ("key", "name", "models")}
-        source = entry["source"]  # only the name of a file, because readers have other folders
+        source = entry["source"]  # only the name of a file: people who open the page have other folders
         here = Path(source).name if source and Path(source).exists() else source
         tokenizers.append({**facts, "source": here, **place})
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
     files["data.json"] = _packed_json(engine_data(tokenizers))
     files |= {f"language.{language}.json": _packed_json(engine_catalogs(language)) for language in LANGUAGES}
     files["jeton.wasm"] = _packed(module)
-    # A folder by content: a browser never combines files of two builds.
+    # The folder is named by a hash of its content, so a browser never combines files of two builds.
     folder = f"engine/{_digest(*files.values())}"
     for name, data in files.items():
         _write(output / folder / name, data)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds the documentation site: ``python tools/build_site.py``, then open ``target/site/site/index.html``.
 
-Its pages are those of `docs/`, the lessons, and pages made from docstrings (griffe) and commands (click). Zensical
-turns them into HTML. The build fails on warnings, broken links and anchors, requests to other hosts, and public names
-without documentation. Needs the installed package and the extra `docs`.
+The pages are the files of `docs/`, the lessons, and pages that are generated from docstrings (by griffe) and commands
+(by click). Zensical converts them to HTML. The build fails on warnings, broken links and anchors, requests to other
+hosts, and public names without documentation. Needs the installed package and the extra `docs`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def assemble(folder: Path, *, playground: bool = False) -> tuple[list[str], Path
 
 
 def documents(repository: Repository) -> Iterator[tuple[str, str]]:
-    """Pages that are files of the repository: address, and Markdown."""
+    """Yields the address and the Markdown of each page that is a file of the repository."""
     for name, address in repository.addresses.items():
         if name.endswith(".md") and not address.startswith("lessons/") and name != "README.md":
             text = repository.page(name)
@@ -131,7 +131,7 @@ def documents(repository: Repository) -> Iterator[tuple[str, str]]:
 
 
 def grouped(steps: list[Lesson], language: str) -> list[Entry]:
-    """The lessons of a language for the navigation, in their groups."""
+    """Returns the navigation entries of a language's lessons, in their groups."""
     own = [lesson for lesson in steps if f"/{language}/" in lesson.path]
     return [
         {group: [{lesson.title: lesson.path} for lesson in members]}
@@ -140,12 +140,12 @@ def grouped(steps: list[Lesson], language: str) -> list[Entry]:
 
 
 def heading(text: str) -> str:
-    """The title of a page."""
+    """Returns the title of a page: its first heading."""
     return text.partition("\n")[0].removeprefix("# ").replace("`", "")
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a text file, and the folders that it is in."""
+    """Writes a text file, and creates the folders that it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

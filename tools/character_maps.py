@@ -1,6 +1,6 @@
-"""Writes the compiled character maps of ``jeton.training.character_maps``, after a change of the rules or the compiler.
+"""Writes the compiled character maps of ``jeton.training.character_maps``, after their rules or the compiler changed.
 
-Run it with the extension built: ``python tools/character_maps.py``.
+It needs the built extension: ``python tools/character_maps.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from jeton.training import character_maps
 
 
 def main() -> None:
-    """Compiles the rules of each name and replaces its file."""
+    """Compiles the rules of each character map and replaces its file."""
     folder = Path(character_maps.__file__).parent
     for name in character_maps.NAMES:
         (folder / f"{name}.zlib").write_bytes(zlib.compress(_core.character_map(name, []), 9))

@@ -3,16 +3,20 @@
     python tools/check_cuts.py DATA                      # DATA has vocabs/, corpora/ (*.txt.xz) and udhr/ (*.txt)
     python tools/check_cuts.py DATA --only cl100k_base.tiktoken --scale 0.2 --seed 7
 
-For each vocabulary, limits from 1 to 8,192 tokens and each unit of ``at``, random passages are split and truncated:
+For each vocabulary, the tool splits and truncates random passages, with limits from 1 to 8,192 tokens and each unit of
+the argument ``at``:
 
-- chunks: each, encoded again, has its `num_tokens`, which is at most the limit; the chunks joined are the text, and
-  their spans fit. A text with a character over the limit must raise `ConfigError` with its position instead.
-- truncated: the beginning, the end, and the text without its middle, encoded again, are within the limit.
-- brute force: short passages, and long runs without white space, equal trying every boundary from the long end.
-- linear: processor time per byte of 1, 2, 4 and 8 MB of English and of Chinese.
+- chunks: each chunk, encoded again, has its `num_tokens`, which is at most the limit. The joined chunks are the text,
+  and their spans are correct. If a character of the text exceeds the limit, `ConfigError` with its position is raised
+  instead.
+- truncation: a text that lost its end, its beginning or its middle is encoded again, and has at most as many tokens as
+  the limit.
+- brute force: for short passages, and for long runs without white space, the result equals trying every boundary, from
+  the longest text to the shortest.
+- linear time: processor time per byte for 1, 2, 4 and 8 MB of English and of Chinese is compared.
 
-Prints one line for each vocabulary, and each failure; the exit code is 1 if there is one. With ``--scale 1`` it takes
-some fifteen minutes of processor time.
+Prints one line for each vocabulary and for each failure. The exit code is 1 if there is a failure. With ``--scale 1`` a
+run takes some fifteen minutes of processor time.
 """
 
 from __future__ import annotations
@@ -49,13 +53,13 @@ LIMITS = (1, 2, 3, 4, 7, 16, 32, 100, 512, 2_048, 8_192)
 UNITS = ("character", "grapheme", "word", "sentence")
 SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character"}
 SIDES: tuple[Literal["right", "left", "middle"], ...] = ("right", "left", "middle")
-UNSPACED = ("tha", "khm", "lao", "mya", "cmn_hans", "jpn", "bod")  # scripts without spaces, of `udhr`
+UNSPACED = ("tha", "khm", "lao", "mya", "cmn_hans", "jpn", "bod")  # files of `udhr` in scripts without spaces
 SIZES_MB = (1, 2, 4, 8)
-MOST_GROWTH = 1.5  # time per byte of the largest text over that of the smallest
+MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
 
 
-# Not exact at the start of a suffix in runs of more than 1 KiB without a position where ids are independent
-# (docs/encoding.md).
+# For these vocabularies, `truncate` may keep a shorter end than possible in runs of more than 1 KiB without a position
+# where ids are independent (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",
@@ -63,12 +67,12 @@ SUFFIX_BY_BISECTION = {
 
 
 def sides_of(name: str) -> tuple[str, ...]:
-    """The sides of long runs that are compared with brute force."""
+    """Returns the sides of `truncate` that are compared with brute force on long runs."""
     return ("right",) if name in SUFFIX_BY_BISECTION else ("right", "left")
 
 
 class Checker:
-    """Checks one vocabulary and counts the comparisons."""
+    """Checks of one vocabulary, with the number of comparisons."""
 
     def __init__(self, name: str, tok: jeton.Tokenizer) -> None:
         self.name = name
@@ -77,13 +81,13 @@ class Checker:
         self.failed = 0
 
     def fail(self, kind: str, *facts: object) -> None:
-        """Reports a failure."""
+        """Counts and prints a failure."""
         self.failed += 1
         if self.failed <= 20:
             print(f"FAIL {self.name}: {kind}:", *(repr(fact)[:300] for fact in facts), flush=True)
 
     def split(self, text: str, limit: int, at: Any) -> None:
-        """Checks the chunks of a text."""
+        """Checks the chunks of a text at one limit."""
         try:
             chunks = self.tok.split(text, limit, at=at)
         except jeton.ConfigError as error:
@@ -107,7 +111,7 @@ class Checker:
             self.fail("the chunks are not the text", text, limit, at)
 
     def truncate(self, text: str, limit: int, at: Any) -> None:
-        """Checks the sizes of truncated texts."""
+        """Checks the number of tokens of truncated texts."""
         for side in SIDES:
             if side == "middle" and self.tok.count("…") > limit:
                 continue
@@ -130,7 +134,7 @@ class Checker:
         return ""
 
     def by_force(self, text: str, limit: int, at: Any, sides: tuple[str, ...] = SIDES[:2]) -> None:
-        """Compares the longest beginning and end with trying every boundary."""
+        """Compares the longest beginning and the longest end with those found by trying every boundary."""
         for side in sides:
             self.done["brute force"] += 1
             found = self.tok.truncate(text, limit, side=side, at=at)  # type: ignore[arg-type]
@@ -138,7 +142,7 @@ class Checker:
                 self.fail("not the longest", side, at, limit, text, found, longest)
 
     def chunks_by_force(self, text: str, limit: int) -> None:
-        """Compares the chunks of a long run with trying every character."""
+        """Compares the chunks of a long run with those found by trying every character boundary."""
         try:
             chunks = self.tok.split(text, limit)
         except jeton.ConfigError:
@@ -151,7 +155,7 @@ class Checker:
                 self.fail("not the longest chunk", limit, chunk, found)
 
     def growth(self, text: str) -> float:
-        """Time per byte of the largest size over that of the smallest."""
+        """Returns the time per byte of the largest size divided by that of the smallest."""
         took, data = [], text.encode()
         for size in SIZES_MB:
             part = data[: size << 20].decode("utf-8", "ignore")
@@ -162,7 +166,7 @@ class Checker:
 
 
 def passages(folder: Path, scale: float, rng: random.Random) -> Iterator[tuple[str, str]]:
-    """Yields source and text of every source that is used."""
+    """Yields the name and the text of every source: corpora and languages."""
     for name in CORPORA:
         with lzma.open(folder / "corpora" / f"{name}.txt.xz") as file:
             yield name, file.read(24 << 20).decode("utf-8", "ignore")
@@ -184,7 +188,7 @@ def runs(texts: dict[str, str]) -> Iterator[str]:
 
 
 def check(name: str, folder: Path, texts: dict[str, str], scale: float, seed: int) -> Checker:
-    """Checks one vocabulary."""
+    """Checks one vocabulary with all kinds of texts."""
     checker = Checker(name, jeton.load(folder / "vocabs" / name))
     rng = random.Random(f"{name} {seed}")  # noqa: S311
     for text in texts.values():

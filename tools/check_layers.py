@@ -1,10 +1,10 @@
-"""Checks the layer rules of ARCHITECTURE.md in the Rust core (import-linter checks those in Python).
+"""Checks the layer rules of ARCHITECTURE.md in the Rust core (import-linter checks the rules of the Python package).
 
     python tools/check_layers.py
 
-Each package of `jeton-core` may import only the packages listed here, and there are no import cycles, neither in the
-core, in the binding, nor in the Python package, but for the `EXCEPTIONS` of `tools/import_graph.py`. Only the binding
-may use Python.
+Each package of `jeton-core` may import only the packages listed below, and only the binding may use Python. Neither the
+core, nor the binding, nor the Python package may have import cycles, except for the `EXCEPTIONS` of
+`tools/import_graph.py`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")
 
 
 def package(module: str) -> str:
-    """Returns the key of `MAY_USE` that a module belongs to."""
+    """Returns the key of `MAY_USE` for the package that a module belongs to."""
     parts = module.split("::")
     return "::".join(parts[: 2 if parts[0] in ("util", "vocab") else 1])
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the internal links of all Markdown files: a target must exist, and an anchor must be a heading of its page.
+"""Checks the internal links of all Markdown files: each target must exist, and each anchor must be a heading.
 
-Prints ``file:line: target: reason`` for each broken link. Exit code 1 if there is one. Anchors are those of GitHub: the
-heading in lower case, without punctuation, spaces as hyphens, and ``-1``, ``-2`` … for repeated headings.
+Prints ``file:line: target: reason`` for each broken link. The exit code is 1 if there is one. Anchors are formed as on
+GitHub: the heading in lower case, without punctuation, with hyphens for spaces, and with ``-1``, ``-2`` … appended for
+repeated headings.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LINK = re.compile(
 HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
 HTML_ANCHOR = re.compile(r"<[^>]*\b(?:id|name)=[\"']([^\"']+)[\"']")
 EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-SKIPPED_FOLDERS = ("target", "node_modules")  # and hidden ones
+SKIPPED_FOLDERS = ("target", "node_modules")  # hidden folders are skipped, too
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def main() -> int:
 
 
 def markdown_files(folder: Path) -> Iterator[Path]:
-    """Markdown files below a folder, except in hidden folders and build outputs."""
+    """Yields the Markdown files below a folder, except those in hidden folders and build outputs."""
     for path in folder.iterdir():
         if path.is_dir():
             if not path.name.startswith(".") and path.name not in SKIPPED_FOLDERS:
@@ -53,7 +54,7 @@ def markdown_files(folder: Path) -> Iterator[Path]:
 
 
 def check_page(page: Path, root: Path) -> Iterator[str]:
-    """Findings of a page, as ``line: target: reason``."""
+    """Yields the broken links of a page, as ``line: target: reason``."""
     text = without_code(page.read_text(encoding="utf-8"))
     for match in LINK.finditer(text):
         target = next(group for group in match.groups() if group is not None)
@@ -63,7 +64,7 @@ def check_page(page: Path, root: Path) -> Iterator[str]:
 
 
 def check_target(target: str, page: Path, root: Path) -> str | None:
-    """The reason why an internal link is broken; None if it is not."""
+    """Returns the reason why an internal link is broken; None if it is not broken."""
     name, _, anchor = unquote(target).partition("#")
     path = (root / name.lstrip("/") if name.startswith("/") else page.parent / name).resolve() if name else page
     if not path.exists():
@@ -77,7 +78,7 @@ def check_target(target: str, page: Path, root: Path) -> str | None:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Anchors of the headings of a page."""
+    """Returns the anchors of a page's headings."""
     text = blank(FENCE, page.read_text(encoding="utf-8"))
     seen: Counter[str] = Counter()
     result = set(HTML_ANCHOR.findall(text))
@@ -95,7 +96,7 @@ def without_code(text: str) -> str:
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """Removes matches but not their line ends, so that line numbers stay."""
+    """Removes matches but keeps their line ends, so that line numbers stay the same."""
     return pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
 
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Checks that the files, folders, modules and tests which documentation and comments name exist.
+"""Checks that the files, folders, modules and tests that documentation and comments name exist.
 
-Prints ``file:line: name`` for each that does not. Exit code 1 if there is one. Read are Markdown pages, comments and
-docstrings of Python, Rust and JavaScript, and comments of TOML, YAML, shell and make. A name is
+Prints ``file:line: name`` for each name that refers to nothing; the exit code is then 1. It reads Markdown pages,
+comments and docstrings of Python, Rust and JavaScript, and comments of TOML, YAML, shell and make. These count as
+names:
 
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
-- a path in backticks, as `util/forks` or `encode/`, without the suffix if it is that of a module;
-- ``jeton.module.name``: the module, and the first name in it;
-- ``test_…``, also in the reasons that tests give.
+- a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
+- ``jeton.module.name``: the module must exist, and the first name after it must be in the module;
+- ``test_…``, also in the reasons that tests state.
 
 A path is relative to the repository, to a package (`PACKAGES`), to a folder above the file that names it, or to the
-folder of a path in the same page or comment. Not checked: files of other projects, which are named under ``Source:``
-or after ``owner/repository``; doctests; and what is `ALLOWED`. rustdoc checks paths of Rust items.
+folder of a path in the same page or comment. Left out: files of other projects, which are named under ``Source:`` or
+after ``owner/repository``; doctests; names in `ALLOWED`; and paths of Rust items, which rustdoc checks.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ PACKAGES = (
     "crates/jeton-python/src",
     "crates/jeton-wasm/src",
 )
-HIDDEN_FOLDERS = (".ci", ".github")  # others are not searched
+HIDDEN_FOLDERS = (".ci", ".github")  # hidden folders that are searched
 SKIPPED_FOLDERS = ("target", "node_modules")
 
-# Names of files that are not in the repository, by the reason.
+# Names of files that are not in the repository, grouped by the reason why they may be named.
 ALLOWED = {
     name: reason
     for reason, names in {
@@ -57,9 +58,10 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # and ../, for names are relative to all folders above
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../: names are looked up in all folders above
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-# Files of other projects: the rest of a sentence or paragraph that is a source, and a path after its repository.
+# Names of files of other projects: the rest of a sentence or paragraph that begins with "Source", and a path after its
+# repository.
 SOURCE = re.compile(
     r"(?:\bSources?(?: of [\w ]+)?:|\bShown by\b|来源：|依据：)"
     r"(?:(?!\n\s*\n|[.;]\s+(?:[A-Z][a-z]+ )?[A-Za-z]+ ?[a-z]*:\s).)*"
@@ -77,7 +79,7 @@ COMMENTS = {
 
 
 def main() -> int:
-    """Prints names of what does not exist; returns the exit code."""
+    """Prints the names that refer to nothing; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     default = Path(__file__).parent.parent
     parser.add_argument(
@@ -96,7 +98,7 @@ def main() -> int:
 
 
 class Repository:
-    """The files of a repository, and the names in them."""
+    """The files of a repository, with lookups of the names that documents use."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -110,15 +112,15 @@ class Repository:
         self.tests |= {name for path in tests for pair in defined.findall(read(path)) for name in pair if name}
 
     def relative(self, path: Path) -> str:
-        """The path from the repository, with slashes."""
+        """Returns a path relative to the repository, with slashes."""
         return path.relative_to(self.root).as_posix()
 
     def above(self, path: Path) -> Iterator[Path]:
-        """The folders of a file, up to the repository."""
+        """Yields the folders that contain a file, up to the repository."""
         return (folder for folder in path.parents if folder.is_relative_to(self.root))
 
     def documents(self) -> Iterator[Path]:
-        """Files with documentation or comments."""
+        """Yields the files that have documentation or comments."""
         for path in self.files:
             if path.suffix in (".md", ".py", ".pyi", ".rs", ".js", ".mjs", ".toml", ".yml", ".sh") or (
                 path.name == "Makefile"
@@ -126,7 +128,7 @@ class Repository:
                 yield path
 
     def names(self, path: Path) -> Iterator[tuple[int, str, bool]]:
-        """Line, name, and whether it exists, of every name that a document has."""
+        """Yields each name in a document: its line, the name, and whether it exists."""
         above = [self.relative(folder) for folder in self.above(path)]
         bases = list(dict.fromkeys(["" if base == "." else base for base in (*above[::-1], *above, *PACKAGES)]))
         for first, text in prose(path):
@@ -135,8 +137,8 @@ class Repository:
                 first += group.count("\n")
 
     def in_text(self, text: str, bases: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Names in a page or comment; `bases`: folders that their paths may be relative to."""
-        beside: dict[str, None] = {}  # folders of the paths that were found
+        """Yields the names in a page or comment. Paths may be relative to the folders `bases`."""
+        beside: dict[str, None] = {}  # folders of the paths found so far in this text
         missing = []
         fences = [match.span() for match in FENCE.finditer(text)]
         for match in NAME.finditer(text):
@@ -158,7 +160,7 @@ class Repository:
             yield text.count("\n", 0, match.start()), match[0], match[0] in self.tests
 
     def is_path(self, path: str, in_code: bool, is_fenced: bool, bases: list[str]) -> bool:
-        """Whether a name is meant as a path of the repository."""
+        """Tests whether a name is meant as a path of the repository."""
         first, slash, _ = path.partition("/")
         if slash and first in self.folders:
             return True
@@ -171,7 +173,7 @@ class Repository:
         return bool(in_code and slash and "." not in path and self.find(first, bases) is not None)
 
     def find(self, name: str, bases: Iterable[str]) -> str | None:
-        """Returns the path of the file or folder that a name means; None if there is none."""
+        """Returns the path of the file or folder that a name refers to; None if there is none."""
         for base in bases:
             for suffix in ("", ".py", ".rs", ".pyi"):
                 path = f"{base}/{name}".strip("/") + suffix
@@ -182,11 +184,11 @@ class Repository:
         return None
 
     def find_pattern(self, pattern: str) -> str | None:
-        """A path that a pattern matches: ``*``, ``{a,b}``, ``<placeholder>``, ``NAME`` or ``NN``."""
+        """Returns a path that matches a pattern (``*``, ``{a,b}``, ``<placeholder>``, ``NAME``, ``NN``), or None."""
         return next(filter(re.compile(glob(pattern)).fullmatch, self.paths), None)
 
     def has_module(self, name: str) -> bool:
-        """Whether ``jeton.module.name`` exists: the file or folder, and what it defines, imports or lists."""
+        """Tests whether ``jeton.module.name`` exists: as a file or folder, or as a name that the module has."""
         path = self.root / "python"
         for part in name.split("."):
             if (path / part).is_dir():
@@ -202,25 +204,25 @@ class Repository:
 
 
 def defines(module: Path, name: str) -> bool:
-    """Whether a module has a name of its own, imported, or in a list of names."""
+    """Tests whether a module defines a name, imports it, or has it in a list of names."""
     own = rf"^[ \t]*(?:(?:async )?def |class )?{name}\b(?=[(:,= \[\n])|\bimport [^\n]*\b{name}\b|[\"']{name}[\"']"
     return re.search(own, read(module), re.MULTILINE) is not None
 
 
 @cache
 def is_allowed(name: str) -> bool:
-    """Whether a name is `ALLOWED`."""
+    """Tests whether a name is in `ALLOWED`."""
     return any(re.fullmatch(glob(allowed) + "/?", name) for allowed in ALLOWED)
 
 
 def glob(pattern: str) -> str:
-    """The regex of a path with placeholders."""
+    """Returns the regex for a path with placeholders."""
     pattern = re.sub(r"<[\w ]+>|\{[\w,]+\}|\bNAME\b|(?<=[a-z])NN", "*", pattern)
     return re.escape(pattern.rstrip("/")).replace(r"\*", "[^/]*")
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Documentation and comments of a file, each with its first line; what is not checked is blank."""
+    """Yields the documentation and comments of a file, each with its first line. Blanks what is not checked."""
     text = read(path)
     if path.suffix == ".md":
         yield 1, blank(SOURCE, blank(URL, text))
@@ -233,7 +235,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, match.start()) + 1, " ".join(TEST.findall(match[0]))
     pattern = COMMENTS[".rs" if path.suffix == ".rs" else ".js" if path.suffix in (".js", ".mjs") else ""]
     end, first, block = 0, 1, ""
-    for match in pattern.finditer(text):  # adjacent comments are one
+    for match in pattern.finditer(text):  # adjacent comment lines are one comment
         between = text[end : match.start()]
         if block and (between.count("\n") > 1 or between.strip()):
             yield first, unsourced(block)
@@ -246,23 +248,23 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def unsourced(text: str) -> str:
-    """Blanks sources and doctests."""
+    """Replaces sources and doctests by blanks."""
     return blank(SOURCE, blank(DOCTEST, blank(URL, text)))
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """Removes matches but not their line ends, so that line numbers stay."""
+    """Removes matches but keeps their line ends, so that line numbers stay the same."""
     return pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
 
 
 @cache
 def read(path: Path) -> str:
-    """The text of a file."""
+    """Returns the text of a file."""
     return path.read_text(encoding="utf-8")
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Files below a folder, except in hidden folders and build outputs."""
+    """Yields the files below a folder, except those in hidden folders and build outputs."""
     for path in folder.iterdir():
         if not path.is_dir():
             yield path

@@ -1,4 +1,4 @@
-"""Checks the chat templates of a folder without tokenizers, and prints a table and the figures of docs/chat.md.
+"""Checks the chat templates in a folder without tokenizers; prints the table and the figures of docs/chat.md.
 
 python tools/check_templates.py FOLDER
 """
@@ -18,7 +18,7 @@ HEADINGS = ("template", "turns", "prompts", "prompt starts", "stop", "system", "
 
 
 def row(name: str, facts: dict[str, Any]) -> list[str]:
-    """The cells of a template: a mark for each conversation, in the order of the report."""
+    """Returns the cells of a template's row: a mark for each conversation, in the order of the report."""
     stop = facts["stop"]
     return [
         name,
@@ -33,7 +33,7 @@ def row(name: str, facts: dict[str, Any]) -> list[str]:
 
 
 def count(counts: Counter[str], facts: dict[str, Any]) -> None:
-    """Adds a template to the figures."""
+    """Adds a template's results to the figures."""
     for kind, kept in facts["prefix"].items():
         counts[f"{kind}: plain conversations keep their prefixes"] += kept["plain"] is True
         counts[f"{kind}: all conversations that are not refused keep their prefixes"] += False not in kept.values()

@@ -2,13 +2,13 @@
 
     python tools/compare_llama_cpp.py FOLDER --library PATH [--texts 3000] [--seed 0] [--pre] [--written]
 
-FOLDER has files ``*.gguf`` or ``*.gguf.xz``, or tokenizers of other formats, which are compared as GGUF files that
-Jeton writes of them, with all losses accepted. llama.cpp is the shared library of the wheel `xllamacpp`, called by
-ctypes: it need not be installed here, and PATH names its ``xllamacpp.abi3.so``. With ``--pre``, the first byte-level
-file is compared under every value of ``tokenizer.ggml.pre`` instead. With ``--written``, each file is loaded, written
-into a copy of it, read by the Python package `gguf` if that is installed, and the copy is compared.
+FOLDER has files ``*.gguf`` or ``*.gguf.xz``. Tokenizers of other formats are first converted by Jeton to GGUF files,
+with all losses accepted. llama.cpp comes from the wheel `xllamacpp`, whose shared library ``xllamacpp.abi3.so`` is
+called by ctypes. PATH names this library; the wheel need not be installed. With ``--pre``, only the first byte-level
+file is compared, under every value of ``tokenizer.ggml.pre``. With ``--written``, Jeton loads each file and writes the
+tokenizer into a copy of it; the copy is compared, after the Python package `gguf` has read it if it is installed.
 
-Texts that Jeton refuses by an error are counted separately.
+Texts that Jeton refuses with an error are counted separately.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import jeton
 from jeton.formats.error_context import LOSSES
 from jeton.formats.gguf_pre import PRE
 
-_MOST_IDS = 4  # maximum number of ids per byte; fewer in files without byte tokens
+_MOST_IDS = 4  # maximum number of ids per byte of text; files without byte tokens have fewer
 
 
 class LlamaCpp:
-    """llama.cpp's vocabulary of one file."""
+    """llama.cpp's vocabulary, loaded from one file."""
 
     def __init__(self, library: ctypes.CDLL, path: Path, vocab_only: int) -> None:
         self._library = library
@@ -72,12 +72,12 @@ class _Params(ctypes.Structure):
 
 
 def vocab_only_offset() -> int:
-    """Place of `vocab_only` in `llama_model_params`: after nine pointers and integers (include/llama.h, 2026-10)."""
+    """Returns the offset of `vocab_only` in `llama_model_params`: after nine pointers and integers (in 2026-10)."""
     return struct.calcsize("PPiiiiiPPPP")
 
 
 def texts(tok: jeton.Tokenizer, count: int, seed: int) -> Iterator[str]:
-    """Texts of tokens, of characters of all planes and scripts, of digits, spaces, and of special tokens."""
+    """Yields texts of tokens, of characters of all planes and scripts, of digits and spaces, and of special tokens."""
     rand = random.Random(seed)  # noqa: S311  (no secrets)
     words = [token for id in rand.sample(range(len(tok)), min(len(tok), 4000)) if (token := _text(tok, id))]
     added = [token.content for token in tok.added_tokens.values()]
@@ -117,7 +117,7 @@ def _text(tok: jeton.Tokenizer, id: int) -> str:
 
 
 def compare(name: str, path: Path, library: ctypes.CDLL, count: int, seed: int) -> int:
-    """Prints a line of results, and returns the number of texts that differ."""
+    """Compares one file; prints a line of results, and returns the number of texts that differ."""
     try:
         tok = jeton.load(path)
     except jeton.JetonError as error:
@@ -144,7 +144,7 @@ def compare(name: str, path: Path, library: ctypes.CDLL, count: int, seed: int) 
 
 
 def with_pre(data: bytes, pre: str) -> bytes:
-    """The file with another value of ``tokenizer.ggml.pre``; the metadata alone, without tensors."""
+    """Returns the file with another value of ``tokenizer.ggml.pre``, without tensors."""
     key = struct.pack("<Q", 18) + b"tokenizer.ggml.pre" + struct.pack("<I", 8)
     at = data.index(key) + len(key)
     (size,) = struct.unpack_from("<Q", data, at)
@@ -152,7 +152,7 @@ def with_pre(data: bytes, pre: str) -> bytes:
 
 
 def written(path: Path) -> Path:
-    """Writes a copy with the tokenizer of the file itself, and reads it with the package `gguf`."""
+    """Writes a copy of a file with the tokenizer that Jeton loads from it, and reads the copy with `gguf`."""
     new = path.with_suffix(".written.gguf")
     jeton.load(path).save(new, like=path)
     try:
@@ -172,7 +172,7 @@ def written(path: Path) -> Path:
 
 
 def main() -> int:
-    """Compares the files of a folder."""
+    """Compares all files of a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--texts", type=int, default=3000)

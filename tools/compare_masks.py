@@ -1,12 +1,12 @@
-"""Compares the masks of templates that have ``{% generation %}`` with those derived from their renderings.
+"""Compares two masks of generated text: one from a template's ``{% generation %}``, one derived from its renderings.
 
     python tools/compare_masks.py FOLDER [FOLDER …] [--texts]
 
-FOLDER has templates (``*.jinja``); those without markers are left out. Each renders ten conversations; without its
-markers, the generated text is derived, and compared with them. The table has a line for each template, and below it
-each kind of difference: which of the two has the text, what it is according to the renderings, the number of cases, and
-with ``--texts`` an example.
-For the training templates of TRL: ``pip download trl==1.16.0 --no-deps``, unzip, and pass ``trl/chat_templates``.
+FOLDER has templates (``*.jinja``); those without ``{% generation %}`` are left out. Each template renders ten
+conversations. Then its markers are removed, the generated text is derived from the renderings, and the two results are
+compared. The table has a line for each template, followed by a line for each kind of difference. The latter tells which
+of the two masks has the text, what the text is according to the renderings, the number of cases, and with ``--texts``
+an example.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jeton.chat.replies import RenderedMessages, find_replies
 from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
-# Texts that a tokenizer would have as special tokens; templates do not declare them.
+# Texts that a tokenizer would have as special tokens; templates do not list them.
 SPECIAL = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|〈\|[^|]{1,40}\|〉|</?s>|<(?:start|end)_of_\w+>|\[/?[A-Z_]{3,}\]"
     r"|\]~b\]|\[e~\[|<\|[a-z_]+>|<[a-z_]+\|>|<SPECIAL_\d+>|</?(?:user|assistant|sep)>|<(?:bos|eos|pad|unk)>"
@@ -43,22 +43,22 @@ TOOLS = [
 
 
 def user(text: str) -> dict[str, Any]:
-    """A message of the user."""
+    """Returns a message of the user."""
     return {"role": "user", "content": text}
 
 
 def reply(text: Any, **more: Any) -> dict[str, Any]:
-    """A message of the assistant."""
+    """Returns a message of the assistant."""
     return {"role": "assistant", "content": text, **more}
 
 
 def call(city: str, id: str) -> dict[str, Any]:
-    """A call of the tool."""
+    """Returns a call of the tool."""
     return {"id": id, "type": "function", "function": {"name": "weather", "arguments": {"city": city}}}
 
 
 def result(text: str, id: str) -> dict[str, Any]:
-    """A result of the tool."""
+    """Returns a message with a result of the tool."""
     return {"role": "tool", "content": text, "tool_call_id": id, "name": "weather"}
 
 
@@ -86,19 +86,19 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def _in_parts(message: dict[str, Any]) -> dict[str, Any]:
-    """A message whose content is a list, which some templates require."""
+    """Returns the message with a list as its content, which some templates require."""
     return {**message, "content": [{"type": "text", "text": message["content"]}]}
 
 
 class Compared(NamedTuple):
-    """The comparison of one template.
+    """Result of comparing one template.
 
     Attributes:
         agree: number of conversations without a difference.
-        refused: reasons for which nothing is derived.
+        refused: reasons why no mask could be derived.
         rendered: number of conversations that the template renders.
-        kinds: (is marked, reason) -> number of differences.
-        examples: (is marked, reason) -> text and conversation of the first one.
+        kinds: (whether the markers have the text, reason) -> number of differences.
+        examples: (whether the markers have the text, reason) -> text and conversation of the first difference.
     """
 
     agree: int
@@ -109,7 +109,7 @@ class Compared(NamedTuple):
 
 
 def compare(source: str) -> Compared:
-    """Compares the markers of a template with the derived replies, for all conversations."""
+    """Compares the text that a template marks with the derived text, for all conversations."""
     agree = rendered = 0
     refused: list[str] = []
     kinds: Counter[tuple[bool, str]] = Counter()
@@ -145,7 +145,7 @@ def compare(source: str) -> Compared:
 
 
 def marked_templates(folders: list[Path]) -> Iterator[Path]:
-    """The templates of folders that have markers."""
+    """Yields the templates in the folders that have markers."""
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):
             if has_generation(path.read_text(encoding="utf-8")):
@@ -153,7 +153,7 @@ def marked_templates(folders: list[Path]) -> Iterator[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the table."""
+    """Prints the table; returns the exit code."""
     folders = [Path(one) for one in arguments if not one.startswith("--")]
     totals = [0, 0, 0]
     for path in marked_templates(folders):

@@ -1,10 +1,11 @@
-"""Compares a drop-in of `jeton.compat` with the library that it replaces, on generated calls over the whole interface.
+"""Compares `jeton.compat.tiktoken` with tiktoken, on generated calls over the whole interface.
 
     JETON_TEST_DATA=… python tools/compat_calls.py [--calls 5000] [--seed 0]
 
-Values and their types must be equal, and types of exceptions. Messages that name a disallowed special token or an
-unknown token must be equal, too. A panic of the library's core, which no `except Exception` catches, is counted, not
-compared. The exit code is 4 if a call differs. Without the data, only small encodings are compared.
+Both must return equal values of the same types, or raise exceptions of the same type. Messages that name a disallowed
+special token or an unknown token must be equal, too. A panic of the library's core, which no `except Exception`
+catches, is counted but not compared. The exit code is 4 if a call differs. Without the data, only small encodings are
+compared.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PANIC = "PanicException"
 PATTERNS = {
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
     "words": r"\w+|[^\w\s]+|\s+",
-    "gaps": r"[a-z]+|[0-9]{2}",  # text between matches is dropped
+    "gaps": r"[a-z]+|[0-9]{2}",  # leaves gaps: text between matches is dropped
     "lines": r"[^\n]+\n?|\n",
     "look": r"(?<=a)b+|[^b]+|b|\s+$",
     "all": r"(?s:.+)",
@@ -123,7 +124,7 @@ class Call(NamedTuple):
 
 @cache
 def small_ranks() -> dict[bytes, int]:
-    """Ranks of a small vocabulary, trained here."""
+    """Returns the ranks of a small vocabulary, which is trained here."""
     import jeton
 
     text = " ".join(PIECES) * 3 + "".join(PIECES)
@@ -131,7 +132,7 @@ def small_ranks() -> dict[bytes, int]:
 
 
 def encodings() -> dict[str, dict[str, Any]]:
-    """Name -> arguments of `Encoding`."""
+    """Returns name -> arguments of `Encoding`, for all small encodings."""
     ranks = small_ranks()
     rng = random.Random(7)  # noqa: S311
     shuffled = sorted(ranks, key=lambda token: (len(token) > 1, rng.random()))
@@ -164,14 +165,14 @@ def encodings() -> dict[str, dict[str, Any]]:
 
 
 def published(data: Path | None, folder: str) -> list[str]:
-    """Names of published encodings whose files the data has; copies the files to a cache of tiktoken."""
+    """Copies the files of published encodings to a cache of tiktoken; returns the names of the encodings."""
     if data is None:
         return []
     vocabs, names = data / "vocabs", []
     r50k = vocabs / "r50k_base.tiktoken"
     files = {name: vocabs / f"{name}.tiktoken" for name in ("r50k_base", "cl100k_base", "o200k_base")}
     contents = {name: path.read_bytes() for name, path in files.items() if path.exists()}
-    if r50k.exists():  # and runs of 2 to 25 spaces
+    if r50k.exists():  # p50k_base has the entries of r50k_base, and runs of 2 to 25 spaces
         runs = [base64.b64encode(b" " * length) + b" %d\n" % (50255 + length) for length in range(2, 26)]
         contents["p50k_base"] = r50k.read_bytes() + b"".join(runs)
     for name, content in contents.items():
@@ -188,7 +189,7 @@ def published(data: Path | None, folder: str) -> list[str]:
 
 
 class Generator:
-    """Generates calls of one library's interface."""
+    """Generator of random calls of the library's interface."""
 
     def __init__(self, seed: int, known: dict[str, dict[str, Any]], published: list[str]) -> None:
         self.rng = random.Random(seed)  # noqa: S311
@@ -197,7 +198,7 @@ class Generator:
         self.published = published
 
     def text(self, special: list[str], most: int = 12) -> str:
-        """A text of pieces, special tokens, and now and then a surrogate."""
+        """Returns a text of pieces, special tokens, and occasionally a surrogate."""
         rng = self.rng
         pool = PIECES + special * 2 if rng.random() < 0.4 else PIECES
         parts = [rng.choice(pool) for _ in range(rng.randint(0, most))]
@@ -208,7 +209,7 @@ class Generator:
         return "".join(parts)
 
     def ids(self, encoding: str) -> Any:
-        """Ids, most of them of the vocabulary, in one of the types that are accepted or refused."""
+        """Returns ids, most of them in the vocabulary, in one of the types that are accepted or refused."""
         rng = self.rng
         facts = self.known.get(encoding)
         top = 60_000 if facts is None else 1200
@@ -231,7 +232,7 @@ class Generator:
         return rng.choice(kinds)(found)
 
     def permission(self, special: list[str]) -> tuple[tuple[str, Any], ...]:
-        """Values of `allowed_special` and `disallowed_special`."""
+        """Returns values of `allowed_special` and `disallowed_special`."""
         rng = self.rng
         some = {token for token in special if rng.random() < 0.5}
         allowed = ["all", set(), some, frozenset(some), some | {"unknown"}, list(some), {1}, {"\ud800"}, "none"]
@@ -244,12 +245,12 @@ class Generator:
         return tuple(options)
 
     def calls(self, count: int) -> Iterator[Call]:
-        """Calls of methods, and of functions of the library."""
+        """Yields calls of methods, and of functions of the library."""
         for _ in range(count):
             yield self.function() if self.rng.random() < 0.12 else self.method()
 
     def method(self) -> Call:
-        """A call of a method or property of an encoding."""
+        """Returns a call of a method or property of an encoding."""
         rng = self.rng
         encoding = rng.choice(self.names)
         facts = self.known.get(encoding)
@@ -316,7 +317,7 @@ class Generator:
         return rng.choice(choices)
 
     def function(self) -> Call:
-        """A call of a function of the library."""
+        """Returns a call of a function of the library."""
         rng = self.rng
         lines = [base64.b64encode(piece.encode()) + b" %d" % at for at, piece in enumerate(PIECES[: rng.randint(0, 9)])]
         damage = [
@@ -378,17 +379,17 @@ class Generator:
 
 
 class Text(str):
-    """A subclass of `str`."""
+    """A subclass of `str`, to test arguments of this type."""
 
     __slots__ = ()
 
 
 class Lazy(list[Any]):
-    """Items that are passed as an iterator."""
+    """Items that are passed to the library as an iterator."""
 
 
 def array(ids: list[Any]) -> Any:
-    """An array of 64-bit integers, or the list."""
+    """Returns an array of 64-bit integers, or the list if NumPy cannot convert it."""
     import numpy as np
 
     try:
@@ -398,7 +399,7 @@ def array(ids: list[Any]) -> Any:
 
 
 def wide(ids: list[Any]) -> Any:
-    """An array of unsigned 32-bit integers, or the list."""
+    """Returns an array of unsigned 32-bit integers, or the list if NumPy cannot convert it."""
     import numpy as np
 
     try:
@@ -431,13 +432,13 @@ class Library:
         self.made = {name: module.Encoding(name, **facts) for name, facts in known.items()}
 
     def submodule(self, name: str) -> Any:
-        """A module of the package."""
+        """Returns a module of the library's package."""
         from importlib import import_module
 
         return import_module(f"{self.module.__name__}.{name}")
 
     def outcome(self, call: Call) -> Any:
-        """The value with its types, or the exception's type."""
+        """Returns the value of a call with its types, or the exception's type."""
         args = [iter(arg) if isinstance(arg, Lazy) else arg for arg in call.args]
         try:
             return tagged(self.run(call, args))
@@ -449,7 +450,7 @@ class Library:
             return ("raised", kind, message if call.name in EXACT else "")
 
     def run(self, call: Call, args: list[Any]) -> Any:
-        """Executes a call."""
+        """Executes a call and returns its value."""
         options = dict(call.options)
         if not call.encoding:
             return getattr(self, f"call_{call.name}")(*args)
@@ -473,19 +474,19 @@ class Library:
         return result
 
     def call_encoding_name_for_model(self, name: Any) -> Any:
-        """`encoding_name_for_model`."""
+        """Calls `encoding_name_for_model`."""
         return self.module.encoding_name_for_model(name)
 
     def call_list_encoding_names(self) -> Any:
-        """`list_encoding_names`."""
+        """Calls `list_encoding_names`."""
         return sorted(self.module.list_encoding_names())
 
     def call_get_encoding(self, name: Any) -> Any:
-        """`get_encoding`."""
+        """Calls `get_encoding`."""
         return repr(self.module.get_encoding(name))
 
     def call_load(self, content: bytes, digest: str | None) -> Any:
-        """`load_tiktoken_bpe`."""
+        """Calls `load_tiktoken_bpe` on a file with this content."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "ranks"
             path.write_bytes(content)
@@ -496,7 +497,7 @@ class Library:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
 
     def call_dump(self, tokens: tuple[str, ...]) -> Any:
-        """`dump_tiktoken_bpe`, which tiktoken has only with blobfile; here it writes the file itself."""
+        """Calls `dump_tiktoken_bpe`. For tiktoken, whose function needs blobfile, writes the same file here."""
         with tempfile.TemporaryDirectory() as folder:
             path, ranks = Path(folder) / "ranks", {token.encode(): -at % 50 for at, token in enumerate(tokens)}
             if self.module.__name__ == "tiktoken":
@@ -510,7 +511,7 @@ class Library:
             return path.read_bytes()
 
     def call_data_gym(self, kind: str, clobber: bool) -> Any:
-        """`data_gym_to_mergeable_bpe_ranks`."""
+        """Calls `data_gym_to_mergeable_bpe_ranks`."""
         printable = [byte for byte in range(256) if chr(byte).isprintable() and byte != 32]
         letters = [chr(byte) for byte in printable] + [chr(256 + at) for at in range(68)]
         vocab = {letter: at for at, letter in enumerate(letters)} | {"lo": 256, "Ġl": 257, "<|endoftext|>": 258}
@@ -533,7 +534,7 @@ class Library:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
 
     def call_construct(self, wrong: tuple[tuple[str, Any], ...]) -> Any:
-        """The constructor, with one argument changed."""
+        """Calls the constructor, with one argument changed."""
         facts = {
             "pat_str": r"\w+|\W+",
             "mergeable_ranks": {bytes([byte]): byte for byte in range(256)},
@@ -543,22 +544,22 @@ class Library:
         return enc.n_vocab, enc.encode("low a b", allowed_special="all"), enc.encode_ordinary("gpt2 low")
 
     def call_train(self, text: str, vocab_size: int) -> Any:
-        """`SimpleBytePairEncoding.train`."""
+        """Calls `SimpleBytePairEncoding.train`."""
         return list(self.submodule("_educational").bpe_train(text, vocab_size, r"\w+|\W+", visualise=None).items())
 
 
 def attribute(name: str) -> Callable[[Any], Any]:
-    """Reads an attribute."""
+    """Returns a function that reads an attribute."""
     return partial(lambda name, enc: getattr(enc, name), name)
 
 
 def ranks_of(enc: Any) -> Any:
-    """The ranks; a hash of many."""
+    """Returns the ranks of an encoding, or their hash if there are many."""
     return type(enc._mergeable_ranks), hash(tuple(enc._mergeable_ranks.items()))
 
 
 def tagged(value: Any) -> Any:
-    """The value with the types inside of it."""
+    """Returns the value with the type of every value inside of it."""
     kind = type(value).__name__
     if kind == "ndarray":
         return (kind, str(value.dtype), value.tolist())
@@ -570,7 +571,7 @@ def tagged(value: Any) -> Any:
 
 
 def differences(calls: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs calls; returns the differences, and the number of calls of each name."""
+    """Runs generated calls; returns the differences, and the number of calls of each name."""
     import tiktoken
 
     import jeton.compat.tiktoken
@@ -598,7 +599,7 @@ def differences(calls: int, seed: int, data: Path | None) -> tuple[list[str], Co
 
 
 def main() -> int:
-    """Compares, and prints the differences."""
+    """Compares the two implementations; prints the differences, and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)

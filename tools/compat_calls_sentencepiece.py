@@ -2,9 +2,10 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_sentencepiece.py [--calls 5000] [--seed 0]
 
-Values and their types must be equal, and types of exceptions. For random segmentations, the type and the decoded text
-must be equal; for trained Unigram models, the number of pieces; the n best may have those with equal scores in any
-order. The exit code is 4 if a call differs. Without the data, only small models are compared.
+Both must return equal values of the same types, or raise exceptions of the same type. Three results are
+compared less strictly: random segmentations by type and decoded text only; trained Unigram models by number of pieces
+only; and among the n best segmentations, those with equal scores may be in any order. The exit code is 4 if a call
+differs. Without the data, only small models are compared.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ low lower lowest slow slower slowest new newer newest wide wider widest
 ｆｕｌｌ ｗｉｄｔｈ ㍻元年 ﬁne ligatures x² ½ Straße ΣΊΣΥΦΟΣ
 don't   collapse  these    spaces\tor\ttabs
 """
-# Name → options of a small model, trained by sentencepiece.
+# Name → options of a small model, which sentencepiece trains.
 MODELS: dict[str, dict[str, Any]] = {
     "unigram": {"model_type": "unigram", "vocab_size": 150, "hard_vocab_limit": False},
     "unigram_bytes": {
@@ -119,20 +120,20 @@ class Call(NamedTuple):
 
 
 class Text(str):
-    """A subclass of `str`."""
+    """A subclass of `str`, to test arguments of this type."""
 
     __slots__ = ()
 
 
 class Best:
-    """The n best segmentations of a text, or of several."""
+    """The n best segmentations of a text, or of several texts."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
 
 
 class Generator:
-    """Random calls."""
+    """Generator of random calls."""
 
     def __init__(self, seed: int, sizes: dict[str, int]) -> None:
         self.rng = random.Random(seed)  # noqa: S311
@@ -140,7 +141,7 @@ class Generator:
         self.names = list(sizes)
 
     def text(self, most: int = 12) -> str:
-        """A text of random parts."""
+        """Returns a text of random parts."""
         rng = self.rng
         parts = (
             rng.choice(PIECES) if rng.random() < 0.8 else chr(rng.randrange(32, 0x3000))
@@ -149,7 +150,7 @@ class Generator:
         return rng.choice(["", "", " "]).join(parts)
 
     def odd_text(self) -> Any:
-        """A text, at times one of the wrong type."""
+        """Returns a text, or occasionally a value of the wrong type."""
         text = self.text()
         data = text.encode("utf-8", "replace")
         broken = data[: self.rng.randint(0, 30)] + self.rng.choice([b"", b"\xff", b"\xe3\x81", b"\x80\x80"]) + data[-9:]
@@ -161,7 +162,7 @@ class Generator:
         )
 
     def texts(self) -> Any:
-        """A list of texts."""
+        """Returns a list of texts."""
         texts: list[Any] = [self.text(6) for _ in range(self.rng.randint(0, 4))]
         if self.rng.random() < 0.2:
             texts = [text.encode() for text in texts]
@@ -170,7 +171,7 @@ class Generator:
         )
 
     def options(self, *, form: bool = True) -> tuple[tuple[str, Any], ...]:
-        """Options of `encode`."""
+        """Returns options of `encode`."""
         rng = self.rng
         found: list[tuple[str, Any]] = []
         for name in ("add_bos", "add_eos", "reverse", "emit_unk_piece"):
@@ -188,7 +189,7 @@ class Generator:
         return tuple(dict(found).items())
 
     def ids(self, model: str) -> Any:
-        """Ids, at times wrong ones."""
+        """Returns ids, some of which are occasionally invalid."""
         rng, size = self.rng, self.sizes[model]
         ids: list[Any] = [rng.randrange(min(size, rng.choice([10, 300, size]))) for _ in range(rng.randint(0, 14))]
         odd = [size, -1, 2**31, 2**40, 1.0, None, "▁the", True]
@@ -198,7 +199,7 @@ class Generator:
         )
 
     def pieces(self) -> Any:
-        """Pieces."""
+        """Returns a list of pieces."""
         rng = self.rng
         pieces: list[Any] = [
             rng.choice([*PIECES, "▁low", "er", "▁t", "<0xE3>", "<0x81>", "<0x82>", "<0x41>"])
@@ -211,12 +212,12 @@ class Generator:
         )
 
     def calls(self, count: int) -> Iterator[Call]:
-        """Calls of methods, and of functions of the library."""
+        """Yields calls of methods, and of functions of the library."""
         for _ in range(count):
             yield self.function() if self.rng.random() < 0.08 else self.method()
 
     def method(self) -> Call:
-        """A call of a method of a model."""
+        """Returns a call of a method of a model."""
         rng, model = self.rng, self.rng.choice(self.names)
         text, size = self.odd_text(), self.sizes[model]
         one = rng.choice(
@@ -370,7 +371,7 @@ class Generator:
         return rng.choice(choices)
 
     def function(self) -> Call:
-        """A call of a function of the library."""
+        """Returns a call of a function of the library."""
         rng = self.rng
         rules = [(rng.choice(PIECES[:20]), rng.choice(["", "x", " ", "low", "é"])) for _ in range(rng.randint(0, 4))]
         flags = tuple(
@@ -417,12 +418,12 @@ class Generator:
         }.items():
             if rng.random() < 0.08:
                 options[name] = rng.choice(values)
-        if rng.random() < 0.1:  # one file, because the original reads several in random order
+        if rng.random() < 0.1:  # only one file, because the original reads several files in random order
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # refused by name
+        if options["model_type"] == "unigram":  # not supported by the drop-in
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }
@@ -533,13 +534,13 @@ class Runner:
 
 
 def spelled(pieces: str) -> str:
-    """Joined pieces with characters instead of byte pieces."""
+    """Joins pieces, and converts byte pieces to the characters that they spell."""
     run = r"(?:<0x[0-9A-F]{2}>)+"
     return re.sub(run, lambda found: bytes.fromhex(re.sub("<0x|>", "", found[0])).decode("utf-8", "replace"), pieces)
 
 
 def described(value: Any) -> Any:
-    """A value with the types in it."""
+    """Returns a value with the type of every value in it."""
     if isinstance(value, Best):
         return sorted_lists(described(value.found))
     if hasattr(value, "SerializeToString"):
@@ -554,7 +555,7 @@ def described(value: Any) -> Any:
 
 
 def sorted_lists(value: Any) -> Any:
-    """A value with all lists in it, and serialized messages, in the order of their parts."""
+    """Returns a value with all lists in it sorted, and with the parts of serialized messages sorted."""
     if isinstance(value, bytes):
         return sorted(value)
     if isinstance(value, list | tuple):
@@ -564,7 +565,7 @@ def sorted_lists(value: Any) -> Any:
 
 @cache
 def small_models() -> dict[str, bytes]:
-    """Small models, trained by sentencepiece."""
+    """Returns small models, which sentencepiece trains."""
     peer = importlib.import_module("sentencepiece")
     peer.set_min_log_level(3)
     found = {}
@@ -576,7 +577,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """The calls that differ, and the number of calls of each method."""
+    """Runs generated calls; returns those that differ, and the number of calls of each method."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}

@@ -2,10 +2,11 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_tokenizers.py [--calls 5000] [--seed 0]
 
-A session makes the same tokenizer with both libraries, and then does the same calls on both: changes of components,
-tokens and settings between calls that encode, decode, serialize and read facts. Values and their types must be equal,
-and types of exceptions; a panic of the original must be an exception. The exit code is 4 if a call differs. Calls that
-the drop-in leaves to the original are counted. Without the data, only small tokenizers are compared.
+A session creates the same tokenizer with both libraries, and then makes the same calls on both. Some calls change
+components, tokens and settings; others encode, decode, serialize or read properties. Both must return equal values of
+the same types, or raise exceptions of the same type. Where the original panics, the drop-in must raise an exception.
+The exit code is 4 if a call differs. Calls that the drop-in passes to the original are counted. Without the data, only
+small tokenizers are compared.
 """
 
 from __future__ import annotations
@@ -163,20 +164,20 @@ MODELS: list[Spec] = [
 
 
 class Call(NamedTuple):
-    """A call of a session: a name to show, and a function of the library and the tokenizer."""
+    """A call of a session: a name for reports, and a function that is called with the library and the tokenizer."""
 
     name: str
     run: Callable[[Any, Any], Any]
 
 
 class Generator:
-    """Random calls."""
+    """Generator of random calls."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311
 
     def text(self, most: int = 10) -> str:
-        """A text of random words."""
+        """Returns a text of random words."""
         rng = self.rng
         words = (
             rng.choice(WORDS) if rng.random() < 0.9 else chr(rng.randrange(32, 0x500))
@@ -185,16 +186,16 @@ class Generator:
         return rng.choice([" ", " ", ""]).join(words)
 
     def words(self) -> list[str]:
-        """A text that is split."""
+        """Returns a text that is split into words."""
         return [self.text(2) for _ in range(self.rng.randint(0, 4))]
 
     def ids(self) -> list[int]:
-        """Random ids, some of them unknown."""
+        """Returns random ids, some of them unknown."""
         rng = self.rng
         return [rng.randrange(60) if rng.random() < 0.8 else rng.randrange(60_000) for _ in range(rng.randint(0, 12))]
 
     def spec(self, kind: str) -> Spec | None:
-        """A random component."""
+        """Returns a random component of a kind."""
         rng, specs = self.rng, STAGES[kind]
         if rng.random() < 0.2:
             return None
@@ -203,7 +204,7 @@ class Generator:
         return rng.choice(specs)
 
     def base(self, folder: Path | None) -> tuple[str, Callable[[Any], Any]]:
-        """A tokenizer to begin with: its name, and a function that makes it."""
+        """Returns a tokenizer to begin with, as its name and a function that creates it."""
         rng = self.rng
         if folder is not None and rng.random() < 0.35:
             path = str(folder / f"{rng.choice(FILES)}.tokenizer.json")
@@ -220,13 +221,13 @@ class Generator:
         return f"{model[1]} {stages}", make
 
     def call(self) -> Call:
-        """A random call."""
+        """Returns a random call."""
         return self.rng.choice(KINDS)(self)
 
     # ── kinds of calls ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(self) -> Call:
-        """`encode`, and a column or method of the result."""
+        """Returns a call of `encode`, and of a column or method of its result."""
         rng = self.rng
         is_words, adds = rng.random() < 0.2, rng.random() < 0.7
         give = self.words if is_words else self.text
@@ -238,7 +239,7 @@ class Generator:
         )
 
     def batch(self) -> Call:
-        """`encode_batch` or `encode_batch_fast`, also in the background."""
+        """Returns a call of `encode_batch` or `encode_batch_fast`, or of their asynchronous variants."""
         rng = self.rng
         is_words, adds = rng.random() < 0.2, rng.random() < 0.7
         give = self.words if is_words else self.text
@@ -261,14 +262,14 @@ class Generator:
         return Call(f"{name}({given!r}, {is_words}, {adds}) {column}", run)
 
     def background(self) -> Call:
-        """`async_encode` and `async_decode_batch`."""
+        """Returns a call of `async_encode` or `async_decode_batch`."""
         text, rows = self.text(), [self.ids() for _ in range(3)]
         if self.rng.random() < 0.5:
             return Call(f"async_encode({text!r})", lambda lib, tok: awaited(lambda: tok.async_encode(text)))
         return Call(f"async_decode_batch({rows})", lambda lib, tok: awaited(lambda: tok.async_decode_batch(rows)))
 
     def reading(self) -> Call:
-        """Reads of an `Encoding`."""
+        """Returns a call that reads an `Encoding`."""
         rng = self.rng
         at, of = rng.randrange(12), rng.choice([0, 0, 1, 2])
         length, stride = rng.randrange(12), rng.randrange(4)
@@ -306,7 +307,7 @@ class Generator:
         )
 
     def decode(self) -> Call:
-        """`decode` and `decode_batch`."""
+        """Returns a call of `decode` or `decode_batch`."""
         rng = self.rng
         skips = rng.random() < 0.5
         rows = [self.ids() for _ in range(rng.randint(0, 3))]
@@ -316,12 +317,12 @@ class Generator:
         return Call(f"decode_batch({rows}, {skips})", lambda lib, tok: tok.decode_batch(rows, skips))
 
     def back(self) -> Call:
-        """The text of the ids of a text."""
+        """Returns a call that encodes a text and decodes its ids."""
         text, skips = self.text(), self.rng.random() < 0.5
         return Call(f"decode(encode({text!r}), {skips})", lambda lib, tok: tok.decode(tok.encode(text).ids, skips))
 
     def stream(self) -> Call:
-        """Steps of a `DecodeStream`."""
+        """Returns a call that makes several steps of a `DecodeStream`."""
         rng = self.rng
         text, skips, prompt = self.text(), rng.random() < 0.5, self.ids() if rng.random() < 0.3 else None
         width = rng.choice([1, 1, 1, 3])
@@ -339,7 +340,7 @@ class Generator:
         return Call(f"stream({text!r}, {prompt}, {skips}, {width})", run)
 
     def vocabulary(self) -> Call:
-        """Facts of the vocabulary."""
+        """Returns a call that reads the vocabulary."""
         rng = self.rng
         token, id, adds = (
             rng.choice([*TOKENS, *VOCAB]),
@@ -370,7 +371,7 @@ class Generator:
         )
 
     def tokens(self) -> Call:
-        """More added tokens."""
+        """Returns a call that adds tokens."""
         rng = self.rng
         given = [
             (
@@ -393,7 +394,7 @@ class Generator:
         return Call(f"{name}({given})", run)
 
     def settings(self) -> Call:
-        """Padding, truncation and the treatment of special tokens."""
+        """Returns a call that changes padding, truncation or the treatment of special tokens."""
         rng = self.rng
         padding = rng.choice(
             [
@@ -435,7 +436,7 @@ class Generator:
         )
 
     def stage(self) -> Call:
-        """A component is assigned, or shown."""
+        """Returns a call that assigns a component of the tokenizer, or shows it."""
         rng = self.rng
         kind = rng.choice(list(STAGES))
         spec = self.spec(kind)
@@ -449,7 +450,7 @@ class Generator:
         return Call(kind, lambda lib, tok: getattr(tok, kind))
 
     def live(self) -> Call:
-        """An attribute of a component is set."""
+        """Returns a call that sets an attribute of a component of the tokenizer."""
         rng = self.rng
         kind, name, value = rng.choice(
             [
@@ -460,7 +461,7 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                ("model", "unk_token", "[NONE]"),  # others: the original's cache keeps words that it has encoded before
+                ("model", "unk_token", "[NONE]"),  # no other attribute: the original's cache keeps encoded words
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
         )
@@ -475,7 +476,7 @@ class Generator:
         return Call(f"{kind}.{name} = {value!r}", run)
 
     def alone(self) -> Call:
-        """A component without a tokenizer."""
+        """Returns a call of a component without a tokenizer."""
         rng = self.rng
         kind = rng.choice(["normalizer", "pre_tokenizer", "decoder"])
         spec, text, tokens = (
@@ -493,7 +494,7 @@ class Generator:
         return Call(f"{spec} {tokens if kind == 'decoder' else text!r}", run)
 
     def serial(self) -> Call:
-        """Serialization and copies."""
+        """Returns a call that serializes or copies the tokenizer."""
         text = self.text()
         return self.rng.choice(
             [
@@ -508,7 +509,7 @@ class Generator:
         )
 
     def process(self) -> Call:
-        """`post_process`."""
+        """Returns a call of `post_process`."""
         first, second, adds = self.text(4), self.text(4), self.rng.random() < 0.7
         has_pair = self.rng.random() < 0.5
 
@@ -519,7 +520,7 @@ class Generator:
         return Call(f"post_process({first!r}, {second!r}, {adds})", run)
 
     def wrong(self) -> Call:
-        """Arguments of wrong types."""
+        """Returns a call with arguments of wrong types."""
         value = self.rng.choice(
             [None, 1, -1, 1 << 70, 1.5, "text", b"bytes", [1], ["a", 2], {"a": 1}, {1}, ("a", "b", "c"), "\ud800"]
         )
@@ -541,9 +542,9 @@ class Generator:
         return Call(f"{name}({value!r})", run)
 
     def train(self) -> Call:
-        """Training of a small model."""
+        """Returns a call that trains a small model."""
         rng = self.rng
-        kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])  # the original's WordPieceTrainer varies from run to run
+        kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])  # no WordPieceTrainer: the original's varies between runs
         texts = ["low lower lowest slow slower", "new newer newest wide wider", self.text(6).replace("\0", "")] * 2
         size = rng.randrange(30, 60)
 
@@ -568,14 +569,14 @@ KINDS = [
 
 
 def copied(encoding: Any) -> Any:
-    """An encoding after pickling, if its class has a module to import it from."""
+    """Returns an encoding after pickling, or unchanged if its class cannot be imported from a module."""
     made = type(encoding)()
     made.__setstate__(encoding.__getstate__())
     return made
 
 
 def made(lib: Any, spec: Spec) -> Any:
-    """A component of a library."""
+    """Creates a component with a library."""
     module, name, options = spec
     cls = getattr(getattr(lib, module), name)
     if name == "Sequence":
@@ -584,7 +585,7 @@ def made(lib: Any, spec: Spec) -> Any:
 
 
 def awaited(call: Callable[[], Any]) -> Any:
-    """The result of a call that returns an awaitable."""
+    """Returns the result of a call that returns an awaitable."""
 
     async def wait() -> Any:
         return await call()
@@ -593,7 +594,7 @@ def awaited(call: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value with the names of its types, to compare across the libraries."""
+    """Returns a value with the names of its types, for comparison across the libraries."""
     name = type(value).__name__
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return name, value
@@ -607,7 +608,7 @@ def plain(value: Any) -> Any:
 
 
 def outcome(call: Call, lib: Any, tok: Any) -> Any:
-    """The value of a call, or its exception."""
+    """Returns the value of a call, or its exception."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
@@ -645,7 +646,7 @@ def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tupl
 
 
 def is_panic(found: Any) -> bool:
-    """True for a panic of the original."""
+    """Tests whether an outcome is a panic of the original."""
     return bool(found[0] == "raises" and found[1] in ("PanicException", "RustPanic"))
 
 

@@ -2,9 +2,10 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_transformers.py [--calls 5000] [--seed 0]
 
-Each call goes to an original tokenizer and to an accelerated copy of it: values and their types must be equal, types of
-exceptions, and afterwards truncation and padding of the `tokenizers.Tokenizer`. Some calls change both tokenizers. The
-exit code is 4 if a call differs. Without the data, only small tokenizers are compared.
+Each call goes to an original tokenizer and to an accelerated copy of it. Both must return equal values of the same
+types, or raise exceptions of the same type. Afterwards, truncation and padding of their `tokenizers.Tokenizer` must be
+equal, too. Some calls change both tokenizers. The exit code is 4 if a call differs. Without the data, only small
+tokenizers are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 DIFFERENT = 4
-CALLS_PER_TOKENIZER = 40  # calls before a fresh copy replaces the tokenizer
+CALLS_PER_TOKENIZER = 40  # number of calls before a fresh copy replaces the tokenizer
 
 # file -> padding token
 VOCABULARIES = {
@@ -86,7 +87,7 @@ TEMPLATE = (
 
 
 def small() -> dict[str, Any]:
-    """Tokenizers of transformers over small vocabularies, of each kind of model."""
+    """Returns name -> tokenizer of transformers with a small vocabulary: byte-level BPE, WordPiece and Unigram."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -153,7 +154,7 @@ def small() -> dict[str, Any]:
 
 
 def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Tokenizers of transformers over the vocabularies of the data."""
+    """Returns name -> tokenizer of transformers, for the vocabularies in the data folder."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -176,7 +177,7 @@ def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
 
 @dataclass
 class Call:
-    """A call: its name, and a function of a tokenizer."""
+    """A call: its name, and a function that is called with a tokenizer."""
 
     name: str
     run: Callable[[Any], Any]
@@ -188,7 +189,7 @@ class Call:
 
 @dataclass
 class Generator:
-    """Generates calls."""
+    """Generator of random calls."""
 
     seed: int
     special: list[str] = field(default_factory=list)
@@ -198,7 +199,7 @@ class Generator:
         self.rng = random.Random(self.seed)  # noqa: S311
 
     def text(self, most: int = 12) -> str:
-        """A text of pieces and special tokens."""
+        """Returns a text of pieces and special tokens."""
         rng = self.rng
         pool = PIECES + self.special * 3 if rng.random() < 0.4 else PIECES
         parts = [rng.choice(pool) for _ in range(rng.randint(0, most))]
@@ -209,11 +210,11 @@ class Generator:
         return "".join(parts)
 
     def words(self) -> list[str]:
-        """Words of a text."""
+        """Returns the words of a text."""
         return [self.text(2) for _ in range(self.rng.randint(0, 6))]
 
     def texts(self) -> tuple[Any, Any, bool]:
-        """Texts, second texts, and whether they are words."""
+        """Returns texts, second texts, and whether they are split into words."""
         rng = self.rng
         count = rng.randint(1, 4)
         kind = rng.random()
@@ -257,7 +258,7 @@ class Generator:
         return found
 
     def options(self) -> dict[str, Any]:
-        """Options of an encode call."""
+        """Returns options of a call that encodes."""
         rng = self.rng
         found: dict[str, Any] = {}
 
@@ -285,7 +286,7 @@ class Generator:
         return found
 
     def ids(self) -> Any:
-        """Ids to decode."""
+        """Returns ids to decode."""
         rng = self.rng
         row = [rng.randrange(self.vocab_size) for _ in range(rng.randint(0, 9))]
         if rng.random() < 0.1:
@@ -293,7 +294,7 @@ class Generator:
         return row
 
     def call(self) -> Call:
-        """A call."""
+        """Returns a random call."""
         rng = self.rng
         kind = rng.random()
         if kind < 0.5:
@@ -314,7 +315,7 @@ class Generator:
         return self.changing_call()
 
     def encode_call(self) -> Call:
-        """A call of the tokenizer itself."""
+        """Returns a call of the tokenizer object itself."""
         rng = self.rng
         texts, pairs, is_split = self.texts()
         options = self.options() | ({"is_split_into_words": True} if is_split else {})
@@ -329,7 +330,7 @@ class Generator:
         return Call("call", run, f"{texts!r}, {pairs!r}, {options}")
 
     def chat_call(self) -> Call:
-        """`apply_chat_template`, also with masks."""
+        """Returns a call of `apply_chat_template`, also with masks."""
         rng = self.rng
         roles = ["user", "assistant"]
         chats = [
@@ -352,7 +353,7 @@ class Generator:
         return Call("chat", lambda tok: tok.apply_chat_template(chat, **options), f"{chat!r}, {options}")
 
     def decode_call(self) -> Call:
-        """`decode`, `batch_decode`, of several types."""
+        """Returns a call of `decode` or `batch_decode`, with ids of several types."""
         import numpy as np
 
         rng = self.rng
@@ -372,7 +373,7 @@ class Generator:
         return Call(name, lambda tok: getattr(tok, name)(many, **options), f"{many!r}, {options}")
 
     def alignment_call(self) -> Call:
-        """A method of a result."""
+        """Returns a call of a method of an encode call's result."""
         rng = self.rng
         texts, pairs, is_split = self.texts()
         options = {"is_split_into_words": True} if is_split else {}
@@ -408,7 +409,7 @@ class Generator:
         return Call(f"result.{method}", run, f"{texts!r}, {pairs!r}, {options}, {args}")
 
     def changing_call(self) -> Call:
-        """A change of the tokenizer, in a way that its type of tokenizer has, or a copy."""
+        """Returns a call that copies the tokenizer, or changes it in a way that its class supports."""
         rng = self.rng
         name = rng.choice(list(CHANGES))
         token = rng.choice(NEW_TOKENS)
@@ -420,7 +421,7 @@ class Generator:
 
 
 class Text(str):
-    """A subclass of `str`."""
+    """A subclass of `str`, to test arguments of this type."""
 
     __slots__ = ()
 
@@ -489,7 +490,7 @@ CHANGES: dict[str, Callable[..., Any]] = {
 
 
 def encoding(one: Any) -> Any:
-    """All facts of a `tokenizers.Encoding`."""
+    """Returns all columns of a `tokenizers.Encoding`."""
     names = (
         "ids",
         "type_ids",
@@ -505,12 +506,12 @@ def encoding(one: Any) -> Any:
 
 
 def encodings_of(result: Any) -> Any:
-    """All facts of the encodings of a result."""
+    """Returns all columns of each `Encoding` that a result contains; None if it has no encodings."""
     return None if result.encodings is None else [encoding(one) for one in result.encodings]
 
 
 def tagged(value: Any) -> Any:
-    """A value with its types."""
+    """Returns a value with the type of every value in it."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
@@ -524,7 +525,7 @@ def tagged(value: Any) -> Any:
 
 
 def outcome(tok: Any, call: Call) -> Any:
-    """The value with its types or the exception's type; and truncation and padding of the tokenizer afterwards."""
+    """Returns a call's value with its types or its exception's type, and the tokenizer's truncation and padding."""
     try:
         found = tagged(call.run(tok))
     except BaseException as error:
@@ -538,10 +539,10 @@ def outcome(tok: Any, call: Call) -> Any:
 def differences(
     calls: int, seed: int, data: Path | None, only: tuple[str, ...] = ()
 ) -> tuple[list[str], Counter[str], Any]:
-    """Runs generated calls, of all tokenizers or `only` some.
+    """Runs generated calls on all tokenizers, or on those of `only`.
 
     Returns:
-        The differences, the number of calls by name, and the counts of calls that ran on Jeton.
+        The differences, the number of calls by name, and the number of calls that ran on Jeton.
     """
     from transformers.utils import logging
 

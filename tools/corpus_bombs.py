@@ -1,14 +1,15 @@
-"""Decompression bombs: generated files of some kilobytes that contain gigabytes; each is trained on in a new process.
+"""Trains on decompression bombs: generated files of some kilobytes that contain gigabytes, each in a new process.
 
-Each run must end with a Jeton error, a MemoryError or a tokenizer, within 10 seconds and 512 MB of additional memory,
-with an address space of 4 GB. Seconds are CPU time (user and system), which other load does not affect; after two
-minutes of wall time a run is killed. Violations and crashes are printed, and the exit code is 1.
+Each run must end with a Jeton error, a MemoryError or a tokenizer. It may take 10 seconds, 512 MB of additional memory,
+and an address space of 4 GB. Seconds are CPU time (user and system), which other load does not affect. A run is killed
+after two minutes of wall time. Violations and crashes are printed, and the exit code is 1.
 
     python tools/corpus_bombs.py --variants 200        # of each of the three families: about 20 minutes on two cores
     python tools/corpus_bombs.py --family nul --seed 7 --variants 1
 
-The families: ``nul``, one document of one byte; ``lines``, short lines that repeat; ``string``, lines of JSON with one
-long string, and text without a line end. A variant draws its codec, size, content, `documents=` and `memory_limit=`.
+There are three families: ``nul``, one document that repeats one byte; ``lines``, short lines that repeat; ``string``,
+lines of JSON with one long string, or text without a line end. Each variant draws its codec, size, content,
+`documents=` and `memory_limit=` at random.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from typing import NamedTuple
 
 FAMILIES = ("nul", "lines", "string")
 MOST_SECONDS, MOST_MB, ADDRESS_SPACE = 10.0, 512, 4 << 30
-UNIT = 1 << 20  # bytes of a unit that is compressed once and repeated
+UNIT = 1 << 20  # number of bytes that are compressed once; the result is repeated
 
 
 class Variant(NamedTuple):
-    """One bomb: file, reading options and description."""
+    """One bomb: its file, reading options and description."""
 
     path: Path
     options: dict[str, object]
@@ -42,7 +43,7 @@ class Variant(NamedTuple):
 
 
 def zstd_zeros(byte: bytes, num_bytes: int) -> bytes:
-    """A Zstandard frame of one byte repeated: blocks of run lengths (RFC 8878, section 3.1.1.2)."""
+    """Returns a Zstandard frame of one repeated byte, from run-length blocks (RFC 8878, section 3.1.1.2)."""
     blocks = -(-num_bytes // (1 << 17))
     header = b"\x28\xb5\x2f\xfd\x00\x58"  # no checksum, no content size, a window of 2 MiB
     block = ((1 << 17) << 3 | 1 << 1).to_bytes(3, "little") + byte
@@ -64,7 +65,7 @@ def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> by
 
 
 def make(family: str, seed: int, folder: Path) -> Variant:
-    """Generates the bomb of a seed."""
+    """Generates the bomb that a seed determines."""
     rng = random.Random(f"{family}-{seed}")  # noqa: S311
     codec = rng.choice(["gz", "bz2", "xz", "zst"])
     num_mb = rng.choice([5, 15, 17, 64, 300, 800, 1000, 3000, 5000])
@@ -117,7 +118,7 @@ print(json.dumps([time.process_time() - began, peak() - before, said]))
 
 
 def run(variant: Variant) -> tuple[float, int, str, bool]:
-    """Trains on a bomb; returns seconds, additional megabytes, the outcome, and whether it is permitted."""
+    """Trains on a bomb; returns seconds, additional megabytes, the outcome, and whether the outcome is permitted."""
     command = [sys.executable, "-c", WORKER, str(variant.path), json.dumps(variant.options), str(ADDRESS_SPACE)]
     began = time.monotonic()
     try:

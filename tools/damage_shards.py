@@ -1,15 +1,15 @@
-"""Damages folders of shards and Arrow data many times, and checks that each damage is found and none is a crash.
+"""Damages folders of shards and Arrow data many times; checks that each damage is detected and that no call crashes.
 
     python tools/damage_shards.py flips --number 2000    one byte of a file, for each layout: verify, open, merge, …
     python tools/damage_shards.py arrow --number 2000    one byte of an IPC stream: encode_arrow
     python tools/damage_shards.py parquet --number 2000  one byte of a Parquet file: make
     python tools/damage_shards.py json --number 2000     one value of plan, manifest, completion, report: every verb
 
-Each trial is a process with limits of memory and time, which ends with a signal if it crashes. A trial fails by a
-signal, by an error that is neither Jeton's nor an `OSError`, by `verify` that calls a damaged folder valid, and over
-the limits. Half of the trials of ``flips`` and ``json`` also rewrite hashes and digests, as an attacker could: then
-only the structure of the data is checked, and `verify` may find it valid if no other file records the same fact. Prints
-the outcomes, and the highest memory and time of a trial. Needs `os.fork`.
+Each trial runs in a process with limits of memory and time, so that a crash ends only this process. A trial fails if it
+ends by a signal, if it raises an error that is neither Jeton's nor an `OSError`, if `verify` calls a damaged folder
+valid, or if it exceeds the limits. Half of the trials of ``flips`` and ``json`` also rewrite hashes and digests, as an
+attacker could. Then only the structure of the data is checked, and `verify` may find the folder valid if no other file
+records the changed value. Prints the outcomes, and the highest memory and time of a trial. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -68,21 +68,21 @@ VALUES: list[Any] = [
 
 
 class Trials:
-    """Counts of outcomes, and the most memory and time of a trial."""
+    """Numbers of outcomes, and the highest memory and time of a trial."""
 
     def __init__(self) -> None:
         self.outcomes = Counter[str]()
         self.seconds, self.megabytes = 0.0, 0.0
 
     def run(self, name: str, trial: Callable[[], int], memory: int) -> None:
-        """Runs a trial in a process of its own; prints the name of one that fails."""
+        """Runs a trial in a process of its own; prints the trial's name if it fails."""
         began = time.perf_counter()
         process = os.fork()
         if not process:
             code = RAW
             try:
                 resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-                # Beyond the limit, which is that of resident memory: allocators reserve more.
+                # `memory` limits resident memory. This limit is higher, because allocators reserve more than they use.
                 resource.setrlimit(resource.RLIMIT_DATA, (8 * memory, 8 * memory))
                 code = trial()
             except BaseException:
@@ -103,7 +103,7 @@ class Trials:
 
     @property
     def has_failed(self) -> bool:
-        """True if a trial failed."""
+        """True if a trial has failed."""
         return any(name.isupper() or name.startswith("SIGNAL") for name in self.outcomes)
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Trials:
 
 
 def write_corpus(folder: Path) -> None:
-    """Writes rows of texts, and of conversations."""
+    """Writes rows of texts and rows of conversations."""
     rng = random.Random(1)  # noqa: S311
     words = ["low", "lower", "newest", "wide", "日本", "ä", "the", "tokens"]
     with (folder / "rows.jsonl").open("w") as file:
@@ -121,7 +121,7 @@ def write_corpus(folder: Path) -> None:
 
 
 def make(folder: Path, name: str, tok: jeton.Tokenizer | None) -> Path:
-    """Makes the shards of a layout in a process of its own, so that this one has no threads."""
+    """Makes the shards of a layout in a process of its own, so that this process has no threads."""
     options = dict(LAYOUTS[name])
     out = folder / name
     process = os.fork()
@@ -137,7 +137,7 @@ def make(folder: Path, name: str, tok: jeton.Tokenizer | None) -> Path:
 
 
 def allowed(call: Callable[[], object]) -> bool:
-    """Calls; True if it raised an error that is expected of damaged files."""
+    """Makes a call; returns true if it raised an error that is expected for damaged files."""
     try:
         call()
     except jeton.JetonError:
@@ -150,7 +150,7 @@ def allowed(call: Callable[[], object]) -> bool:
 
 
 def read_all(folder: Path) -> None:
-    """Reads shards by every method of a dataset."""
+    """Reads shards with every method of a dataset."""
     dataset = jeton.shards.open(folder)
     list(dataset.batches(7))
     if dataset.row_length is not None:
@@ -168,7 +168,7 @@ def read_all(folder: Path) -> None:
 
 
 def is_found(folder: Path) -> bool:
-    """True if `verify` finds a difference."""
+    """Tests whether `verify` finds a difference."""
     valid = []
     if allowed(lambda: valid.append(jeton.shards.verify(folder, progress=False).is_valid)):
         return True
@@ -176,7 +176,7 @@ def is_found(folder: Path) -> bool:
 
 
 def use(folder: Path) -> None:
-    """Uses a folder in every way that does not verify it."""
+    """Uses a folder in every way that does not call `verify`."""
     allowed(lambda: read_all(folder))
     allowed(lambda: jeton.shards.report(folder).to_markdown())
     allowed(lambda: jeton.shards.status(folder))
@@ -186,7 +186,7 @@ def use(folder: Path) -> None:
 
 
 def reseal(folder: Path, path: Path) -> bool:
-    """Writes hashes and digests anew that have those of a changed file; False if the file is no longer JSON."""
+    """Rewrites the hashes and digests that depend on a changed file. Returns False if the file is no longer JSON."""
     if path.suffix == ".json" and path.name != "tokenizer.json":
         try:
             facts = json.loads(path.read_bytes())
@@ -209,7 +209,7 @@ def reseal(folder: Path, path: Path) -> bool:
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:
-    """Changes one byte, or one bit of it."""
+    """Changes one byte, or one bit of a byte."""
     changed = bytearray(data)
     changed[rng.randrange(len(data))] ^= rng.choice([1 << rng.randrange(8), rng.randrange(1, 256)])
     return bytes(changed)
@@ -225,13 +225,14 @@ def damage(
     files_of: Callable[[Path], list[list[Path]]],
     trial: Callable[[Path, Path, random.Random, bool], int],
 ) -> bool:
-    """Damages a file of a copy of each layout, every second time with new hashes; True if all damage is found.
+    """Damages copies of each layout, half of them with new hashes; returns True if all damage is detected.
 
     Args:
-        number, seed, top, tok, memory: as in each mode.
+        number, seed, top, tok, memory: the arguments of every mode.
         names: layouts.
-        files_of: folder of shards -> files that are damaged, in groups of equal probability.
-        trial: damages one file (copied folder, path in it, random numbers, whether with new hashes).
+        files_of: folder of shards -> files to damage, in groups that are chosen with equal probability.
+        trial: damages one file; its arguments are the copied folder, the path in it, random numbers, and whether to
+            rewrite hashes.
     """
     failed = False
     for name in names:
@@ -257,7 +258,7 @@ def damage(
 
 
 def flips(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Flips bytes of files of each layout; True if all are found."""
+    """Flips bytes in files of each layout; returns True if all are detected."""
 
     def files_of(made: Path) -> list[list[Path]]:
         return [sorted(path for path in made.rglob("*") if path.is_file() and path.stat().st_size)]
@@ -266,7 +267,7 @@ def flips(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, 
 
 
 def flip_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -> int:
-    """Flips a byte of a file."""
+    """Flips a byte of a file; returns the outcome of the trial."""
     (folder / path).write_bytes(flip((folder / path).read_bytes(), rng))
     if is_forged and not reseal(folder, folder / path):
         return SKIPPED
@@ -276,13 +277,13 @@ def flip_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -> 
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all values in JSON."""
+    """Returns the paths of all values in a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, item in items for place in paths_of(item, (*path, key)))]
 
 
 def mutate(facts: Any, rng: random.Random) -> Any:
-    """Changes, removes or adds values."""
+    """Changes, removes or adds values in a JSON value."""
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         *above, last = rng.choice(paths_of(facts)[1:] or [(None,)])
         value, parent = deepcopy(rng.choice(VALUES)), facts
@@ -311,7 +312,7 @@ def mutate(facts: Any, rng: random.Random) -> Any:
 
 
 def mutations(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Changes values of files of JSON; True if only Jeton's errors are raised."""
+    """Changes values in JSON files; returns True if only Jeton's errors are raised."""
     names = [only] if only else ("megatron", "bin", "bin-packed", "parquet-packed", "datatrove-chat", "counts")
 
     def files_of(made: Path) -> list[list[Path]]:
@@ -321,7 +322,7 @@ def mutations(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: i
 
 
 def mutate_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -> int:
-    """Changes values of a file of JSON."""
+    """Changes values in a JSON file; returns the outcome of the trial."""
     before = unsealed_json((folder / path).read_bytes())
     facts = mutate(json.loads(json.dumps(before)), rng)
     text = json.dumps(facts)
@@ -330,23 +331,23 @@ def mutate_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -
     (folder / path).write_bytes(sealed_json(text) if sealed else text.encode())
     found = is_found(folder)
     use(folder)
-    use(folder)  # also after what these calls wrote
+    use(folder)  # again, since these calls may have written files
     may_be_valid = json.dumps(before) == text or (sealed and path.name != "manifest.json")
     return FOUND if found or may_be_valid else MISSED
 
 
 def arrow(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Flips bytes of IPC streams; True if there is no crash."""
+    """Flips bytes of IPC streams; returns True if there is no crash."""
     return tables(number, seed, top, tok, memory, only, "stream")
 
 
 def parquet(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Flips bytes of Parquet files; True if there is no crash."""
+    """Flips bytes of Parquet files; returns True if there is no crash."""
     return tables(number, seed, top, tok, memory, only, "parquet")
 
 
 def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None, format: str) -> bool:
-    """Flips bytes of files of tables of several types."""
+    """Flips bytes of tables of several types, in one file format; returns True if there is no crash."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -382,7 +383,7 @@ def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int,
                         batches = list(pa.ipc.open_stream(changed))
                         whole = pa.Table.from_batches(batches) if batches else None
                     except (pa.ArrowException, OSError, ValueError):
-                        return SKIPPED  # pyarrow's own check
+                        return SKIPPED  # pyarrow itself rejects the file
                     for batch in [*batches, *([] if whole is None else [whole])]:
                         allowed(lambda batch=batch: jeton.encode_arrow(batch, tok, threads=1))
                         made: list[Any] = []
@@ -417,7 +418,7 @@ def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int,
 
 
 def main() -> int:
-    """Returns 1 if a trial failed."""
+    """Runs the selected trials; returns 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     modes = {"flips": flips, "json": mutations, "arrow": arrow, "parquet": parquet}
     parser.add_argument("mode", choices=modes)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws the pictures of the lessons in docs/pictures/lessons/: ``python tools/draw_lessons.py``.
 
-A test compares the files with what this makes. Needs the installed package only. For slides and papers, which cannot
-take SVG, `--png FOLDER` and `--pdf FOLDER` write other forms of the same pictures, in their light colors; these need
-the extra ``test`` and Chromium, and fonts with Chinese characters.
+A test compares the files with what this script writes. It needs only the installed package. For slides and papers,
+which cannot use SVG, `--png FOLDER` and `--pdf FOLDER` write the same pictures in other formats, in their light colors.
+These options need the extra ``test``, Chromium, and fonts with Chinese characters.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from lesson_pictures import FOLDER, pictures
 
-SCALE = 4  # pixels of a PNG for one of the picture: 1,600 wide
+SCALE = 4  # pixels of a PNG for each pixel of the picture, so a PNG is 1,600 pixels wide
 PAGE = "<style>@page {{ margin: 0 }} body {{ margin: 0 }} svg {{ display: block }}</style>{}"
 
 
 def main() -> None:
-    """Writes all pictures."""
+    """Writes all pictures in the selected formats."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--png", type=Path, metavar="FOLDER", help="write PNG files, 1,600 pixels wide, instead")
     parser.add_argument("--pdf", type=Path, metavar="FOLDER", help="write PDF files of the size of the picture instead")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def write_others(drawn: dict[str, str], png: Path | None, pdf: Path | None, browser: str | None) -> None:
-    """Lets a browser write the pictures as PNG and PDF."""
+    """Writes the pictures as PNG and PDF, which a browser renders."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -62,7 +62,7 @@ def write_others(drawn: dict[str, str], png: Path | None, pdf: Path | None, brow
 
 
 def write(folder: Path, name: str, suffix: str, content: bytes) -> None:
-    """Writes a file in a folder that may not exist yet."""
+    """Writes a file, and creates its folder if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).with_suffix(suffix).write_bytes(content)
 

@@ -29,7 +29,7 @@ TEXTS = {
     "Code": "def total(xs):\n    # naïve\n\treturn sum(x ** 2 for x in xs)\n",
     "Arabic": "مرحبا بالعالم، كيف حالك اليوم؟",
 }
-CELL = 10  # pixels
+CELL = 10  # width of a cell in pixels
 WORD = " tokenization"
 
 # Terminal colors 16 to 255: a color cube, then grays.
@@ -37,7 +37,7 @@ LEVELS = (0, 95, 135, 175, 215, 255)
 
 
 def rgb(code: int) -> str:
-    """RGB value of one of the 256 terminal colors."""
+    """Returns the RGB value of one of the 256 terminal colors."""
     if code >= 232:
         return "#" + f"{8 + 10 * (code - 232):02x}" * 3
     if code < 16:
@@ -47,7 +47,7 @@ def rgb(code: int) -> str:
 
 
 def screen(ansi: str) -> str:
-    """Renders terminal output as HTML, one box for each cell: terminals neither join nor reorder letters."""
+    """Renders terminal output as HTML, one box for each cell, because terminals neither join nor reorder letters."""
     lines = []
     for line in ansi.split("\n"):
         boxes = []
@@ -63,7 +63,7 @@ def screen(ansi: str) -> str:
 
 
 def characters(run: str) -> Iterator[str]:
-    """Splits into letters with their combining marks."""
+    """Splits a text into letters, each with its combining marks."""
     held = ""
     for character in run:
         if held and display_width(character) and character != "\ufe0f":
@@ -75,7 +75,7 @@ def characters(run: str) -> Iterator[str]:
 
 
 def look(codes: list[int]) -> str:
-    """CSS for the parameters of an escape sequence."""
+    """Returns the CSS for the parameters of an escape sequence."""
     ink, ground, style = "", "", ""
     while codes:
         code = codes.pop(0)

@@ -1,8 +1,8 @@
-"""Makes a virtual environment with Jeton in it, for the Makefile: ``python tools/environment.py .venv test lint``.
+"""Creates a virtual environment with Jeton in it, for the Makefile: ``python tools/environment.py .venv test lint``.
 
-It names missing requirements before pip fails. It runs on Python 3.7 or later, to report one that is too old. When
-repeated, it installs Jeton into the same environment again, and builds only what has changed. Left out: programs that
-are not packages of Python or Rust, which ``tools/setup_tools.sh`` installs.
+It reports missing requirements before pip would fail. It runs on Python 3.7 or later, to report that a Python is too
+old. A second run installs Jeton into the same environment again and builds only what has changed. Left out: programs
+that are not packages of Python or Rust, which ``tools/setup_tools.sh`` installs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PYTHON = (3, 11)
 
 
 def main(folder: str, extras: list[str]) -> int:
-    """Returns the exit code."""
+    """Creates the environment; returns the exit code."""
     problems = list(missing())
     if problems:
         for problem in problems:
@@ -42,7 +42,7 @@ def main(folder: str, extras: list[str]) -> int:
 
 
 def missing() -> Iterator[str]:
-    """Yields what Python lacks, each with a remedy."""
+    """Yields each requirement that this Python does not meet, with a remedy."""
     if sys.version_info < PYTHON:
         found = ".".join(map(str, sys.version_info[:3]))
         needed = ".".join(map(str, PYTHON))
@@ -55,7 +55,7 @@ def missing() -> Iterator[str]:
 
 
 def toolchain_note() -> str | None:
-    """Returns what Rust's toolchain lacks, with a remedy; None if nothing."""
+    """Returns which part of Rust's toolchain is missing, with a remedy; None if it is complete."""
     with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
         needed = [int(number) for number in re.findall(r'^rust-version = "(\d+)\.(\d+)', file.read(), re.MULTILINE)[0]]
     least = ".".join(map(str, needed))

@@ -1,15 +1,16 @@
-"""Forks while another thread calls a function of Jeton for the first time, and calls it in the child.
+"""Forks while another thread calls a function of Jeton for the first time, and calls the function in the child, too.
 
     python tools/fork_first_calls.py                      about 200 forks for each call; half an hour on two cores
     python tools/fork_first_calls.py --forks 20 --only explain split
 
-The first call imports modules, and builds tables. For each of `CALLS`, fresh processes start a thread that makes the
-call, and fork at random moments until it ends. Each child makes the same call, and is killed if that takes longer than
-`--limit` seconds: then it waits for a lock that a thread of its parent had. Prints, for each call, the numbers of
-children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs `os.fork`.
+The first call of a function imports modules and builds tables. For each of `CALLS`, new processes start a thread that
+makes the call, and fork at random moments until the call ends. Each child makes the same call, and is killed if it
+takes longer than `--limit` seconds: then it waits for a lock that a thread of its parent had at the fork. Prints, for
+each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs
+`os.fork`.
 
-Left out: `encode_arrow`. The first `pyarrow.table` of a process hangs in children forked during it (pyarrow 26.0, also
-without Jeton).
+Left out: `encode_arrow`. The first `pyarrow.table` of a process hangs in children that are forked during it (pyarrow
+26.0, also without Jeton).
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Expressions over `jeton`, a tokenizer `tok` of the file PATH, `TEXTS`, the files CORPUS and MODEL, and the path OUT,
-# another one in each process. A module that is named before a semicolon is imported before.
+# Expressions that use `jeton`, a tokenizer `tok` of the file PATH, `TEXTS`, the files CORPUS and MODEL, and the path
+# OUT, which differs in each process. A module before a semicolon is imported before the thread starts.
 CALLS = {
     "encode": "tok.encode(TEXTS[0], special='all')",
     "encode_dropout": "tok.encode(TEXTS[0], dropout=0.1, seed=1)",
@@ -95,11 +96,11 @@ CALLS = {
     ".encode(TEXTS)",
 }
 TEXTS = ["low lower<|end|> lowest", "the lower world", "na\u00efve e\u0301"]
-MOST_AT_ONCE = 4  # children of a process
+MOST_AT_ONCE = 4  # maximum number of children of a process at a time
 
 
 def one(call: str, path: str, forks: int, limit: int, seed: int) -> dict[str, int]:
-    """Forks while a thread makes a first call; the number of children by how they ended."""
+    """Forks while a thread makes a first call; returns the number of children by how they ended."""
     import jeton
 
     rng = random.Random(seed)  # noqa: S311
@@ -133,7 +134,7 @@ def one(call: str, path: str, forks: int, limit: int, seed: int) -> dict[str, in
             time.sleep(rng.random() ** 3 * 0.02)
             child = os.fork()
             if not child:
-                faulthandler.register(signal.SIGALRM, chain=True)  # prints where it hangs
+                faulthandler.register(signal.SIGALRM, chain=True)  # prints where a child hangs
                 signal.alarm(limit)
                 code = 1
                 try:
@@ -155,7 +156,7 @@ def one(call: str, path: str, forks: int, limit: int, seed: int) -> dict[str, in
 
 
 def run(call: str, path: Path, forks: int, limit: int) -> Counter[str]:
-    """Makes about that many forks, in as many processes as it takes."""
+    """Makes about `forks` forks, in as many processes as necessary."""
     ended: Counter[str] = Counter()
     seed = 0
     while sum(ended.values()) < forks:
@@ -175,7 +176,7 @@ def run(call: str, path: Path, forks: int, limit: int) -> Counter[str]:
 
 
 def check(calls: Sequence[str], forks: int, limit: int = 30) -> dict[str, Counter[str]]:
-    """The numbers of children by call and by how they ended."""
+    """Returns, for each call, the number of children by how they ended."""
     import jeton
 
     tok = jeton.train(["low lower lowest the lower world"], 270, special_tokens=["<|end|>"], progress=False)
@@ -190,7 +191,7 @@ def check(calls: Sequence[str], forks: int, limit: int = 30) -> dict[str, Counte
 
 
 def main() -> int:
-    """Command line."""
+    """Runs the selected calls; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forks", type=int, default=200, help="for each call")
     parser.add_argument("--only", nargs="+", default=list(CALLS), choices=list(CALLS), metavar="CALL")

@@ -1,16 +1,16 @@
-"""Fuzzes all readers, encoding and decoding, one target after the other, on the stable toolchain.
+"""Fuzzes all readers, encoding and decoding, one target after another, on the stable toolchain.
 
     python tools/fuzz.py --minutes 60
     python tools/fuzz.py --minutes 5 --target pipeline --seed 7
     python tools/fuzz.py --coverage --minutes 60 --target pipeline
 
-Builds the crate in `fuzz/`, runs each of its targets, and each file format with `jeton.load` (`fuzz/loaders.py`, which
-needs Jeton installed), in processes with limited memory, and prints a table. Findings are minimized and written to
-``fuzz/findings/``, which git ignores. Findings that were fixed are moved to ``testdata/fuzz/``, where tests replay them
-(see ``testdata/fuzz/index.toml``).
+Builds the crate in `fuzz/` and runs each of its targets. Each file format is also read with `jeton.load`
+(`fuzz/loaders.py`, which needs Jeton installed). All run in processes with limited memory. Prints a table. Findings are
+minimized and written to ``fuzz/findings/``, which git ignores. When a finding is fixed, it is moved to
+``testdata/fuzz/``, where tests replay it (see ``testdata/fuzz/index.toml``).
 
-With ``--coverage``, libFuzzer runs the same targets guided by branch coverage, in a build with AddressSanitizer, debug
-assertions and overflow checks; minutes are CPU time, and Python's loaders are left out. Its corpus in
+With ``--coverage``, libFuzzer runs the same targets and is guided by branch coverage. The build has AddressSanitizer,
+debug assertions and overflow checks. Minutes are then CPU time, and `jeton.load` is left out. Its corpus in
 ``fuzz/corpus/``, which git ignores, starts from the targets' seeds, ``testdata/fuzz/`` and ``testdata/hostile/``, and
 grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which
 this script sets.
@@ -32,24 +32,24 @@ from sanitize import instrumented
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
-# Targets with slow runs and many features get more time.
+# Target -> its weight in the distribution of time. Targets with slow runs and many features get more.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
-# Comparisons are not traced (`-sanitizer-coverage-trace-compares`): that took half of the pipeline's time, and the
+# Comparisons are not traced (`-sanitizer-coverage-trace-compares`): tracing took half of the pipeline's time, and the
 # mutations of `fuzz/src/mutate` have a dictionary for each format.
 COVERAGE = (
     "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cdebug-assertions=yes", "-Coverflow-checks=yes",
 )  # fmt: skip
-# Maximum bytes of an input: the pipeline's time grows with its input, and its generator yields at most 24 kB.
+# Target -> maximum bytes of an input. The pipeline's time grows with its input, and its generator yields at most 24 kB.
 LONGEST = {"pipeline": 1 << 14}
-# Files of `testdata/hostile/` that are inputs of a target.
+# Target -> files of `testdata/hostile/` that are inputs of it.
 HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
 LOADERS = ("tokenizer_json", "ranks", "sentencepiece", "tekken", "vocab_txt", "gpt2_pair", "config")
 
 
 def build(coverage: bool) -> dict[str, Path]:
-    """Compiles the fuzzer; name of a program -> its path."""
+    """Compiles the fuzzer; returns name of a program -> its path."""
     command = ["cargo", "build", "--release", "--quiet", "-p", "jeton-fuzz", "--message-format", "json"]
     environment = None
     if coverage:
@@ -66,7 +66,7 @@ def limit() -> None:
 
 
 def once(command: list[str], target: str, seconds: float, seed: int, findings: Path) -> dict[str, Any]:
-    """Runs one process; returns its report, or a finding if it crashed."""
+    """Runs one process; returns its report, or a finding if the process crashed."""
     options = ["--seconds", str(seconds), "--seed", str(seed), "--findings", str(findings)]
     try:
         done = subprocess.run(
@@ -125,7 +125,7 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
     row: dict[str, Any] = {"target": target, "executions": 0, "fine": 0, "findings": []}
     log = findings / "libfuzzer.log"
     began = processor_seconds()
-    # libFuzzer limits wall time, which may be more than CPU time on a shared machine, so it runs repeatedly.
+    # libFuzzer limits wall time. On a shared machine this is more than CPU time, so libFuzzer runs repeatedly.
     while (left := seconds - (processor_seconds() - began)) > 10 or not row["executions"]:
         options = {
             "max_total_time": max(int(left), 1), "seed": seed, "timeout": 300, "rss_limit_mb": MOST_BYTES >> 20,
@@ -147,7 +147,7 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
 
 
 def processor_seconds() -> float:
-    """CPU time (user and system) of all finished child processes."""
+    """Returns the CPU time (user and system) of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

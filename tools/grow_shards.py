@@ -1,16 +1,18 @@
-"""Lets the corpora of folders of shards grow, with repairs, kills, damage and other options, and compares the results.
+"""Grows folders of shards with repairs, kills, damage and changed options, and compares the results.
 
     python tools/grow_shards.py kills --number 200         kill -9 in `add`, until it ends by itself
     python tools/grow_shards.py sequences --number 40      random sequences of changes
 
-``kills`` adds files to a folder, in order and shuffled by turns, and kills the process at random moments; the result
-must be that of one call without kills, and in order that of one run over all files.
+``kills`` adds files to a folder, by turns in order and shuffled, and kills the process at random moments. The result
+must equal that of one call without kills. If files were added in order, it must also equal that of one run over all
+files.
 
-``sequences`` makes a folder of a random format and does random steps: add files (`add`, or the same call with more
-inputs), rewrite an input, put a bad record into one or remove it, lose or damage shards and completions, kill a
-process, and change options. A step that must be refused is, by the name of the option or the input, and leaves the
-folder as it is. At the end the folder must equal one run of its plan in a new folder, byte for byte, and have the
-documents of one run over all inputs; without repairs it must equal that byte for byte, too. Needs `os.fork`.
+``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with the same call
+and more inputs), rewrites an input, puts a bad record into an input or removes it, loses or damages shards and
+completions, kills a process, and changes options. A step that must be refused has to fail with the name of the option
+or the input, and must leave the folder unchanged. At the end the folder must equal one run of its plan in a new folder,
+byte for byte. It must also have the documents of one run over all inputs; without repairs, it must equal that run byte
+for byte, too. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ Work = Callable[[Callable[[str], None]], None]
 
 
 def digest(folder: Path) -> str:
-    """Hash of names and bytes of shards, manifest and rejects; the plan also has the times of growth."""
+    """Returns the hash of shards, manifest and rejects, but not of the plan, which has the times of growth."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):
@@ -56,7 +58,7 @@ def digest(folder: Path) -> str:
 
 
 def write_rows(path: Path, rng: random.Random, number: int, bad: bool = False) -> None:
-    """Writes rows of random words; with a bad one."""
+    """Writes rows of random words; one of them is invalid if `bad`."""
     words = ["low", "lower", "new", "newest", "wide", "日本", "ä", "\n", "x" * 30]
     rows = [json.dumps({"text": " ".join(rng.choices(words, k=rng.randrange(12)))}) + "\n" for _ in range(number)]
     if bad:
@@ -65,7 +67,7 @@ def write_rows(path: Path, rng: random.Random, number: int, bad: bool = False) -
 
 
 def run_of_plan(folder: Path, place: Path) -> str:
-    """Digest of one run of the plan of a folder, in a new one."""
+    """Returns the digest of one run of a folder's plan in a new folder."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     for name in ("plan.json", "tokenizer.json"):
@@ -77,7 +79,7 @@ def run_of_plan(folder: Path, place: Path) -> str:
 
 
 def documents(folder: Path) -> list[bytes]:
-    """Ids of all documents, or the counts."""
+    """Returns the ids of all documents, or their counts."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     if manifest["format"] == "counts":
         counts = [jeton.Counts.load(path) for path in sorted(folder.glob("shard-*.jtc"))]
@@ -86,10 +88,10 @@ def documents(folder: Path) -> list[bytes]:
 
 
 def kill_after(work: Work, delay: float) -> bool:
-    """Kills a process after some time; False if it ended before.
+    """Kills a process after some time; returns False if it ended before.
 
     Raises:
-        SystemExit: it failed.
+        SystemExit: the process failed.
     """
     process, pipe = child(work)
     deadline = time.perf_counter() + delay
@@ -110,7 +112,7 @@ def kill_after(work: Work, delay: float) -> bool:
 
 
 def kills(number: int, seed: int, folder: Path, tok: jeton.Tokenizer) -> bool:
-    """Kills processes in `add`; True if all digests are equal."""
+    """Kills processes in `add`; returns True if all digests are equal."""
     rng = random.Random(seed)  # noqa: S311
     old, new = [folder / f"{n}.jsonl" for n in range(3)], [folder / f"{n}.jsonl" for n in range(3, 6)]
     for path in [*old, *new]:
@@ -158,7 +160,7 @@ def kills(number: int, seed: int, folder: Path, tok: jeton.Tokenizer) -> bool:
 
 
 class Sequence:
-    """A folder of shards, and its inputs in the order of its plan."""
+    """A folder of shards, with its inputs in the order of its plan."""
 
     def __init__(self, number: int, seed: int, folder: Path, tok: jeton.Tokenizer) -> None:
         self._rng = random.Random(f"{seed}/{number}")  # noqa: S311
@@ -178,13 +180,13 @@ class Sequence:
         return path
 
     def _make(self, _: Callable[[str], None] = void, files: list[Path] | None = None, **changes: Any) -> None:
-        """The call with all inputs in a random place of the new ones; files keep their order."""
+        """Makes the shards of `files`, by default of all inputs, with the options of this folder and `changes`."""
         options = {**self.options, "workers": 2, "progress": False, "max_skipped": "100%", **changes}
         corpus = jeton.Corpus(files or self.files, errors=options.pop("errors", self.errors))
         jeton.shards.make(corpus, self.out, self._tok, **options)
 
     def _expect(self, work: Callable[[], None]) -> None:
-        """Runs a step that fails if a record is bad and the policy is strict, or replace."""
+        """Runs a step. It may fail because of a bad record, unless the policy is to skip such records."""
         try:
             work()
         except FormatError as error:
@@ -192,7 +194,7 @@ class Sequence:
                 raise
 
     def _refused(self, name: str, work: Callable[[], None]) -> None:
-        """Runs a step that must be refused by name, and changes nothing."""
+        """Runs a step that must be refused with a message that has `name`, and must change nothing."""
         before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
         try:
             work()
@@ -216,7 +218,7 @@ class Sequence:
                 )
             )  # fmt: skip
             return
-        among = list(self.files)  # earlier files keep their order, with new ones among them
+        among = list(self.files)  # earlier files keep their order; new files are between them
         for path in new:
             among.remove(path)
         at = self._rng.randrange(len(among) + 1)
@@ -288,7 +290,7 @@ class Sequence:
             self._refused("is no longer one", lambda: self._make(files=[path for path in self.files if path != lost]))
 
     def run(self) -> tuple[bool, str]:
-        """Does random steps; True if the folder is as expected, and what was done."""
+        """Takes random steps; returns True if the folder is as expected, and a description of the steps."""
         steps = ("add", "rewrite", "bad_record", "keep_going", "policy", "damage", "kill", "other_option",
                  "fewer_inputs")  # fmt: skip
         self._make()
@@ -297,7 +299,7 @@ class Sequence:
             before, is_begun = list(self.files), any(self.out.glob("done/*")) or any(self.out.glob("spool/*.json"))
             getattr(self, f"_{self.done[-1]}")()
             files = [Path(path) for path, *_ in json.loads((self.out / "plan.json").read_bytes())["inputs"]]
-            # New inputs are the last ones, unless no task has been complete.
+            # New inputs must follow the earlier ones, unless no task has been completed.
             if sorted(files) != sorted(self.files) or (is_begun and files[: len(before)] != before):
                 return False, f"other inputs after {', '.join(self.done)}"
             self.files = files
@@ -329,7 +331,7 @@ class Sequence:
 
 
 def sequences(number: int, seed: int, folder: Path, tok: jeton.Tokenizer, first: int = 0) -> bool:
-    """Does random sequences; True if all are as expected."""
+    """Runs random sequences; returns True if all results are as expected."""
     good, steps = 0, Counter[str]()
     for one in range(first, first + number):
         place = folder / str(one)
@@ -345,7 +347,7 @@ def sequences(number: int, seed: int, folder: Path, tok: jeton.Tokenizer, first:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns 1 if a folder differs."""
+    """Runs the selected mode; returns 1 if a folder differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=["kills", "sequences"])
     parser.add_argument("--number", type=int)

@@ -2,10 +2,11 @@
 
     python tools/hostile_files.py [--variants 200] [--seed 1] [--kinds model safetensors] [--bytes 60000] [--limit 2]
 
-A variant is a `.model` or a file of safetensors, made for a size and for four times that. A process with a limit on its
-memory (RLIMIT_AS) loads it, encodes a text, saves it in every format, and loads what it saved. The tool counts
-processes that end by a signal or by MemoryError, errors that are not Jeton's own, and variants whose CPU time or saved
-bytes grow by more than twice the factor of the size. Exit code 1 if there are any.
+A variant is a `.model` or a safetensors file, generated at one size and at four times this size. A process with a limit
+on its memory (RLIMIT_AS) loads the file, encodes a text, saves the tokenizer in every format, and loads the saved
+files. The tool counts processes that end by a signal or by MemoryError, and errors that are not Jeton's own. It also
+counts variants whose CPU time or saved bytes grow by more than twice the factor of the size. The exit code is 1 if
+there are any.
 """
 
 from __future__ import annotations
@@ -30,44 +31,44 @@ from typing import Any
 from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
-GROWTH = 4  # of the size
-FLOOR_S = 0.4  # growth of a shorter CPU time is ignored
+GROWTH = 4  # factor between the two sizes
+FLOOR_S = 0.4  # seconds; growth of a shorter CPU time is ignored
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def numbered(size: int, rng: random.Random) -> list[str]:
-    """Texts that are each other's prefixes: x0, x1, …"""
+    """Returns texts such as x0, x1, …, some of which are prefixes of others."""
     head = rng.choice(["x", "<", "▁", "", "x" * 20])
     return [f"{head}{number}" for number in range(size // (8 + len(head)))]
 
 
 def runs(size: int, rng: random.Random) -> list[str]:
-    """a, aa, … up to the square root of the size."""
+    """Returns a, aa, aaa and so on, which have about `size` bytes together."""
     char = rng.choice(["a", "é", "今", "▁"])
     return [char * count for count in range(1, int((2 * size / len(char.encode())) ** 0.5))]
 
 
 def prefixes(size: int, rng: random.Random) -> list[str]:
-    """All prefixes of a text, or all suffixes."""
+    """Returns all prefixes of a text, or all of its suffixes."""
     length = int((2 * size) ** 0.5)
     text = "".join(rng.choices("ab", k=length))
     return [text[:at] for at in range(1, length)] if rng.random() < 0.5 else [text[at:] for at in range(length)]
 
 
 def one_long(size: int, rng: random.Random) -> list[str]:
-    """One text of the whole size among short ones, and runs of its character."""
+    """Returns one text of the whole size, short texts, and runs of the long text's character."""
     return ["a", "b", *("a" * count for count in range(2, int(size**0.5) // 2)), rng.choice("ab") * (size // 2)]
 
 
 def doubled(size: int, _: random.Random) -> list[str]:
-    """Each twice as long as the one before."""
+    """Returns texts, each twice as long as the one before."""
     return ["a" * (1 << power) for power in range(size.bit_length() - 1)]
 
 
 def binary(size: int, rng: random.Random) -> list[str]:
-    """Strings of two characters, which fill a trie with nodes of two children."""
+    """Returns strings of two characters, which fill a trie with nodes of two children."""
     one, other = rng.choice([("a", "c"), ("a", "b"), ("é", "è")])
     return [
         "".join(other if number >> bit & 1 else one for bit in range(14)) for number in range(min(size // 20, 1 << 14))
@@ -75,14 +76,14 @@ def binary(size: int, rng: random.Random) -> list[str]:
 
 
 def characters(size: int, _: random.Random) -> list[str]:
-    """Single characters, and pairs of them."""
+    """Returns single characters and pairs of characters."""
     return [
         chr(0x4E00 + number % 20_000) + chr(0x3400 + number // 20_000) * (number % 2) for number in range(size // 10)
     ]
 
 
 def randomly(size: int, rng: random.Random) -> list[str]:
-    """Random texts."""
+    """Returns random texts."""
     return ["".join(rng.choices("abcdexyz<>▁é", k=rng.randint(1, 12))) for _ in range(size // 12)]
 
 
@@ -94,12 +95,12 @@ TEXTS: tuple[Callable[[int, random.Random], list[str]], ...] = (
 
 
 def piece(text: str, score: float, kind: int) -> bytes:
-    """A piece of a model."""
+    """Returns a serialized piece of a model."""
     return message([(1, message([(1, text.encode()), (2, float(score)), (3, kind)]))])
 
 
 def make_model(size: int, rng: random.Random) -> bytes:
-    """A model of pieces of one or several kinds."""
+    """Returns a model whose pieces are of one or several kinds."""
     model_type = rng.choice([1, 1, 2, 2, 2, 3, 4])
     kinds = rng.choice([[1], [1], [4], [4], [3], [5], [1, 4], [1, 3, 4, 5], [2], [6], [9]])
     scores = rng.choice(["falling", "falling", "tied", "rising", "random"])
@@ -111,7 +112,7 @@ def make_model(size: int, rng: random.Random) -> bytes:
     )
     options = [(number, rng.randint(0, 1)) for number in (3, 4, 5)]
     byte_fallback = rng.random() < 0.2
-    texts = list(dict.fromkeys(make(size, rng)))  # the choices before do not depend on the size
+    texts = list(dict.fromkeys(make(size, rng)))  # random choices before this line do not depend on the size
     if is_twice:
         texts += texts[:1]
     if is_shuffled:
@@ -138,7 +139,7 @@ def make_model(size: int, rng: random.Random) -> bytes:
 
 
 def use_model(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The steps with a model, each as (name, function)."""
+    """Yields the steps that are run on a model, each as (name, function)."""
     import pickle
 
     import jeton
@@ -171,7 +172,7 @@ def use_model(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def make_safetensors(size: int, rng: random.Random) -> bytes:
-    """A file of safetensors that is large in one way."""
+    """Returns a safetensors file that is large in one respect."""
     embedding = {"wte.weight": {"dtype": "F32", "shape": [8, 2], "data_offsets": [0, 64]}}
 
     def tensor(shape: list[int], start: int, end: int, dtype: str = "U8") -> dict[str, Any]:
@@ -221,7 +222,7 @@ def make_safetensors(size: int, rng: random.Random) -> bytes:
 
 
 def use_safetensors(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """The steps with a file of safetensors."""
+    """Yields the steps that are run on a safetensors file."""
     import jeton
     from jeton.vocabulary import read_embeddings
     from jeton.vocabulary.safetensors_file import SafetensorsFile, write_file
@@ -262,7 +263,7 @@ USE = {"model": use_model, "safetensors": use_safetensors}
 
 
 def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[str]]:
-    """CPU seconds and bytes of each step, and errors: Jeton's by name, others marked as raw."""
+    """Returns the CPU seconds and bytes of each step, and the errors: Jeton's by name, others marked as raw."""
     import jeton
 
     steps: dict[str, tuple[float, int]] = {}
@@ -293,14 +294,14 @@ def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[
 
 
 def child(kind: str, seed: int, size: int, limit: float) -> None:
-    """Measures a variant at two sizes, and prints what was found."""
+    """Measures a variant at two sizes, and prints the results."""
     import jeton  # noqa: F401  (its memory counts, its time does not)
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit * (1 << 30)),) * 2)
     found = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a.{kind}"
-        for length in (1000, size, size * GROWTH):  # run once first, so that imports are not measured
+        for length in (1000, size, size * GROWTH):  # the first run is small, so that imports are not measured
             path.write_bytes(MAKE[kind](length, random.Random(seed)))  # noqa: S311
             found.append((path.stat().st_size, *measured(path, kind)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
@@ -308,7 +309,7 @@ def child(kind: str, seed: int, size: int, limit: float) -> None:
 
 
 def failures(line: dict[str, Any]) -> list[str]:
-    """Failures of a variant, in words."""
+    """Returns a description of each failure of a variant."""
     (small_size, small, _), (large_size, large, _) = line["found"]
     wrong = [error for _, _, errors in line["found"] for error in errors if "raw" in error]
     most = 2 * max(large_size / max(small_size, 1), 1)
@@ -324,7 +325,7 @@ def failures(line: dict[str, Any]) -> list[str]:
 
 
 def run(kind: str, seed: int, size: int, limit: float) -> tuple[str, dict[str, Any] | None, list[str]]:
-    """Runs a variant in a process of its own: label, result, failures."""
+    """Runs a variant in a process of its own; returns its label, result and failures."""
     label = f"{kind} {seed}"
     command = [sys.executable, __file__, "--child", kind, str(seed), str(size), str(limit)]
     threads = {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -1,14 +1,14 @@
 """Draws the import graphs of the Rust core, the binding and the Python package, and finds import cycles.
 
-    python tools/import_graph.py                     levels of each, and their cycles; 1 if there is a cycle
+    python tools/import_graph.py                     levels and cycles of each; exit code 1 if there is a cycle
     python tools/import_graph.py --mermaid core      a Mermaid diagram of the core's packages
     python tools/import_graph.py --dot python        the same for Graphviz: … | dot -Tsvg
 
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
-statement anywhere in a file: an import in a function, or one for annotations only, closes no cycle at run time, but the
-module depends on the other one all the same. `EXCEPTIONS` has those that may close one. Not followed: `import_module`,
-by which methods of `compat/tokenizers` import modules that import theirs.
+statement anywhere in a file: an import in a function, or for annotations only, closes no cycle at run time, but is a
+dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`, by
+which methods of `compat/tokenizers` import modules that import the methods' own module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = ROOT / "python" / "jeton"
 
 Graph = dict[str, set[str]]  # module → the modules that it imports
 
-# Imports of the package that may close a cycle: (module, imported module) → reason.
+# Imports of the package that are allowed to close a cycle: (module, imported module) → reason.
 EXCEPTIONS = {
     ("jeton.tokenizer", "jeton.formats"): "`save`, `to_bytes`, `from_bytes` and pickling are methods of `Tokenizer`",
     ("jeton.compat.tiktoken._tiktoken", "jeton.compat.tiktoken.unstable"): "a method of tiktoken's `CoreBPE`",
@@ -42,12 +42,12 @@ EXCEPTIONS = {
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# Comments, strings and characters of Rust, which may hold braces and quotes.
+# Comments, strings and characters of Rust. They are removed, because they may contain braces and quotes.
 NO_CODE = re.compile(r"""//[^\n]*|\br(#*)"[\s\S]*?"\1|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[^']+|\\'|[^\\'])'""")
 
 
 def rust_graph(source: Path = CORE) -> Graph:
-    """Returns the graph of a crate's modules, named `a::b`; the root is `crate`."""
+    """Returns the graph of a crate's modules. They are named `a::b`, the root `crate`."""
     files = {rust_name(path, source): path for path in sorted(source.rglob("*.rs"))}
     return {module: rust_imports(module, path.read_text("utf-8"), files.keys()) for module, path in files.items()}
 
@@ -59,7 +59,7 @@ def rust_name(path: Path, source: Path) -> str:
 
 
 def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
-    """Returns the modules whose items a file names."""
+    """Returns the modules that contain the items which a file names."""
     here = [] if module == "crate" else module.split("::")
     children = {name.rpartition("::")[2] for name in modules if name.rpartition("::")[0] == "::".join(here)}
     text = without_tests(NO_CODE.sub("", text))
@@ -83,7 +83,7 @@ def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
 
 
 def closing(text: str, start: int) -> int:
-    """Returns the position after the brace that closes the one before `start`."""
+    """Returns the position after the closing brace that matches the brace before `start`."""
     depth, at = 1, start
     while depth and at < len(text):
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -101,7 +101,7 @@ def without_tests(text: str) -> str:
 
 
 def rust_paths(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the position and the names of every path with `::`, those in braces of a `use` as paths of their own."""
+    """Yields position and names of every path with `::`; those in braces of a `use` are separate paths."""
     for found in re.finditer(r"\b(?:crate|super|self|[a-z_][a-z0-9_]*)(?:::(?:\w+|\{|\*))+", text):
         path = found[0]
         if path.endswith("{"):
@@ -113,7 +113,7 @@ def rust_paths(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def in_braces(text: str) -> Iterator[tuple[str, ...]]:
-    """Yields the paths of `a, b::{c, d as e}`."""
+    """Yields each path of a list in braces, such as `a, b::{c, d as e}`."""
     depth, start, parts = 0, 0, []
     for at, char in enumerate(text + ","):
         depth += {"{": 1, "}": -1}.get(char, 0)
@@ -133,7 +133,7 @@ def in_braces(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def python_graph(package: Path = PACKAGE) -> Graph:
-    """Returns the graph of a package's modules; a package is its `__init__.py`."""
+    """Returns the graph of a package's modules. A subpackage is the module of its `__init__.py`."""
     files = {python_name(path, package): path for path in sorted(package.rglob("*.py"))}
     return {name: python_imports(name, path, files.keys()) - {name} for name, path in files.items()}
 
@@ -193,7 +193,7 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 
 def contracted(graph: Graph, package_of: Callable[[str], str]) -> Graph:
-    """Returns the graph between packages."""
+    """Returns the graph of the imports between packages."""
     found: Graph = {package_of(module): set() for module in graph}
     for module, imports in graph.items():
         found[package_of(module)] |= {package_of(other) for other in imports} - {package_of(module)}
@@ -201,7 +201,7 @@ def contracted(graph: Graph, package_of: Callable[[str], str]) -> Graph:
 
 
 def levels(graph: Graph) -> list[list[str]]:
-    """Returns the modules of a graph without cycles by level, lowest first: a module is above all that it imports."""
+    """Returns the modules of an acyclic graph by level, lowest first; a module is above all that it imports."""
     level: dict[str, int] = {}
     while len(level) < len(graph):
         ready = [module for module in graph if module not in level and graph[module] <= level.keys()]
@@ -218,12 +218,12 @@ def reduced(graph: Graph) -> Graph:
 
 
 def rust_package(module: str) -> str:
-    """Returns the top-level module that a module is in."""
+    """Returns the top-level module that contains a module."""
     return module.split("::")[0]
 
 
 def python_package(module: str) -> str:
-    """Returns the package, or the module beside the packages, that a module is in."""
+    """Returns the package that contains a module, or the module itself if it is beside the packages."""
     return ".".join(module.split(".")[:2])
 
 

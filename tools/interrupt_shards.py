@@ -1,13 +1,13 @@
-"""Interrupts the making of shards many times and compares the result with one that was not interrupted.
+"""Interrupts the making of shards many times, and compares the result with that of an uninterrupted run.
 
     python tools/interrupt_shards.py kills --number 180          kill -9 in plan, spool, shuffle and merge
     python tools/interrupt_shards.py jobs --number 1000          jobs of two arrays: failures, repeats, any order
 
-Both make shuffled shards, packed by best fit, of generated documents. ``kills`` chooses a stage and a moment in it at
-random, kills the process that makes the shards there, and starts another; when one ends by itself, its shards are
+Both modes make shuffled shards from generated documents, packed by best fit. ``kills`` kills the process that makes the
+shards at a random moment of a random stage, and starts another process. When a process ends by itself, its shards are
 compared, and the next kills begin with an empty folder. ``jobs`` runs each job of an array in a process of its own, in
-random order; some are killed, some run twice, and missing ones run again afterwards. Prints where the kills were,
-and the digests. Needs `os.fork`, so that a process starts without imports.
+random order; some are killed, some run twice, and missing ones run again afterwards. Prints the stages of the kills,
+and the digests. Needs `os.fork`, with which a process starts without importing again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write_corpus(path: Path, documents: int) -> None:
 
 
 def digest(folder: Path) -> str:
-    """Hash of names and bytes of the shards and the manifest."""
+    """Returns the hash of the names and bytes of the shards and the manifest."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", ".")):
@@ -54,7 +54,7 @@ def digest(folder: Path) -> str:
 
 
 def child(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
-    """Starts work in a process, which reports stages; returns its id, and the end of a pipe with their initials."""
+    """Starts work in a process; returns its id, and a pipe's end from which the initials of the stages can be read."""
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -70,11 +70,11 @@ def child(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
 
 
 def void(value: object) -> None:
-    """Drops a value."""
+    """Ignores a value."""
 
 
 def make(corpus: Path, folder: Path, tok: jeton.Tokenizer, task_bytes: int, report: Callable[[str], None]) -> None:
-    """Makes shards in the calling process and reports the stages as they begin."""
+    """Makes shards in the calling process; calls `report` when a stage begins."""
     begun = set()
 
     def progress(event: jeton.ProgressEvent) -> None:
@@ -88,7 +88,7 @@ def make(corpus: Path, folder: Path, tok: jeton.Tokenizer, task_bytes: int, repo
 
 
 def durations(made: Callable[[Callable[[str], None]], None]) -> dict[str, float]:
-    """Seconds of each stage of a whole run."""
+    """Returns the seconds of each stage of a whole run."""
     process, pipe = child(made)
     began: list[tuple[str, float]] = []
     while data := os.read(pipe, 2):
@@ -100,7 +100,7 @@ def durations(made: Callable[[Callable[[str], None]], None]) -> dict[str, float]
 
 
 def kill_in(made: Callable[[Callable[[str], None]], None], stage: str, delay: float) -> str | None:
-    """Kills a process some time after a stage begins; returns the stage it was in, or None if it ended before."""
+    """Kills a process `delay` seconds after a stage begins; returns the stage it was in, or None if it ended before."""
     process, pipe = child(made)
     at, deadline = "", None
     while True:
@@ -124,7 +124,7 @@ def kill_in(made: Callable[[Callable[[str], None]], None], stage: str, delay: fl
 
 
 def kills(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokenizer, task_bytes: int) -> bool:
-    """Kills processes in random stages; True if all digests are equal."""
+    """Kills processes in random stages; returns True if all digests are equal."""
     rng = random.Random(seed)  # noqa: S311
 
     def made(place: Path) -> Callable[[Callable[[str], None]], None]:
@@ -158,7 +158,7 @@ def kills(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokeniz
 
 
 def jobs(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokenizer, task_bytes: int) -> bool:
-    """Runs two arrays with failures, repeats and any order; True if the digest is that of one run."""
+    """Runs two arrays with failures, repeats and any order; returns True if their digests equal that of one run."""
     rng = random.Random(seed)  # noqa: S311
     make(corpus, folder / "whole", tok, task_bytes, void)
     place, expected = folder / "out", digest(folder / "whole")
@@ -192,7 +192,7 @@ def jobs(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokenize
 
 
 def main() -> int:
-    """Returns 1 if the shards differ."""
+    """Runs the selected mode; returns 1 if the shards differ."""
     os.environ["SOURCE_DATE_EPOCH"] = "0"  # the date of all manifests, which are compared
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=["kills", "jobs"])

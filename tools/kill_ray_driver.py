@@ -3,8 +3,9 @@
     python tools/kill_ray_driver.py [--kills 20] [--seed 1]
 
 The cluster has three nodes on this machine. A driver is killed (SIGKILL) after a random time and started again, until
-it ends by itself; then a new folder begins. Prints the interrupted steps. The exit code is 4 if a byte differs
-from the shards of this machine's threads. `tools/interrupt_shards.py` kills the local runners.
+it ends by itself. Then the next driver starts with a new folder. Prints the steps that kills interrupted. The exit code
+is 4 if a byte differs from the shards that threads of this machine make. `tools/interrupt_shards.py` does the same for
+the local runners.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ jeton.shards.make(corpus, output, jeton.default(), runner="ray", ray_address=add
 
 
 def write_corpus(path: Path, rows: int) -> None:
-    """Rows of pseudorandom words."""
+    """Writes rows of pseudorandom words."""
     rng = random.Random(2)  # noqa: S311
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randrange(1, 9))) for _ in range(2000)]
     lines = (json.dumps({"text": " ".join(rng.choices(words, k=rng.randrange(1, 200)))}) for _ in range(rows))
@@ -45,7 +46,7 @@ def write_corpus(path: Path, rows: int) -> None:
 
 
 def state(folder: Path) -> str:
-    """The step that a kill interrupted."""
+    """Returns the step that a kill interrupted."""
     if not (folder / "plan.json").exists():
         return "before or in plan"
     if (folder / "report.md").exists():
@@ -55,12 +56,12 @@ def state(folder: Path) -> str:
 
 
 def names(folder: Path) -> list[str]:
-    """Files that the plan determines."""
+    """Returns the names of the files that the plan determines."""
     return sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("report"))
 
 
 def complete(top: Path, folder: Path, address: str, span: float, left: int, rng: random.Random) -> Counter[str]:
-    """Runs a driver until it ends by itself, with up to `left` kills; returns the interrupted steps."""
+    """Runs a driver until it ends by itself, with up to `left` kills; returns how often each step was interrupted."""
     kills = Counter[str]()
     command = [sys.executable, top / "make.py", top / "rows.jsonl", folder, address]
     while True:
@@ -75,7 +76,7 @@ def complete(top: Path, folder: Path, address: str, span: float, left: int, rng:
 
 
 def main() -> None:
-    """Runs, kills and compares."""
+    """Kills drivers, and compares the completed shards."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,7 +1,7 @@
-"""The language model of a GGUF file in NumPy: its tokenizer, and a forward pass of the Llama architecture.
+"""Language model of a GGUF file in NumPy: its tokenizer, and a forward pass of the Llama architecture.
 
-For small models and short texts: weights are dequantized to float32, and a sequence is one block without a cache. Needs
-the package gguf, only to read files.
+It is meant for small models and short texts: weights are dequantized to float32, and a sequence is computed as one
+block without a cache. Needs the package gguf, but only to read files.
 
 Left out: architectures other than ``llama``, scaled RoPE, tokenizers other than ``gpt2`` with the pretokenizer
 ``smollm``.
@@ -23,18 +23,18 @@ __all__ = ["Llama", "read_gguf", "tokenizer_json"]
 
 Floats = NDArray[np.float32]
 
-CONTROL, USER_DEFINED = 3, 4  # types of tokens in GGUF
-POSITIONS = 256  # positions whose logits are computed at once
+CONTROL, USER_DEFINED = 3, 4  # token types in GGUF
+POSITIONS = 256  # number of positions whose logits are computed at once
 
 
 @dataclass(frozen=True)
 class Llama:
-    """A model.
+    """Weights and sizes of a model.
 
     Attributes:
         weights: name in GGUF -> matrix float32[outputs, inputs], or vector.
-        layers, heads, kv_heads: numbers of them.
-        epsilon: of RMSNorm.
+        layers, heads, kv_heads: number of layers, query heads, and key-value heads.
+        epsilon: epsilon of RMSNorm.
         theta: base of the frequencies of RoPE.
     """
 
@@ -46,7 +46,7 @@ class Llama:
     theta: float
 
     def hidden(self, ids: NDArray[np.int64], embeddings: Floats) -> Floats:
-        """The normalized states after the last layer: float32[len(ids), width]."""
+        """Returns the normalized states after the last layer: float32[len(ids), width]."""
         x = embeddings[ids]
         for layer in range(self.layers):
             x = x + self._attention(self._norm(x, f"blk.{layer}.attn_norm.weight"), layer)
@@ -54,7 +54,10 @@ class Llama:
         return self._norm(x, "output_norm.weight")
 
     def bits(self, states: Floats, ids: NDArray[np.int64], head: Floats) -> NDArray[np.float64]:
-        """-log2 of the probability of each id after its state: float64[len(ids)]. A tied head is the embeddings."""
+        """Returns -log2 of each id's probability given its state: float64[len(ids)].
+
+        If the model's head is tied, `head` is the embeddings.
+        """
         bits = np.empty(len(ids))
         for start in range(0, len(ids), POSITIONS):
             logits = states[start : start + POSITIONS] @ head.T
@@ -76,7 +79,7 @@ class Llama:
         length = len(x)
         q, k, v = (self._linear(x, layer, f"attn_{part}").reshape(length, -1, self._head_width(x)) for part in "qkv")
         group = self.heads // self.kv_heads
-        # [kv head, query of the group, position, dimension]
+        # q is [key-value head, query of the group, position, dimension]; k has its last two axes swapped
         q = self._rotated(q).reshape(length, self.kv_heads, group, -1).transpose(1, 2, 0, 3)
         k = self._rotated(k).transpose(1, 2, 0)[:, None]
         v = v.transpose(1, 0, 2)[:, None]
@@ -91,7 +94,7 @@ class Llama:
         return int(self.weights["blk.0.attn_q.weight"].shape[0]) // self.heads
 
     def _rotated(self, x: Floats) -> Floats:
-        """Queries or keys [position, head, dimension], each pair of neighbouring dimensions rotated by its angle."""
+        """Rotates each pair of neighboring dimensions of queries or keys [position, head, dimension] by its angle."""
         half = x.shape[-1] // 2
         angles = np.arange(len(x))[:, None] * self.theta ** (-np.arange(half) / half)
         cos, sin = (part(angles).astype(np.float32)[:, None] for part in (np.cos, np.sin))
@@ -105,7 +108,7 @@ class Llama:
 
 
 def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
-    """A model, and the metadata of the file.
+    """Returns the model and the metadata of a file.
 
     Raises:
         ValueError: the model is not a Llama, or has biases, an output matrix of its own, or RoPE scaling.
@@ -131,12 +134,12 @@ def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
 
 
 def tokenizer_json(facts: dict[str, Any]) -> str:
-    """The tokenizer of the metadata in the format of ``tokenizer.json``.
+    """Converts the tokenizer of the metadata to the format of ``tokenizer.json``.
 
-    ``smollm`` is the pretokenizer of llama.cpp: each digit alone, and else the pattern of GPT-2.
+    The pretokenizer ``smollm`` is llama.cpp's: it isolates each digit, and then splits by the pattern of GPT-2.
 
     Raises:
-        ValueError: another tokenizer.
+        ValueError: the file has another kind of tokenizer.
     """
     kind = facts["tokenizer.ggml.model"], facts["tokenizer.ggml.pre"]
     if kind != ("gpt2", "smollm"):

@@ -3,8 +3,8 @@
 
     python tools/make_notebooks.py [LESSON]... [--into FOLDER]
 
-It runs the examples, and fails if one does not give what its lesson says. The site has the notebooks next to the pages
-of the lessons; they are not in the repository. Needs the installed package only.
+It runs the examples, and fails if an example does not give what its lesson says. The site offers the notebooks next to
+the pages of the lessons; they are not in the repository. Needs only the installed package.
 """
 
 from __future__ import annotations

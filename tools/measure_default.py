@@ -1,9 +1,9 @@
-"""Measures the default tokenizer beside three of OpenAI, and prints the tables of docs/default.md.
+"""Measures the default tokenizer and three of OpenAI's, and prints the tables of docs/default.md.
 
     python tools/measure_default.py DATA
 
 DATA contains ``corpora/*.txt.xz``, ``udhr/*.txt`` (the Universal Declaration of Human Rights, by ISO 639-3 code) and
-``vocabs/*.tiktoken``: texts that the tokenizer was not trained on.
+``vocabs/*.tiktoken``. The tokenizer was not trained on any of these texts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LANGUAGES = {
 
 
 def rows(toks: list[jeton.Tokenizer], texts: Iterable[tuple[str, bytes]]) -> list[tuple[str, list[float]]]:
-    """Returns the name of each text that is not empty, and the bytes per token of each tokenizer."""
+    """Returns, for each text that is not empty, its name and the bytes per token of each tokenizer."""
     return [(name, [len(text) / tok.count(text) for tok in toks]) for name, text in texts if text]
 
 
@@ -48,7 +48,7 @@ def print_table(title: str, measured: Iterable[tuple[str, list[float]]]) -> None
 
 
 def main(folder: Path) -> None:
-    """Measures and prints."""
+    """Measures all texts and prints the tables."""
     toks = [jeton.default(), *(jeton.load(folder / "vocabs" / f"{name}.tiktoken") for name in NAMES)]
     places = ((title, folder / "corpora" / f"{name}.txt.xz") for name, title in CORPORA.items())
     print_table("corpus", rows(toks, ((title, lzma.decompress(place.read_bytes())) for title, place in places)))

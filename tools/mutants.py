@@ -1,21 +1,21 @@
-"""Mutation tests of the Python modules that decide policy and of the core, in seeded samples, resumable.
+"""Mutation tests of the core, and of the Python modules that decide policy, in seeded samples that can be resumed.
 
     python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
     python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests that execute that place run on it until one fails:
-those named like the module first, then the shortest. A mutant that no test fails has survived: it is either equivalent,
-or a missing test. The output has a JSON line for each; a later run with the same output continues where the earlier one
-stopped.
+sign, a returned value, or a call whose result is not used. The tests that execute this place run on the mutant, those
+named like the module first, then the shortest, until one fails. If no test fails, the mutant has survived: either it
+behaves like the original, or a test is missing. The output has a JSON line for each mutant. A later run with the same
+output continues where the earlier one stopped.
 
-The first run records which tests execute which lines (`--map`). Delete this map to have new tests run. Mutants of
-functions run in forks of one process (`mutation_plugin`), those of statements that run at import in their own.
-`mutants_core` makes those of the core.
+The first run records which tests execute which lines (`--map`). Delete this map so that new tests are included. Mutants
+of functions run in forks of one process (`mutation_plugin`); mutants of statements that run at import have a process of
+their own. `mutants_core` creates the mutants of the core.
 
 Strings, type annotations, `__repr__`, `raise` statements, branches for type checkers and `zip(strict=)` are left out:
-their mutants change words or nothing.
+their mutants change only texts, or have no effect.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ import mutants_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
-# Stratum, sampled equally often -> its modules, and the tests that run for each.
+# Stratum, all of which are sampled equally often -> its modules, and the tests that run for each module.
 STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "special tokens": (
         ("tokens/*.py",),
@@ -61,7 +61,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
 DOCTESTS = "tests/test_doctests.py"
-# Tests for mutants of the core: those that reach a mutant run.
+# Tests for mutants of the core. Of these, the tests that reach a mutant run on it.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
     *("tests/parity", "tests/compat", "tests/tokens", "tests/chat"),
@@ -70,8 +70,8 @@ CORE_TESTS = (
     *("tests/test_rules.py", "tests/test_spilling.py", "tests/test_stream.py", "tests/test_tables.py"),
     *("tests/test_tokenizer.py", "tests/test_trace.py", "tests/test_training.py", "tests/test_unigram_training.py"),
 )
-TIMEOUT_S = 120  # seconds for the tests of a mutant; one that runs longer counts as caught
-BUDGET_S = 60.0  # duration of the tests that a mutant may survive
+TIMEOUT_S = 120  # maximum seconds of a mutant's tests; a mutant that takes longer counts as caught
+BUDGET_S = 60.0  # maximum total seconds of the tests that are run on a mutant
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -89,10 +89,10 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """One change: the characters `start` to `end` of a module become `after`."""
+    """One change: the characters from `start` to `end` of a module are replaced by `after`."""
 
     stratum: str
-    path: str  # below `python/jeton`
+    path: str  # relative to `python/jeton`
     line: int
     start: int
     end: int
@@ -101,7 +101,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Names the mutant in the output, even after changes elsewhere in the repository."""
+        """Key of the mutant in the output, which stays valid after changes elsewhere in the repository."""
         return hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()[:16]
 
 
@@ -125,7 +125,7 @@ def mutants(stratum: str, path: Path) -> Iterator[Mutant]:
 
 
 def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yields the nodes that decide something."""
+    """Yields the nodes whose mutants change decisions: no texts, annotations, imports or errors."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments):
             continue
@@ -135,7 +135,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.FunctionDef) and child.name in ("__repr__", "__str__", "_repr_html_"):
             continue
-        if isinstance(child, ast.AnnAssign):  # its annotation is not code
+        if isinstance(child, ast.AnnAssign):  # an annotation is left out, but its value is not
             if child.value is not None:
                 yield from _policy(ast.Expr(child.value))
             continue
@@ -193,14 +193,14 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 class Where(NamedTuple):
-    """Statement of a mutant, and the function it is in."""
+    """Lines of a mutant's statement, and of the function that contains it."""
 
     statement: range
     function: range | None
 
 
 def where(mutant: Mutant) -> Where:
-    """Finds the innermost statement and the outermost function around a mutant, as lines."""
+    """Finds the innermost statement and the outermost function around a mutant."""
     source = (PACKAGE / mutant.path).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -211,7 +211,7 @@ def where(mutant: Mutant) -> Where:
         return start <= mutant.start and mutant.end <= starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
 
     around = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt) and holds(node)]
-    if not around:  # a decorator
+    if not around:  # the mutant is in a decorator
         return Where(range(mutant.line, mutant.line + 1), None)
     functions = [node for node in around if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     statement = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
@@ -226,7 +226,7 @@ def span(node: ast.stmt) -> range:
 
 
 class Map:
-    """Which tests reach a line of a module, or a mutant of the core."""
+    """Record of which tests reach a line of a module, or a mutant of the core."""
 
     def __init__(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -234,7 +234,10 @@ class Map:
         self.lines: dict[str, dict[str, list[str]]] = found["lines"]
 
     def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
-        """Returns tests, as many as run in `BUDGET_S`: those named like the module first, then the shortest."""
+        """Returns the tests that reach these lines, as many as run in `BUDGET_S`.
+
+        The tests of files that are named like the module come first, then the shortest ones.
+        """
         lines = self.lines.get(path, {})
         tests = {test for number in numbers for test in lines.get(str(number), [])}
         name = Path(path).stem
@@ -243,7 +246,7 @@ class Map:
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """Returns the tests that execute a mutant's lines, or else its statement; at import: those of the module."""
+        """Returns the tests that execute a mutant's lines or statement; for code run at import, the module's tests."""
         path = str(PACKAGE / mutant.path)
         if where(mutant).function is None:
             return self.reaching(path, map(int, self.lines.get(path, {})))
@@ -262,7 +265,7 @@ def run_tests(
         places = [str(package)] if package else []
         environment = {
             **os.environ,
-            "CI": "1",  # the same random cases each time
+            "CI": "1",  # makes random test cases the same each time
             "JETON_MUTATION": str(Path(folder) / "task.json"),
             "PYTHONPATH": os.pathsep.join([*places, str(Path(__file__).parent)]),
         }
@@ -280,13 +283,13 @@ def run_tests(
 
 
 def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
-    """Writes the map of some tests."""
+    """Records the map of some tests and writes it."""
     if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
         raise SystemExit("the tests did not run")
 
 
 def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
-    """Runs tests on a mutant in a process of its own: one that runs at import, or that tests reach in processes."""
+    """Runs tests in a process of their own, on a mutant that runs at import or in processes that tests start."""
     target = copy / "jeton" / mutant.path
     original = target.read_bytes()
     target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
@@ -299,7 +302,7 @@ def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Runs mutants until the sample or the time ends."""
+    """Runs mutants until the sample or the time is used up."""
     output = Path(arguments.output)
     map_path = Path(arguments.map)
     known = {row["key"] for row in rows(output)} if output.exists() else set()
@@ -310,7 +313,7 @@ def run(arguments: argparse.Namespace) -> None:
         record(map_path, every_test, map(str, modules))
     reaching = Map(map_path)
     jobs = []
-    alone = []  # in processes of their own
+    alone = []  # mutants that run in processes of their own
     for mutant in sampled(arguments.seed, arguments.number):
         if mutant.key in known or (arguments.only and mutant.stratum not in arguments.only):
             continue
@@ -343,7 +346,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def run_core(arguments: argparse.Namespace) -> None:
-    """Runs mutants of the core, all of one build."""
+    """Runs mutants of the core, all of them in one build."""
     folder = Path(arguments.core).resolve()
     package = folder / "python"
     if not (folder / "mutants.json").exists():
@@ -385,13 +388,13 @@ def run_core(arguments: argparse.Namespace) -> None:
 
 
 def rows(output: Path) -> list[dict[str, Any]]:
-    """Reads an output, without mutants that are to run in a process of their own."""
+    """Reads an output, except mutants that still have to run in a process of their own."""
     every = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     return list({row["key"]: row for row in every if row["caught"] is not None}.values())
 
 
 def report(output: Path) -> None:
-    """Prints mutants by stratum, and the survivors with their change."""
+    """Prints the number of mutants by stratum, and each survivor with its change."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows(output):
         found[row["stratum"]].append(row)

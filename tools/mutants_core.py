@@ -1,12 +1,13 @@
-"""Mutants of the core: a copy of it that holds all mutants of a sample, of which a process selects one.
+"""Mutants of the core: a build of it that contains all mutants of a sample, of which a process selects one.
 
-A build for each mutant would take minutes. Here `a < b` becomes `(if mutation::on(7) { a <= b } else { a < b })`, so
-that one build has all mutants of a sample, and the extension also reports which mutants a test reached.
+A separate build for each mutant would take minutes. Here `a < b` becomes
+`(if mutation::on(7) { a <= b } else { a < b })`, so one build has all mutants of a sample. Its extension also reports
+which mutants a test has reached.
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
-integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Those that the compiler
-rejects (in constants, patterns, of other types) are dropped. Left out: tests,
-assertions, macros, attributes, and lines with `const`, `static` or a match arm's pattern.
+integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Changes that the
+compiler rejects (in constants, in patterns, of other types) are dropped. Left out: tests, assertions, macros,
+attributes, and lines with `const`, `static` or a match arm's pattern.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ pub unsafe extern "C" fn jeton_take_reached(reached: *mut u8) {
     }
 }
 """
-# An operand without a binary operator at its outer level, and what may come before and after the expression, so that
-# parentheses around it change nothing.
+# An operand without a binary operator at its outer level, and what may precede and follow the expression. These make
+# sure that parentheses around it would not change its meaning.
 OPERAND = (
     r"[*&!]{0,2}[A-Za-z_][\w:]*(?:\.[\w]+|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\?)*|\d[\d_]*|b?'(?:\\.|[^'\\])[^']*'"
 )
@@ -113,24 +114,24 @@ SKIPPED = re.compile(
 
 
 class Mutant(NamedTuple):
-    """One change: `before`, the characters of a line from `column`, becomes `after`."""
+    """One change: in a line, the characters `before` from `column` on are replaced by `after`."""
 
     stage: str
-    path: str  # below `crates/jeton-core/src`
+    path: str  # relative to `crates/jeton-core/src`
     line: int
     column: int
     before: str
     after: str
 
     def both(self, number: int) -> str:
-        """Returns source that has the mutant and the original."""
+        """Returns source code that contains both the mutant and the original."""
         if self.before.endswith(";"):
             return f"if !crate::mutation::on({number}) {{ {self.before} }}"
         return f"(if crate::mutation::on({number}) {{ {self.after} }} else {{ {self.before} }})"
 
 
 def mutants(stage: str, path: Path) -> Iterator[Mutant]:
-    """Yields the changes of a module that the compiler may accept."""
+    """Yields the changes of a module that the compiler might accept."""
     name = path.relative_to(SOURCE).as_posix()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         text = line.strip()
@@ -158,7 +159,7 @@ def mutants(stage: str, path: Path) -> Iterator[Mutant]:
 
 
 def sampled(seed: int, number: int) -> list[Mutant]:
-    """Returns a sample with equally many mutants of each stage, of which no two overlap."""
+    """Returns a sample with equally many mutants of each stage, no two of which overlap."""
     chance = random.Random(seed)  # noqa: S311
     chosen: list[Mutant] = []
     for stage, patterns in STAGES.items():
@@ -176,8 +177,8 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 def build(seed: int, number: int, folder: Path) -> dict[int, Mutant]:
-    """Builds a copy of the core with a sample; returns number -> mutant. The extension is `folder/_core.abi3.so`."""
-    chosen = dict(enumerate(sampled(seed, 2 * number)))  # the compiler rejects some
+    """Builds a copy of the core with a sample, as `folder/_core.abi3.so`; returns number -> mutant."""
+    chosen = dict(enumerate(sampled(seed, 2 * number)))  # twice as many, since the compiler rejects some
     while True:
         for name in ("crates", "fuzz", "testdata"):
             shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
@@ -246,12 +247,12 @@ def is_caught(executables: dict[str, Path], mutant: dict[str, Any]) -> bool:
 
 
 def target(folder: Path) -> Path:
-    """Returns the folder of builds."""
+    """Returns the folder of cargo's build outputs."""
     return Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
 
 
 def cargo(folder: Path) -> list[dict[str, Any]]:
-    """Builds the extension; returns the errors."""
+    """Builds the extension; returns the compiler's errors."""
     settings = {"LTO": "off", "CODEGEN_UNITS": "16", "STRIP": "true"}
     environment = {**os.environ, **{f"CARGO_PROFILE_RELEASE_{name}": value for name, value in settings.items()}}
     environment["CARGO_TARGET_DIR"] = str(target(folder))
@@ -275,7 +276,7 @@ def cargo(folder: Path) -> list[dict[str, Any]]:
 
 
 def rejects(errors: list[dict[str, Any]], chosen: dict[int, Mutant]) -> set[int]:
-    """Returns the mutants at the lines of errors."""
+    """Returns the numbers of the mutants that are on lines with errors."""
     lines = {(mutant.path, mutant.line): number for number, mutant in chosen.items()}
     found: set[int] = set()
     unknown: list[str] = []

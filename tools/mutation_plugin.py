@@ -1,14 +1,16 @@
-"""Plugin of pytest for `tools/mutants.py`: records which tests reach each mutant, and runs tests on mutants in forks.
+"""Plugin of pytest for `tools/mutants.py`, which records the tests that reach each mutant, and runs tests on mutants.
 
-Tests are collected once. A fork of that process changes one function, or selects a mutant of the core, runs the tests
-that reach it, the shortest first, and ends at the first that fails. Starting pytest for each mutant would take longer
-than most of these tests.
+Tests are collected once, in one process. For each mutant, a fork of this process changes one function or selects a
+mutant of the core. It runs the tests that reach the mutant, the shortest first, and ends at the first that fails.
+Starting pytest for each mutant would take longer than most of these tests.
 
-`JETON_MUTATION` names a JSON file with what to do:
+`JETON_MUTATION` names a JSON file that describes the task. It has either
 
-- `record`: path of a map to write; `files`: modules whose lines are recorded. The map has `seconds`, test -> duration,
-  and `lines`, path -> line -> tests, in the order they ran. Lines that run at import or in another process have none.
-- or `jobs`: a list of mutants with their `tests` and a `limit` in seconds; `output`: file to append a row to for each.
+- `record`: path of a map to write; `files`: modules whose lines are recorded. The map has `seconds` (test ->
+  duration) and `lines` (path -> line -> tests, in the order they ran). Lines that run at import or in another process
+  have no tests.
+- or `jobs`: a list of mutants, each with its `tests` and a `limit` in seconds; `output`: a file to which a row is
+  appended for each mutant.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ import pytest
 
 TASK: dict[str, Any] = json.loads(Path(os.environ["JETON_MUTATION"]).read_text(encoding="utf-8"))
 FILES = frozenset(TASK.get("files", ()))
-MEMORY = 8 << 30  # address space of a fork: a mutant may append to a list without end
-MAX_CORE_MUTANTS = 4096  # as in the module that `mutants_core` adds to the core
+MEMORY = 8 << 30  # limit of a fork's address space, since a mutant may append to a list endlessly
+MAX_CORE_MUTANTS = 4096  # equals the number in the module that `mutants_core` adds to the core
 
 seconds: dict[str, float] = {}
 failed: set[str] = set()
@@ -50,7 +52,7 @@ class Recorder:
         self.is_recorded: dict[CodeType, bool] = {}
 
     def call(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Traces a call of Python."""
+        """Trace function for a call of a Python function."""
         code = frame.f_code
         recorded = self.is_recorded.get(code)
         if recorded is None:
@@ -58,14 +60,14 @@ class Recorder:
         return self.line if recorded else None
 
     def line(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Traces a line of a recorded module."""
+        """Trace function for a line of a recorded module."""
         self.seen.add((frame.f_code.co_filename, frame.f_lineno))
         return self.line
 
 
 @functools.cache
 def core() -> ctypes.CDLL | None:
-    """Returns the extension if it was built with mutants."""
+    """Returns the extension module if it was built with mutants, else None."""
     from jeton import _core
 
     library = ctypes.CDLL(_core.__file__)
@@ -83,7 +85,7 @@ def reached() -> Iterator[int]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Records the lines and the mutants of the core that a test reaches."""
-    if "record" not in TASK or item.get_closest_marker("alone"):  # that one measures time
+    if "record" not in TASK or item.get_closest_marker("alone"):  # tests with this marker measure time
         return (yield)
     recorder = Recorder()
     began = time.monotonic()
@@ -103,13 +105,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes the tests that fail without a mutant."""
+    """Records which tests fail without a mutant."""
     if report.failed:
         failed.add(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
-    """Writes the map, without the tests that failed."""
+    """Writes the map, except for the tests that failed."""
     if "record" in TASK:
         for tests in (tests for numbers in lines.values() for tests in numbers.values()):
             tests[:] = [test for test in tests if test not in failed]
@@ -136,7 +138,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def in_fork(session: pytest.Session, job: dict[str, Any], tests: list[pytest.Item]) -> dict[str, Any]:
-    """Runs tests on a mutant until one fails; returns whether one did, and which."""
+    """Runs tests on a mutant until one fails; returns whether one did, and its name."""
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(reading)
@@ -175,11 +177,11 @@ def in_fork(session: pytest.Session, job: dict[str, Any], tests: list[pytest.Ite
 
 
 class NotChangeableError(Exception):
-    """A mutant that no running function has: it needs a process of its own."""
+    """Raised if no running function has the mutant's code, so that it needs a process of its own."""
 
 
 def change(job: dict[str, Any]) -> None:
-    """Makes a mutant in this process."""
+    """Changes this process into the mutant."""
     if job["path"] == "core":
         library = core()
         assert library is not None  # noqa: S101
@@ -198,7 +200,7 @@ def change(job: dict[str, Any]) -> None:
             if new is not None:
                 try:
                     function.__code__ = new
-                except ValueError as error:  # other free variables
+                except ValueError as error:  # the mutant has other free variables
                     raise NotChangeableError from error
                 changed += 1
     if not changed:
@@ -206,13 +208,13 @@ def change(job: dict[str, Any]) -> None:
 
 
 def functions(source: bytes, path: Path) -> dict[tuple[str, int], CodeType]:
-    """Returns the code of each function that is not inside of another."""
+    """Returns the code of each function that is not inside of another function."""
     found: dict[tuple[str, int], CodeType] = {}
 
     def walk(code: CodeType) -> None:
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                if constant.co_flags & 0x2 and "<" not in constant.co_name:  # CO_NEWLOCALS: no class
+                if constant.co_flags & 0x2 and "<" not in constant.co_name:  # CO_NEWLOCALS: not a class
                     found[constant.co_qualname, constant.co_firstlineno] = constant
                 elif "<" not in constant.co_name:
                     walk(constant)

@@ -1,4 +1,4 @@
-"""Prints roles, prefix and template of named tokenizers beside the publisher's configuration, as a Markdown table.
+"""Prints roles, prefix and template of named tokenizers beside the publishers' configurations, as a Markdown table.
 
     python tools/named_table.py
 
@@ -20,13 +20,13 @@ _TIKTOKEN = "tiktoken, `Encoding.eot_token`"
 
 
 class Published(NamedTuple):
-    """Configuration of a publisher.
+    """Configuration that a publisher states for a tokenizer.
 
     Attributes:
         roles: role -> special token.
-        source: where they are published.
-        differs: why the registry has other roles; empty: it has the same.
-        prefix: the special token before a text, and where the publisher says so; None: there is none.
+        source: where the roles are published.
+        differs: why the registry has other roles; empty if it has the same roles.
+        prefix: the special token before a text, and where the publisher states it; None if there is no such token.
         compared: how the roles and the prefix were compared.
         chat: the publisher's chat format, and how the preset was compared with it.
     """

@@ -3,9 +3,10 @@
     JETON_TEST_DATA=… python tools/parity_table.py [--vocab NAME…] [--corpus NAME…] [--generated N] [--processes 2]
         [--out docs/parity.md] [--json FILE]
 
-The result for each (vocabulary, corpus) is cached under a key of engine, peers and comparison, so an interrupted run
-resumes, and a page has results of one engine only. The exit code is 4 if anything differs. On two idle cores, all
-corpora and 100,000 generated strings take twelve minutes, a million about twenty more (26 vocabularies).
+The result for each (vocabulary, corpus) is cached. The cache key depends on engine, peers and comparison, so an
+interrupted run resumes, and a page has results of one engine only. The exit code is 4 if anything differs. On two idle
+cores, all corpora and 100,000 generated strings take twelve minutes; a million strings take about twenty more (26
+vocabularies).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-# One thread for each process; there are as many processes as usable cores.
+# Libraries get one thread in each process, because there are as many processes as usable cores.
 os.environ.update(TOKENIZERS_PARALLELISM="false", RAYON_NUM_THREADS="1", HF_HUB_OFFLINE="1")
 
 from parity.compare import DEEP, Refusal  # noqa: E402
@@ -141,7 +142,7 @@ def _say(text: str) -> None:
     print(f"[{time.strftime('%H:%M:%S')}] {text}", flush=True)
 
 
-# ── all of them ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── all jobs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache: Path) -> list[Mapping[str, Any]]:
@@ -159,7 +160,7 @@ def _collected(vocabularies: list[catalog.Vocabulary], corpora: list[str], cache
 
 
 def _engine(generated: int) -> str:
-    """Cache key: hash of the built engine, the package, these tools, versions of the peers and number of strings."""
+    """Returns the cache key: a hash of engine, package, tools, the peers' versions, and the number of strings."""
     digest = hashlib.sha256(f"{generated} {list(_versions())}".encode())
     package = Path(jeton.__file__).parent
     files = [*package.glob("*.so"), *package.rglob("*.py"), *Path(__file__).parent.glob("parity/*.py")]

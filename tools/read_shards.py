@@ -1,18 +1,18 @@
-"""Reads shards by the programs that train on them, and compares what each returns with the ids of the documents.
+"""Reads shards with the programs that train on them, and compares the results with the ids of the documents.
 
     python tools/read_shards.py make FOLDER                     shards of all formats, and expected.json
     PYTHON tools/read_shards.py read FOLDER [--only READER]     in an environment with the readers; it needs no Jeton
 
 `make` writes random documents, and encodes them one by one for `expected.json`. `read` prints a line for each reader:
-its version, the compared facts, and whether they are equal; the exit code is 4 if anything differs. A reader that is
-not
-installed is named, and not compared. The environment: ``pip install torch megatron-core ai2-olmo-core datatrove
-mosaicml-streaming litdata datasets`` (with their dependencies, or ``--no-deps`` and what they import).
+its version, what was compared, and whether it is equal. The exit code is 4 if anything differs. A reader that is not
+installed is reported, and not compared. To create the environment: ``pip install torch megatron-core ai2-olmo-core
+datatrove mosaicml-streaming litdata datasets``, with their dependencies, or with ``--no-deps`` and the packages that
+they import.
 
     megatron   megatron.core.datasets.indexed_dataset.IndexedDataset: every sequence; and its `IndexedDatasetBuilder`
                writes the same bytes
     olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document by the table
-    datatrove  datatrove.utils.dataset.DatatroveFolderDataset, which nanotron reads shards by: rows and positions
+    datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes
     arrow      datasets.Dataset.from_file, parquet: datasets.load_dataset, as axolotl loads tokenized data: all columns
@@ -44,7 +44,7 @@ FORMATS = ("megatron", "olmo", "datatrove", "mds", "litdata", "arrow", "parquet"
 
 
 def make(folder: Path) -> None:
-    """Writes the shards, and the expected results of readers."""
+    """Writes the shards, and the results that readers should return."""
     import jeton
 
     rng = random.Random(1)  # noqa: S311
@@ -64,7 +64,7 @@ def make(folder: Path) -> None:
     parquet = _parquet_rows(folder / "parquet-packed")
     check("rows of Parquet and litdata", [row["input_ids"] for row in parquet], [row.ids[0].tolist() for row in rows])
     shards = jeton.shards.open(folder / "megatron").manifest["shards"]
-    # OLMo's table names lines, so its tasks are other ranges than those of other formats, and give other rows.
+    # OLMo's table lists lines, so its tasks cover other ranges than those of other formats, and the rows differ.
     olmo_rows = [rows.ids[0].tolist() for rows in jeton.shards.open(folder / "olmo-packed").rows(1)]
     expected = {
         "documents": documents,
@@ -90,13 +90,13 @@ def _parquet_rows(folder: Path) -> list[dict[str, list[int]]]:
 
 
 class Expected:
-    """Expected results of readers.
+    """Results that readers should return.
 
     Attributes:
         documents: ids of each document.
         rows: columns of each packed row.
         olmo_rows: ids of each packed row of OLMo's shards.
-        shards: documents of each shard.
+        shards: number of documents of each shard.
         dtypes: format -> type of its ids.
         eos: id of the eos token.
     """
@@ -111,7 +111,7 @@ class Expected:
         self.eos: int = facts["eos"]
 
     def by_shard(self) -> list[list[list[int]]]:
-        """The documents of each shard."""
+        """Returns the documents of each shard."""
         found, at = [], 0
         for number in self.shards:
             found.append(self.documents[at : at + number])
@@ -120,14 +120,14 @@ class Expected:
 
 
 def check(label: str, found: Any, expected: Any) -> str:
-    """Raises if two values differ."""
+    """Raises an error if two values differ; returns a line for the report."""
     if found != expected:
         raise AssertionError(f"{label} differ")
     return label
 
 
 def same_bytes(label: str, pairs: list[tuple[Path, Path]]) -> str:
-    """Raises if files differ."""
+    """Raises an error if files differ; returns a line for the report."""
     for ours, theirs in pairs:
         if ours.read_bytes() != theirs.read_bytes():
             raise AssertionError(f"{label}: {ours.name} has other bytes than {theirs.name} of the library")
@@ -135,12 +135,12 @@ def same_bytes(label: str, pairs: list[tuple[Path, Path]]) -> str:
 
 
 def flat(lists: list[list[int]]) -> list[int]:
-    """All items, back to back."""
+    """Concatenates the items of all lists."""
     return [item for one in lists for item in one]
 
 
 def megatron(folder: Path, expected: Expected) -> list[str]:
-    """Megatron's indexed dataset."""
+    """Reads with Megatron's indexed dataset, and writes with its builder."""
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
 
@@ -168,7 +168,7 @@ def megatron(folder: Path, expected: Expected) -> list[str]:
 
 
 def olmo(folder: Path, expected: Expected) -> list[str]:
-    """OLMo-core's datasets of fixed length."""
+    """Reads with OLMo-core's datasets of fixed length."""
     from olmo_core.data import NumpyFSLDataset
 
     dtype = np.dtype(expected.dtypes["olmo"])
@@ -192,12 +192,12 @@ def olmo(folder: Path, expected: Expected) -> list[str]:
 
 
 def blocks(ids: list[int], size: int) -> list[list[int]]:
-    """Whole blocks of ids."""
+    """Splits ids into whole blocks."""
     return [ids[at : at + size] for at in range(0, len(ids) - size + 1, size)]
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads by the dataset of datatrove, which takes one id more than a row."""
+    """Reads with datatrove's dataset, which takes one id more than a row."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize
@@ -217,7 +217,7 @@ def datatrove(folder: Path, expected: Expected) -> list[str]:
 
 
 def mds(folder: Path, expected: Expected) -> list[str]:
-    """mosaicml-streaming's dataset and writer."""
+    """Reads with mosaicml-streaming's dataset, and writes with its writer."""
     from streaming import MDSWriter, StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
 
@@ -247,7 +247,7 @@ def mds(folder: Path, expected: Expected) -> list[str]:
 
 
 def litdata(folder: Path, expected: Expected) -> list[str]:
-    """Reads by the dataset of litdata, and writes by its writer."""
+    """Reads with litdata's dataset, and writes with its writer."""
     import litdata as library
     import torch
     from litdata.streaming.cache import Cache
@@ -277,7 +277,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """`datasets`, by which axolotl loads tokenized data."""
+    """Reads with `datasets`, by which axolotl loads tokenized data."""
     import datasets
 
     results = []
@@ -330,7 +330,7 @@ def read(folder: Path, only: str | None) -> int:
 
 
 def main() -> int:
-    """Runs a command."""
+    """Runs the selected command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["make", "read"])
     parser.add_argument("folder", type=Path)

@@ -2,8 +2,8 @@
 
     python tools/record_classics.py FOLDER      FOLDER contains cl100k_base.tiktoken and other vocabularies
 
-Writes recorded.json. The page displays these results, marked as recorded, if a vocabulary is not on the machine. A test
-compares them with the real files.
+Writes recorded.json. If a vocabulary is not on the machine, the page displays these results, marked as recorded. A test
+compares them with the results from the real files.
 """
 
 from __future__ import annotations

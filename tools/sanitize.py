@@ -22,12 +22,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Passed even for the host's target: build scripts and procedural macros are then not instrumented.
+# The target is passed even if it is the host's: build scripts and procedural macros are then not instrumented.
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 
 def instrumented(sanitizer: str, *flags: str) -> tuple[list[str], dict[str, str]]:
-    """Options and environment of cargo for a build with a sanitizer and additional flags of rustc."""
+    """Returns options and environment of cargo for a build with a sanitizer and additional flags of rustc."""
     coverage = any("sancov" in flag for flag in flags)
     folder = ROOT / "target" / "-".join([sanitizer, *(["coverage"] if coverage else [])])
     options = ["--locked", "--target", PLATFORM, "--target-dir", str(folder)]
@@ -40,7 +40,7 @@ def instrumented(sanitizer: str, *flags: str) -> tuple[list[str], dict[str, str]
 
 
 def tests(options: list[str], names: list[str]) -> list[str]:
-    """Command line that runs Rust tests; `names` filters them."""
+    """Returns the command line that runs Rust tests; `names` selects them."""
     return [
         "cargo",
         "test",
@@ -60,7 +60,8 @@ def tests(options: list[str], names: list[str]) -> list[str]:
 def address(names: list[str]) -> int:
     """Runs the tests under AddressSanitizer."""
     options, environment = instrumented("address")
-    # allocator_may_return_null: tests request allocations that must fail. RUST_MIN_STACK: frames are larger.
+    # allocator_may_return_null: tests request allocations that must fail. RUST_MIN_STACK: stack frames are larger with
+    # a sanitizer.
     environment |= {
         "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=1",
         "RUST_MIN_STACK": str(16 << 20),
@@ -70,12 +71,13 @@ def address(names: list[str]) -> int:
 
 def thread(names: list[str]) -> int:
     """Runs the tests under ThreadSanitizer."""
-    # rustc refuses to link its uninstrumented standard library, as some sanitizers change the ABI; this one does not.
+    # rustc refuses to link its uninstrumented standard library, because some sanitizers change the ABI. ThreadSanitizer
+    # does not.
     options, environment = instrumented("thread", "-Cunsafe-allow-abi-mismatch=sanitizer")
     environment |= {
         "TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.supp'}:allocator_may_return_null=1",
         "RUST_MIN_STACK": str(16 << 20),
-        "PROPTEST_CASES": "16",  # ThreadSanitizer is fifty times slower where threads spin
+        "PROPTEST_CASES": "16",  # few, since ThreadSanitizer is fifty times slower where threads spin
     }
     timed = ["--skip", "a_quarter_million_pieces_load_fast", "--skip", "kept_cases_have_their_outcome"]
     return subprocess.run([*tests(options, names), *timed], cwd=ROOT, env=environment, check=False).returncode
@@ -83,7 +85,7 @@ def thread(names: list[str]) -> int:
 
 def loom(names: list[str]) -> int:
     """Runs the models of `crates/jeton-core/tests/atomic_cell_models.rs`."""
-    # Models are small: optimizing the rest of the crate takes longer than running them.
+    # Models are small, so optimizing the rest of the crate takes longer than running them.
     environment = {
         **os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3",
         "CARGO_PROFILE_TEST_OPT_LEVEL": "0", "CARGO_PROFILE_TEST_DEBUG": "0",

@@ -1,10 +1,10 @@
-"""Simulates the plan and the merge of a corpus of many terabytes: time, memory, and sizes of files.
+"""Simulates the plan and the merge of a corpus of many terabytes; measures time, memory, and sizes of files.
 
     python tools/scale_shards.py [--terabytes 15] [--tasks 100000] [--files 15000] [--folder /dev/shm]
 
-The inputs and the shards are sparse files of the right sizes, and the completion files are those of a real task, so
-that listing, planning, status and merging do the same work as for a real corpus. No text is read. Each step runs in a
-process of its own. The folder needs about 1 GB.
+The inputs and the shards are sparse files of the right sizes, and the completion files are copies of the file of a real
+task. So listing, planning, status and merging do the same work as for a real corpus. No text is read. Each step runs in
+a process of its own. The folder needs about 1 GB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import jeton
 from jeton.shards.folder import ShardFolder
 from jeton.shards.sealed import sealed_json, unsealed_json
 
-BYTES_PER_TOKEN = 4.0  # of the simulated shards
+BYTES_PER_TOKEN = 4.0  # average of the simulated shards
 STEPS = {
     "plan": "jeton.shards.plan({inputs!r}, {out!r}, jeton.default(), append_eos=True, task_bytes={task_bytes})",
     "status": "jeton.shards.status({out!r})",
@@ -31,13 +31,13 @@ STEPS = {
 
 
 def sparse(path: Path, size: int) -> None:
-    """A file of a size, which takes no space."""
+    """Creates a file of a given size that takes no disk space."""
     with path.open("wb") as file:
         file.truncate(size)
 
 
 def sample(folder: Path) -> dict[str, object]:
-    """The completion of a real task."""
+    """Returns the completion of a real task."""
     rows = (json.dumps({"text": f"document {number} " * 40}) for number in range(2000))
     (folder / "sample.jsonl").write_text("\n".join(rows))
     jeton.shards.make(
@@ -78,7 +78,7 @@ def write_done(out: Path, facts: dict[str, object]) -> int:
 
 
 def main() -> None:
-    """Runs the steps, and prints a line for each."""
+    """Runs the steps, and prints a line for each step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--terabytes", type=float, default=15)
     parser.add_argument("--tasks", type=int, default=100_000)
@@ -98,7 +98,7 @@ def main() -> None:
             if step == "status":
                 print(f"a completion has up to {write_done(out, sample(top)):,} bytes", flush=True)
             script = f"import jeton, logging\n{call.format(**options)}"
-            subprocess.run([sys.executable, "-c", "import jeton; jeton.default()"], check=True)  # warm caches
+            subprocess.run([sys.executable, "-c", "import jeton; jeton.default()"], check=True)  # warms caches
             began = time.perf_counter()
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run([sys.executable, "-c", script], check=True)

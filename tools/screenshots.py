@@ -3,9 +3,9 @@
     python tools/screenshots.py VOCABS [NAME]... [--into FOLDER]
 
 VOCABS is a folder with ``o200k_base.tiktoken``, ``cl100k_base.tiktoken``, ``r50k_base.tiktoken`` and
-``t5-small.tokenizer.json``. Needs the extra ``play``, playwright, Chromium, and fonts, without which the pictures have
-boxes in place of characters: Noto Sans, Noto Sans CJK and Noto Color Emoji. Default: the pictures that exist there;
-name others with ``--into``, for a look at every view in light, dark and narrow.
+``t5-small.tokenizer.json``. Needs the extra ``play``, playwright, Chromium, and the fonts Noto Sans, Noto Sans CJK and
+Noto Color Emoji, without which the pictures have boxes in place of characters. By default, it takes those pictures that
+exist in docs/pictures/. Other NAMEs need ``--into``; they show every view in light, dark and narrow.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
 def press(place: int) -> Callable[[Page], None]:
-    """Returns an action that clicks on a token, and waits for its details."""
+    """Returns an action that clicks on a token and waits for its details."""
 
     def act(page: Page) -> None:
         page.locator(".pane .t").nth(place).click()
@@ -44,16 +44,16 @@ def press(place: int) -> Callable[[Page], None]:
 
 
 def nothing(page: Page) -> None:
-    """No action."""
+    """Does nothing; the action of views that need none."""
 
 
 def to_the_languages(page: Page) -> None:
-    """Scrolls to the chart of languages."""
+    """Scrolls the page to the chart of languages."""
     page.locator(".costs").evaluate("one => one.scrollIntoView()")
 
 
 class Shot(NamedTuple):
-    """One screenshot."""
+    """One screenshot: a view, its state, and how the page is displayed."""
 
     state: dict[str, Any]
     wait: str
@@ -63,7 +63,7 @@ class Shot(NamedTuple):
 
 
 def everywhere(name: str, state: dict[str, Any], wait: str) -> dict[str, Shot]:
-    """Screenshots of a view: light, dark, narrow."""
+    """Returns the screenshots of a view: light, dark, and narrow."""
     return {
         name: Shot(state, wait),
         f"{name}-dark": Shot(state, wait, scheme="dark"),
@@ -99,7 +99,7 @@ SHOTS = {
 
 
 def main() -> None:
-    """Starts a playground and takes the screenshots."""
+    """Starts a playground and takes the selected screenshots."""
     parser = argparse.ArgumentParser(description="Take the pictures of the playground.")
     parser.add_argument("vocabs", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help="; ".join(SHOTS))
@@ -122,7 +122,7 @@ def main() -> None:
                 page.goto(f"http://127.0.0.1:{port}/#{urlencode(pairs)}")
                 page.locator(shot.wait).first.wait_for()
                 shot.act(page)
-                page.wait_for_timeout(700)  # for the request after a click, and for fonts
+                page.wait_for_timeout(700)  # time for the request after a click, and for loading fonts
                 page.screenshot(path=args.into / f"{name}.png")
                 page.close()
                 print(name)

@@ -1,12 +1,12 @@
-"""Signal handlers that use an object during a long call of the same object.
+"""Tests signal handlers that use an object while a long call of the same object runs.
 
     python tools/signal_handlers.py                 all cases; two minutes on two cores
     python tools/signal_handlers.py --only growing stream
 
 For each case, a process makes a long call while a timer raises a signal fifty times a second. Python runs the handler
-during the call, whenever the call checks for signals. The handler uses every public attribute of the object, and calls
-those that are methods. Prints how often it ran, which exceptions the methods raised, and the cases whose process had to
-be killed: there, a handler waited for a lock that the interrupted call holds. The exit status is 1 if any had to be.
+whenever the call checks for signals. The handler reads every public attribute of the object, and calls the methods.
+Prints how often the handler ran, which exceptions the methods raised, and the cases whose process had to be killed,
+because a handler waited for a lock of the interrupted call. The exit status is 1 if there are such cases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 INTERVAL_S = 0.02
 LIMIT_S = 120
 
-# The object, and a long call of it, as expressions over the names of `_names`.
+# Case -> the object, and a long call of it, as expressions that use the names of `_names`.
 CASES = {
     "encode": ("tok", "tok.encode(LONG)"),
     "encode_special": ("tok", "tok.encode(LONG, special='all')"),
@@ -66,7 +66,7 @@ CASES = {
     "transformers": ("fast", "[fast(LONG[:100_000]) for _ in range(10)]"),
 }
 
-# Arguments of methods with required ones; others are called without.
+# Method -> its required arguments. Other methods are called without arguments.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("append", "encode", "encode_array", "tokenize", "count", "explain", "encode_ordinary"), ("ab",)),
     **dict.fromkeys(("encode_batch", "tokenize_batch", "count_batch", "count_pretokens"), (["ab"],)),
@@ -89,7 +89,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "convert_ids_to_tokens": ([5],),
 }
 OPTIONS = {"train": {"progress": False}, "count_pretokens": {"progress": False}}
-# Not called: they write files, end the object's work, or take long.
+# Methods that are not called, because they write files, end the object's work, or take long.
 SKIPPED = {
     "save", "save_pretrained", "push_to_hub", "from_pretrained", "names", "languages", "run", "make", "plan", "merge",
     "verify", "load", "default", "map_dataset", "downloads", "plot", "measure", "audit", "finish",
@@ -97,7 +97,7 @@ SKIPPED = {
 
 
 def use(thing: Any) -> Counter[str]:
-    """Uses all attributes of an object; the exceptions, by name."""
+    """Uses all attributes of an object; returns the raised exceptions, counted by name."""
     raised: Counter[str] = Counter()
     names = [name for name in dir(thing) if not name.startswith("_") and name not in SKIPPED]
     special = [name for name in ("__call__", "__getitem__") if hasattr(type(thing), name)]
@@ -119,7 +119,7 @@ def _call(thing: Any, name: str) -> None:
 
 
 def _names(case: str, folder: Path) -> dict[str, Any]:
-    """The names that the expressions of a case use."""
+    """Returns the names that the expressions of a case use, with their values."""
     import jeton
     import jeton.shards
 
@@ -172,7 +172,7 @@ def _names(case: str, folder: Path) -> dict[str, Any]:
 
 
 def one(case: str) -> str:
-    """Makes a long call with handlers; the report."""
+    """Makes a case's long call with signal handlers; returns the report."""
     expression, call = CASES[case]
     raised: Counter[str] = Counter()
     times, is_handling = 0, False
@@ -203,7 +203,7 @@ def one(case: str) -> str:
 
 
 def check(case: str, limit_s: float = LIMIT_S) -> str | None:
-    """The report of a case; None if its process had to be killed."""
+    """Runs a case in a process; returns its report, or None if the process had to be killed."""
     command = [sys.executable, __file__, "--one", case]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)
@@ -213,7 +213,7 @@ def check(case: str, limit_s: float = LIMIT_S) -> str | None:
 
 
 def main() -> int:
-    """Command line."""
+    """Runs the selected cases; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=list(CASES), choices=list(CASES), metavar="CASE")
     parser.add_argument("--one", help=argparse.SUPPRESS)

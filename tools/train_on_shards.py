@@ -1,8 +1,8 @@
-"""Trains a tiny transformer of PyTorch on shards by `jeton.shards.loader`, and checks its loss document by document.
+"""Trains a tiny PyTorch transformer on shards with `jeton.shards.loader`, and checks its loss document by document.
 
     PYTHONPATH=python /usr/bin/python3 tools/train_on_shards.py FOLDER… [--rows 64]
 
-Any Python that has PyTorch, such as Debian's (`tools/setup_tools.sh`). For each folder:
+Run it with any Python that has PyTorch, such as Debian's (`tools/setup_tools.sh`). It checks, for each folder:
 
 - the loss of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader, equals the loss of
   its documents one by one, without padding, and so do the gradients;
@@ -30,7 +30,7 @@ WIDTH, BATCH, EPOCHS = 32, 4, 4
 
 
 class Model(nn.Module):  # type: ignore[misc]
-    """One layer of attention; the logits of rows of ids."""
+    """A model with one layer of attention, which returns the logits of rows of ids."""
 
     def __init__(self, vocab_size: int, length: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Model(nn.Module):  # type: ignore[misc]
         self.attention, self.output = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, vocab_size)
 
     def forward(self, ids: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
-        """`mask`: rows, length, length: True where a place may see another."""
+        """Returns logits. `mask`[row, i, j] is True where position i may attend to position j."""
         hidden = self.tokens(ids) + self.positions(positions)
         queries, keys, values = self.attention(hidden).chunk(3, -1)
         scores = (queries @ keys.transpose(-1, -2) / math.sqrt(WIDTH)).masked_fill(~mask, -math.inf)
@@ -46,7 +46,7 @@ class Model(nn.Module):  # type: ignore[misc]
 
 
 def inside_documents(batch: dict[str, Tensor]) -> Tensor:
-    """The attention mask of a batch: causal, inside of documents."""
+    """Returns the attention mask of a batch, which is causal and stays inside of documents."""
     ids = batch["input_ids"]
     documents = torch.zeros(ids.numel(), dtype=torch.long)
     documents[batch["cu_seqlens"][:-1].long()] = 1
@@ -56,7 +56,7 @@ def inside_documents(batch: dict[str, Tensor]) -> Tensor:
 
 
 def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Tensor:
-    """The mean loss of a batch, as transformers computes it: labels are shifted here."""
+    """Returns the mean loss of a batch, as transformers computes it. Labels are shifted here unless `shifted`."""
     logits, labels = model(batch["input_ids"], batch["position_ids"], inside_documents(batch)), batch["labels"]
     if not shifted:
         logits, labels = logits[:, :-1], labels[:, 1:]
@@ -64,7 +64,7 @@ def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Te
 
 
 def plain_loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
-    """Mean loss of documents that are cut out of the batch by their positions, one by one."""
+    """Returns the mean loss of documents that are cut out of the batch by their positions, one by one."""
     ids, positions, masks = (batch[name].flatten().tolist() for name in ("input_ids", "position_ids", "loss_mask"))
     starts = [at for at, position in enumerate(positions) if position == 0]
     losses = []
@@ -80,18 +80,18 @@ def plain_loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
 
 
 def gradients(model: Model, loss: Tensor) -> list[Tensor]:
-    """The gradients of all parameters."""
+    """Returns the gradients of all parameters."""
     return list(torch.autograd.grad(loss, list(model.parameters())))
 
 
 def expect(condition: Any, message: str) -> None:
-    """Ends with a message unless a condition holds."""
+    """Exits with a message unless a condition holds."""
     if not condition:
         raise SystemExit(message)
 
 
 def train(folder: Path, rows: int | None) -> str:
-    """Checks and trains on a folder; returns a line of facts."""
+    """Checks and trains on a folder; returns a line with the results."""
     torch.manual_seed(0)
     options: dict[str, Any] = {"batch": BATCH, "tensors": "torch"}
     dataset = jeton.shards.open(folder)

@@ -11,7 +11,8 @@ a chat template: padding and `apply_chat_template` must equal Jeton's.
     env/bin/python tools/transformers_folders.py --models 3000 VOCABS   # the grid of parity/model_folders.py
     env/bin/python tools/transformers_folders.py --golden testdata/transformers   # with 4.57 also model_folders.json
 
-Prints one line for each case, and the differences; the exit code is 1 if there is one that `EXPECTED` does not list.
+Prints one line for each case, and the differences. The exit code is 1 if there is a difference that `EXPECTED` does not
+list.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ TEXTS = (
 )
 TEMPLATE = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "older"}]
-# Arguments that name files or describe the way of loading.
+# Arguments that name files, or describe how the tokenizer was loaded.
 PLACES = {
     "name_or_path", "tokenizer_file", "vocab_file", "merges_file", "special_tokens_map_file", "is_local",
     "local_files_only", "from_slow", "vocab", "merges", "tokenizer_object", "backend", "files_loaded",
@@ -53,7 +54,7 @@ PLACES = {
 # Differences that docs/roles.md explains.
 EXPECTED = {
     "class", "do_lower_case", "add_bos_token", "add_eos_token",
-    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # written out; the attributes are compared, too
+    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # written by `save`; the attributes are compared, too
 }  # fmt: skip
 FAST = "PreTrainedTokenizerFast"
 
@@ -61,7 +62,7 @@ Build = Callable[[Path], Any]
 
 
 def cases(vocabs: Path) -> Iterator[tuple[str, Build]]:
-    """Yields name and constructor of each tokenizer; a constructor is given an empty folder."""
+    """Yields the name and the constructor of each tokenizer. A constructor gets an empty folder."""
     import transformers
 
     options: dict[str, Any] = {"model_max_length": 512, "padding_side": "left", "truncation_side": "left"}
@@ -132,7 +133,7 @@ def _converted(file: Path) -> Any:
 
 
 def facts(tok: Any) -> dict[str, Any]:
-    """Returns everything that is compared."""
+    """Returns all values of a tokenizer that are compared."""
     given = {key: value for key, value in tok.init_kwargs.items() if key not in PLACES}
     found: dict[str, Any] = {f"init_kwargs.{key}": repr(value) for key, value in given.items()}
     for name in (
@@ -161,7 +162,7 @@ def facts(tok: Any) -> dict[str, Any]:
 
 
 def differences(before: Any, after: Any) -> list[str]:
-    """Returns a line for each fact that differs."""
+    """Returns a line for each value that differs."""
     first, second = facts(before), facts(after)
     lines = []
     for name in sorted({*first, *second}):
@@ -172,7 +173,7 @@ def differences(before: Any, after: Any) -> list[str]:
 
 
 def compare(build: Build, folder: Path) -> list[str] | str:
-    """Saves, loads and saves a tokenizer; returns the differences, or the reason of a refusal."""
+    """Saves, loads and saves a tokenizer; returns the differences, or the reason why Jeton refused it."""
     from transformers import AutoTokenizer
 
     source, old, new = folder / "source", folder / "old", folder / "new"
@@ -189,7 +190,7 @@ def compare(build: Build, folder: Path) -> list[str] | str:
         return str(error).replace(str(folder), "…")
     after = AutoTokenizer.from_pretrained(new)
     lines = differences(before, after)
-    if not (new / "tokenizer.json").is_file():  # of a slow class, which AutoTokenizer converts
+    if not (new / "tokenizer.json").is_file():  # a folder of a slow class, which AutoTokenizer converts
         slow = type(built).from_pretrained
         lines += [f"slow: {line}" for line in differences(slow(old), slow(new))]
         tok = jeton.load(new)
@@ -200,12 +201,12 @@ def compare(build: Build, folder: Path) -> list[str] | str:
 
 
 def bare(tok: Any, text: str) -> list[int]:
-    """Returns ids without those that the template adds."""
+    """Returns the ids of a text without those that the template adds."""
     return list(tok(text, add_special_tokens=False)["input_ids"])
 
 
 def trained(folder: Path) -> list[str]:
-    """Compares a trained tokenizer, with roles and a template, with itself in transformers."""
+    """Compares a trained tokenizer, with roles and a template, with the same tokenizer in transformers."""
     from transformers import AutoTokenizer
 
     special = ["<s>", "<|im_start|>", "<|im_end|>", "<pad>", "<mask>"]
@@ -240,10 +241,10 @@ def trained(folder: Path) -> list[str]:
 
 
 def golden(folder: Path) -> int:
-    """Writes small folders of the installed transformers, and the configurations that Jeton makes of them.
+    """Writes small folders with the installed transformers, and the configurations that Jeton writes for them.
 
-    Each is verified first: `AutoTokenizer` sees the expected differences only. `tests/formats/test_golden_folders.py`
-    compares the configurations without this version of transformers.
+    Each folder is verified first: `AutoTokenizer` must find no other differences than the expected ones.
+    `tests/formats/test_golden_folders.py` compares the configurations without this version of transformers.
     """
     import transformers
 
@@ -275,7 +276,7 @@ def golden(folder: Path) -> int:
             from sentencepiece import SentencePieceTrainer
 
             words = iter(["The old keeper reads: the older weather, the ﬁrst 今天的天气很好。"] * 20)
-            rules = source / "rules.tsv"  # a small character map; the usual ones have 240 KB
+            rules = source / "rules.tsv"  # a small character map, since the usual ones have 240 KB
             rules.write_text("FB01\t66 69\n", encoding="utf-8")
             where = {"sentence_iterator": words, "model_prefix": str(source / "m"), "minloglevel": 2}
             options = {"vocab_size": 64, "hard_vocab_limit": False, "normalization_rule_tsv": str(rules)}
@@ -286,7 +287,7 @@ def golden(folder: Path) -> int:
         return build
 
     builds = {"bert": bert, "pair": pair, "fast": fast}
-    if transformers.__version__ < "5":  # whose classes of a .model are slow
+    if transformers.__version__ < "5":  # before version 5, classes of a .model are slow
         more = {"additional_special_tokens": ["<|im_start|>"], "padding_side": "left"}
         builds["t5"] = pieces("T5Tokenizer", "spiece.model", extra_ids=3)
         builds["xlm-roberta"] = pieces("XLMRobertaTokenizer", "sentencepiece.bpe.model", **more)
@@ -320,7 +321,7 @@ def models(vocabs: Path, num: int, wanted: str) -> int:
 
 
 def main() -> int:
-    """Runs all cases."""
+    """Runs all cases; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabs", type=Path, help="folder of published vocabularies; with --golden, of the output")
     parser.add_argument("--golden", action="store_true", help="write testdata/transformers instead")

@@ -1,14 +1,14 @@
-"""Runs the common tokenizer tests of transformers: with the originals, accelerated, and over the drop-in.
+"""Runs the common tokenizer tests of transformers in three ways: with the originals, accelerated, and over the drop-in.
 
     pip download --no-deps --no-binary :all: transformers==5.23.0 && tar xf transformers-5.23.0.tar.gz
     JETON_TEST_DATA=… python tools/transformers_suite.py transformers-5.23.0 [--only drop-in] [--record FILE]
 
 The three mixins of the source distribution run for seven classes of tokenizers over local vocabularies, without
 network. With acceleration, each fast tokenizer runs on Jeton from the end of its common constructor on. For the
-drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that do not pass
-with all kinds; of accelerated tokenizers, the share of encode and decode calls that ran on Jeton, and the fallbacks by
-call shape; for the drop-in, the calls that ran on the original. The exit code is 4 if a test that passes with the
-originals fails. Needs the package parameterized.
+drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that do not pass in
+all three ways. For accelerated tokenizers it also prints the share of encode and decode calls that ran on Jeton, and
+the fallbacks by call shape; for the drop-in, the calls that ran on the original. The exit code is 4 if a test that
+passes with the originals fails. Needs the package parameterized.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SAMPLE = (
 
 
 def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
-    """Writes a folder for each class of tokenizers; returns class → path."""
+    """Writes a folder for each class of tokenizers; returns class → path of the folder."""
     import jeton
 
     clip_text = (
@@ -89,7 +89,7 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
 
 
 def prepare(sdist: Path, folder: Path) -> None:
-    """Copies the tests, and writes the text that they read and the source distribution lacks."""
+    """Copies the tests, and writes the text file that they read, which the source distribution lacks."""
     tests = folder / "tests"
     (tests / "fixtures").mkdir(parents=True)
     (tests / "__init__.py").write_text("")
@@ -99,7 +99,7 @@ def prepare(sdist: Path, folder: Path) -> None:
 
 
 def accelerate_all() -> None:
-    """Accelerates each fast tokenizer at the end of its common constructor."""
+    """Makes each fast tokenizer run on Jeton from the end of its common constructor on."""
     from transformers import TokenizersBackend
 
     from jeton.integrations.transformers import accelerate
@@ -115,7 +115,7 @@ def accelerate_all() -> None:
 
 
 class Results(unittest.TestResult):
-    """Records the outcome of each test."""
+    """Test result that records the outcome of each test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ class Results(unittest.TestResult):
 
 
 def classes(folders: dict[str, str]) -> list[type[unittest.TestCase]]:
-    """A class of tests for each mixin and class of tokenizers."""
+    """Returns a class of tests for each pair of a mixin and a class of tokenizers."""
     import transformers
 
     mixins = [getattr(importlib.import_module(f"tests.{MODULES[at]}"), name) for at, name in enumerate(MIXINS)]
@@ -167,7 +167,7 @@ def classes(folders: dict[str, str]) -> list[type[unittest.TestCase]]:
 
 
 def run(kind: str, sdist: Path) -> dict[str, Any]:
-    """Runs the tests in this process."""
+    """Runs the tests of one kind in this process; returns the results."""
     if kind == "drop-in":
         from jeton import compat
 

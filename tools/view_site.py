@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Opens pages of the built site in Chromium: accessibility by axe, requests, horizontal scrolling, screenshots.
+"""Opens pages of the built site in Chromium; checks accessibility (by axe), requests and scrolling; takes screenshots.
 
     python tools/view_site.py [PAGE]... [--into FOLDER]
 
-Each page is opened in the light and the dark palette, 1280 and 390 pixels wide. Findings give exit code 1. Needs
-`tools/build_site.py`, the extra ``test`` and Chromium.
+Each page is opened in the light and the dark palette, 1280 and 390 pixels wide. The exit code is 1 if there are
+findings. Needs `tools/build_site.py`, the extra ``test`` and Chromium.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def look(browser: Browser, name: str, folder: Path | None) -> Iterator[str]:
-    """Findings of a page."""
+    """Yields the findings of a page."""
     for scheme in SCHEMES:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -67,7 +67,7 @@ def look(browser: Browser, name: str, folder: Path | None) -> Iterator[str]:
 
 
 def check(page: Page) -> Iterator[str]:
-    """Violations that axe finds, pictures that do not load, and horizontal scrolling of the page."""
+    """Yields violations that axe finds, pictures that do not load, and horizontal scrolling of the page."""
     for violation in Axe().run(page).response["violations"]:
         yield f"{violation['id']}: {violation['nodes'][0]['html'][:120]}"
     for source in page.evaluate("() => [...document.images].filter(one => !one.naturalWidth).map(one => one.src)"):

@@ -1,11 +1,11 @@
 """`Definition`: all options of a tokenizer other than its vocabulary, independent of any file format.
 
 Every format reads into a `Definition` and a core vocabulary, and writes from them. Vocabulary entries and merges stay
-in the core; Python does not read them. Facts of the training run are included, though they change no id.
+in the core; Python does not read them. The `Definition` also records facts of the training run, which change no id.
 
 The stages around the model are lists of components: JSON objects with a ``"type"``. Names and fields are those of
-Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (a split in tiktoken's dialect, by name or regex),
-``SentencePiece`` (its whole normalizer; its decoder) and ``Join`` (joins tokens with a separator).
+Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (splits by a named pattern or a regex in tiktoken's dialect),
+``SentencePiece`` (SentencePiece's whole normalizer, or its decoder) and ``Join`` (joins tokens with a separator).
 """
 
 from __future__ import annotations
@@ -70,16 +70,17 @@ class Pattern:
 
     @staticmethod
     def names() -> list[str]:
-        """Names of the built-in patterns."""
+        """Returns the names of the built-in patterns."""
         return _core.pattern_names()
 
     @classmethod
     def of(cls, pattern: str | None) -> Pattern:
-        """Parses a pattern: a known name, else a regex. None means ``"none"``.
+        """Parses a pattern: a built-in name or, failing that, a regex. None means ``"none"``.
 
         Raises:
-            ConfigError: the regex does not compile, or a word of letters, digits, ``_`` and ``-`` is not a known name.
-                (As a regex it would split only at that literal word; a misspelled name is more likely.)
+            ConfigError: the regex does not compile, or `pattern` consists of letters, digits, ``_`` and ``-`` only and
+                is not a built-in name. (It is more likely a misspelled name than a regex that matches one literal
+                word.)
         """
         if pattern is None:
             return cls("none", False)
@@ -97,11 +98,11 @@ class Pattern:
             raise ConfigError(
                 f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
             )
-        _core.split_text("", pattern, is_regex=True)  # compiles it: report a bad regex here, not on first use
+        _core.split_text("", pattern, is_regex=True)  # compiles the regex: an error here, not on first use
         return cls(pattern, True)
 
     def part(self) -> Component | None:
-        """The pre-tokenizer component for this pattern; None for ``"none"``.
+        """Returns the pre-tokenizer component for this pattern; None for ``"none"``.
 
         Examples:
             >>> Pattern.of("o200k").part()
@@ -112,7 +113,7 @@ class Pattern:
         return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
-        """Byte ranges of the pretokens of a text, in UTF-8.
+        """Returns the byte ranges of the pretokens of a text, counted in its UTF-8 form.
 
         Examples:
             >>> Pattern.of("gpt2").split("two words")
@@ -131,18 +132,18 @@ class TrainingFacts:
 
     Attributes:
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
-        preset_options: options of the preset that differ from its defaults; None without any.
+        preset_options: options of the preset that differ from its defaults; None if there are none.
         preset, tie_break, min_frequency: as passed to `train`; Unigram has no ties.
-        rules, superwords: merge rules and the superword stage, as passed to `train`; None without any.
+        rules, superwords: merge rules and the superword stage, as passed to `train`; None if not used.
         vocab_size: as passed to `train`; training may have stopped below it.
         num_merges: number of learned merges.
         stopped: reason why training ended before `vocab_size`, or None.
         documents, corpus_bytes, pretokens, distinct_pretokens: totals of counting.
-        special_tokens_found: occurrences of special tokens in the corpus; each split its document.
+        special_tokens_found: number of special tokens in the corpus; documents were split at each of them.
         records_skipped: unreadable records of the corpus that were skipped (``errors="skip"``).
-        sample_bytes, seed: the requested sample of the corpus; None: all of it.
-        seconds: wall time of counting and learning; only in the process that trained.
-        log: every merge; only in the process that trained.
+        sample_bytes, seed: size and seed of the requested sample of the corpus; None: the whole corpus.
+        seconds: wall time of counting and learning; None after loading from a file.
+        log: every merge; None after loading from a file.
 
     Examples:
         >>> import jeton
@@ -186,13 +187,13 @@ class Bpe:
         ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
         whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
         end_of_word: spelling of the end-of-word mark; None: no mark.
-        end_of_word_style: ``"symbol"``: the mark is a symbol of its own; ``"suffix"``: it is part of the last unit.
-        unk_token: replaces characters that are not in the vocabulary; None raises instead.
+        end_of_word_style: ``"symbol"``: the mark is a separate symbol; ``"suffix"``: the mark is part of the last unit.
+        unk_token: replaces characters that are not in the vocabulary; None: such characters raise an error.
         fuse_unk: adjacent unknown characters are one token.
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
-        drop_unknown: leaves out characters that are not in the vocabulary, as HF does without `unk_token`, instead of
-            raising. Drop-ins alone set it.
+        drop_unknown: omits characters that are not in the vocabulary, as HF does without `unk_token`, instead of
+            raising. Only the drop-in replacements in `compat` set it.
     """
 
     type: ClassVar = "BPE"
@@ -219,11 +220,11 @@ class Pieces:
 
 @record(frozen=True)
 class Unigram:
-    """Unigram model: Viterbi, the segmentation with the highest sum of scores.
+    """Unigram model: Viterbi finds the segmentation with the highest sum of scores.
 
     Attributes:
-        unk_token: replaces characters that no piece covers; None raises instead.
-        byte_fallback: these characters become byte tokens instead, ``<0x0A>``.
+        unk_token: replaces characters that no piece covers; None: such characters raise an error.
+        byte_fallback: characters that no piece covers become byte tokens, ``<0x0A>``, instead of `unk_token`.
         fuse_unk: adjacent unknown characters are one token.
         single_precision: adds scores in f32 and always prefers user-defined pieces, as SentencePiece does. HF adds in
             f64.
@@ -238,7 +239,7 @@ class Unigram:
 
 @record(frozen=True)
 class WordPiece:
-    """Greedy longest match from the left; a word that entries cannot cover is one unknown token."""
+    """WordPiece: greedy longest match from the left; a word that entries cannot cover is one unknown token."""
 
     type: ClassVar = "WordPiece"
     unk_token: str
@@ -248,7 +249,7 @@ class WordPiece:
 
 @record(frozen=True)
 class WordLevel:
-    """One token per pretoken: its entry, or unknown (HF)."""
+    """HF's WordLevel: each pretoken is one token, its own entry or the unknown token."""
 
     type: ClassVar = "WordLevel"
     unk_token: str | None
@@ -256,7 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: one token per white-space-separated word: its entry, or unknown."""
+    """SentencePiece's word model: each word between white space is one token, its own entry or the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None
@@ -279,7 +280,7 @@ _MODELS: dict[str, type[Model]] = {
 
 
 def ordered(part: Any) -> Any:
-    """JSON with sorted keys, ``"type"`` first.
+    """Returns a copy of JSON data with the keys of objects sorted, ``"type"`` first.
 
     Examples:
         >>> ordered({"content": "", "type": "Strip"})
@@ -291,7 +292,7 @@ def ordered(part: Any) -> Any:
 
 
 def core_json(facts: Mapping[str, Any]) -> str:
-    """Facts as JSON for the core.
+    """Serializes data as JSON for the core.
 
     Raises:
         ConfigError: a string contains a lone surrogate.
@@ -311,9 +312,9 @@ def core_json(facts: Mapping[str, Any]) -> str:
 def template_of(
     single: Sequence[Any], pair: Sequence[Any] | None = None, *, trim_offsets: bool = False
 ) -> dict[str, Any]:
-    """A template for one text and for a pair, from items: ids, and ``"A"`` and ``"B"`` for the texts.
+    """Returns a template for one text and for a pair, from lists of items: ids, and ``"A"`` and ``"B"`` for the texts.
 
-    The type id is 0; an item with another one is a tuple ``(item, type_id)``.
+    The type id of an item is 0, unless the item is a tuple ``(item, type_id)``.
 
     Examples:
         >>> template_of([1, "A"], [1, "A", ("B", 1)])["pair"][1:]
@@ -332,7 +333,7 @@ def template_of(
 
 
 def is_roberta(template: Mapping[str, Any] | None) -> bool:
-    """True for the items of Hugging Face's RobertaProcessing, which a TemplateProcessing may have, too."""
+    """Tests whether a template has the items of HF's RobertaProcessing; a TemplateProcessing can have them, too."""
     if not template or len(template["single"]) != 3:
         return False
     cls, text, sep = template["single"]
@@ -345,11 +346,11 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 
 
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
-    """True if overflowing pieces of a text have the template's type ids, too, as with RobertaProcessing only.
+    """Tests whether overflowing pieces of a text also get the template's type ids, as only RobertaProcessing does.
 
-    Other post-processors of Hugging Face set the type ids of the kept pieces only; an overflowing piece has the index
-    of its text as type id. ``overflow_type_ids`` of a template says which; without it, a template that trims offsets is
-    a RobertaProcessing.
+    Other post-processors of Hugging Face set type ids only for the pieces that truncation keeps; an overflowing piece
+    has the index of its text as type id. The template's ``overflow_type_ids`` decides; if the key is missing, a
+    template that trims offsets counts as a RobertaProcessing.
     """
     if not template:
         return False
@@ -396,21 +397,22 @@ class Definition:
     Attributes:
         model: pretoken → ids.
         normalizer: components that rewrite text, in order.
-        pretokenizer: components that split it, in order.
+        pretokenizer: components that split the normalized text, in order.
         decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
         template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
-            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, the trimming of offsets, and ``overflow_type_ids``: see
-            `sets_overflow_types`.
+            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
+            (see `sets_overflow_types`).
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.
         truncation: truncation settings of its `tokenizer.json`, kept for saving and never applied.
-        padding: likewise, for padding.
+        padding: padding settings of its `tokenizer.json`, also kept for saving and never applied.
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
-        hf_vocab_size: number of ids that its `tokenizer.json` lists as entries of the model, if special tokens follow
-            them: `vocab_size` of transformers, kept for saving. Changes no id.
+        hf_vocab_size: number of entries of the model in its `tokenizer.json`, if special tokens have the ids after
+            them; `vocab_size` of transformers. Kept for saving; changes no id.
         reads_added: whether its `tokenizer.json` has the decoder ByteLevel, which reads added tokens in the byte
-            alphabet. `decoder` has it only in a tokenizer with a token that it changes, such as ``naïve``.
+            alphabet. `decoder` has this component only if the tokenizer has an added token that it changes, such as
+            ``naïve``.
 
     Examples:
         >>> import jeton
@@ -443,7 +445,7 @@ class Definition:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern, if the pre-tokenizer is one pattern or ``none``; else None."""
+        """The pattern if the pre-tokenizer is a single pattern, or the pattern ``none`` if there is none; else None."""
         match self.pretokenizer:
             case ():
                 return Pattern("none", False)
@@ -466,7 +468,7 @@ class Definition:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that can change ids or decoded bytes, as one JSON object."""
+        """Returns everything that can change ids or decoded bytes, as one JSON object."""
         model = {"type": self.model.type, **vars(self.model)}
         if not model.get("drop_unknown", True):  # omitted if False, so that fingerprints do not change
             del model["drop_unknown"]
@@ -480,7 +482,7 @@ class Definition:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], **others: Any) -> Definition:
-        """Reads the output of `to_json`.
+        """Builds a definition from the output of `to_json`.
 
         Raises:
             KeyError, TypeError, ValueError: not the output of `to_json`.
@@ -503,9 +505,9 @@ class Definition:
         )
 
     def canonical(self) -> bytes:
-        """The options that can change ids or decoded bytes, as JSON with sorted keys; input of the fingerprint."""
+        """Returns the options that can change ids or decoded bytes, as JSON with sorted keys, for the fingerprint."""
         facts = self.to_json()
-        if isinstance(self.model, Bpe):  # the spelling of the end-of-word mark changes no id
+        if isinstance(self.model, Bpe):  # the end-of-word mark's spelling and style change no id
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
             if self._suffix and self.decoder is not None:  # the decoder reads the mark
@@ -513,10 +515,10 @@ class Definition:
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def changed_by_byte_level(self, added: Iterable[tuple[str, bool]]) -> list[str]:
-        """Texts of added tokens that HF's decoder ByteLevel changes, because it reads them in the byte alphabet.
+        """Returns the added tokens that HF's decoder ByteLevel changes, because it reads them in the byte alphabet.
 
-        All their characters are in the alphabet, and some are not ASCII: ``naïve``, whose ``ï`` is the byte EF. HF
-        decodes a normalized token to its normalized content.
+        All characters of such a token are in the alphabet, and some are not ASCII: ``naïve``, whose ``ï`` is the byte
+        EF. HF decodes a token with ``normalized`` to its normalized content.
 
         Args:
             added: the content of each added token, and whether it is normalized.
@@ -530,7 +532,9 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """This definition, whose `decoder` is ByteLevel exactly if the file has it and it changes an added token.
+        """Returns a copy whose decoder is ByteLevel if ByteLevel changes an added token, and otherwise None.
+
+        A definition without `reads_added`, or with another decoder, is returned unchanged.
 
         Args:
             added: as for `changed_by_byte_level`.
@@ -542,14 +546,14 @@ class Definition:
         return changed
 
     def core_options(self, vocabulary: _core.Vocabulary) -> str:
-        """The definition as JSON for the core, with ids of the vocabulary.
+        """Returns the definition as JSON for the core, with ids in place of tokens.
 
         Raises:
             ConfigError: the vocabulary lacks the unknown token of a model that needs one.
         """
         facts = self.to_json()
         model = facts["model"]
-        unk = model.pop("unk_token")  # a file may name a token that it lacks: unknown characters are then errors
+        unk = model.pop("unk_token")  # some files name a token that they lack: unknown characters are then errors
         model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
         if model["unk"] is None and isinstance(self.model, WordPiece | Pieces | Words | Chars):
             raise ConfigError(f"the unknown token {unk!r} is not in the vocabulary", option="unk_token")
@@ -560,7 +564,7 @@ class Definition:
             model["precision"] = "f32" if model.pop("single_precision") else "f64"
         if isinstance(self.model, Bpe):
             model["end_of_word"] = self.model.end_of_word_style if self.model.end_of_word else None
-        if facts["decoder"]:  # copied: the definition keeps its components unchanged
+        if facts["decoder"]:  # copied, so that the definition's own components do not change
             unk = {"unk": model["unk"]}
             facts["decoder"] = [
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
@@ -569,14 +573,14 @@ class Definition:
         return core_json(facts)
 
     def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
-        """The core's tokenizer for this definition.
+        """Builds the core's tokenizer for this definition.
 
         Raises:
             ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF checks nothing
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF has no check here
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "Token"]
 
 
-MAX_TOKENS_SHOWN = 5_000  # in a notebook
+MAX_TOKENS_SHOWN = 5_000  # in the drawing of an encoding in a notebook
 
 _Spans: TypeAlias = list[tuple[int, int]]
 _Pretokens: TypeAlias = list[tuple[int, int, int]]  # start, end, index of its first token
@@ -38,9 +38,9 @@ class Token(NamedTuple):
     """One token of a text.
 
     Attributes:
-        id: its id.
-        bytes: bytes that the id adds to decoded text.
-        byte_span: range of bytes of the text that it covers, half-open; empty for a token that covers none.
+        id: id of the token.
+        bytes: the bytes that the id adds to decoded text.
+        byte_span: half-open range of the text's bytes that the token covers; empty if it covers none.
         char_span: smallest range of characters that covers these bytes; tokens inside one character share it.
 
     Examples:
@@ -60,23 +60,23 @@ class Encoding(Sequence[Token]):
 
     Attributes:
         ids: list of n ids.
-        tokens: list of n byte strings.
+        tokens: the bytes of each token, a list of n.
         byte_spans, char_spans: n half-open ranges.
         pretokens: byte ranges of the pretokens and added tokens of the text.
-        dropped: byte ranges that no token covers (white space, if the tokenizer keeps words only).
-        type_ids: n integers, the segment of each token, by the tokenizer's template.
+        dropped: byte ranges that no token covers, such as the white space that a tokenizer of words omits.
+        type_ids: n integers, the type id that the tokenizer's template gives each token.
         special_tokens_mask: n booleans, True for a token that the template added.
-        sequence_ids: n values: 0 for a token of the text, 1 for one of the second text of a pair, None for one of the
-            template.
+        sequence_ids: n values: 0 for a token of the text, 1 for a token of a pair's second text, None for a token that
+            the template added.
         hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): tokens of one character share
             it, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
-        special_tokens: id -> spelling of the tokenizer's special tokens.
-        first_tokens: for each text, the index of the first token of each pretoken among the text's tokens, and at the
-            end the number of these tokens.
+        special_tokens: id -> spelling, for all special tokens of the tokenizer.
+        first_tokens: for each text, a list with the index of each pretoken's first token among the text's tokens,
+            followed by the number of the text's tokens.
 
-    Attributes are computed on first access, from columns that `array` returns. The result of `Tokenizer.tokenize` holds
-    the text and its ids only.
+    Attributes are computed on first access, from the columns that `array` returns. Until then, the result of
+    `Tokenizer.tokenize` holds only the text and its ids.
 
     For a pair, each span is relative to the token's own text; `pretokens` and `dropped` are those of the first text.
 
@@ -112,7 +112,7 @@ class Encoding(Sequence[Token]):
         encoding.__dict__["_columns"] = columns
         return encoding
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             columns = self.__dict__.get("_columns")
@@ -127,18 +127,18 @@ class Encoding(Sequence[Token]):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def array(self, column: Column) -> NDArray[Any]:
-        """A column as an array, without a Python object for each token. It may be shared: do not write to it.
+        """Returns a column as an array, without a Python object for each token. Do not write to the shared array.
 
         Args:
             column: ``"ids"``, ``"byte_spans"``, ``"char_spans"``, ``"hf_offsets"``, ``"type_ids"``,
                 ``"special_tokens_mask"``, ``"sequence_ids"`` or ``"word_ids"``.
 
         Returns:
-            The attribute of this name: uint32[n] for ids, int64[n, 2] for spans and offsets, bool[n] for the mask, else
-            int64[n], with -1 for None.
+            The column: uint32[n] for ids, int64[n, 2] for spans and offsets, bool[n] for the mask; otherwise int64[n],
+            with -1 for None.
 
         Raises:
-            ConfigError: another name.
+            ConfigError: `column` is none of these names.
 
         Examples:
             >>> import jeton
@@ -162,14 +162,14 @@ class Encoding(Sequence[Token]):
     ) -> Encoding:
         """Builds an encoding from the core's result, limited to about `most` tokens.
 
-        The `text` of a limited encoding ends up to 4 bytes after the last token, which completes a split character.
+        The `text` of a limited encoding ends at most 4 bytes after the last token, so that no character is cut.
 
         Args:
             result: columns, pretokens and dropped ranges.
             text: bytes of the text.
             special_tokens: id -> spelling.
-            most: the limit.
-            template: that of the tokenizer's definition.
+            most: approximate maximum number of tokens.
+            template: the template of the tokenizer's definition.
         """
         columns, pretokens, dropped = result
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
@@ -207,9 +207,10 @@ class Encoding(Sequence[Token]):
 
     @cached_property
     def word_ids(self) -> list[int | None]:
-        """For each token the index of its pretoken in its text; None for a token of the template.
+        """Returns for each token the index of its pretoken in its text; None for a token of the template.
 
-        Hugging Face's `word_ids`. Added tokens are pretokens, too; a text without pre-tokenizer is one pretoken.
+        This is Hugging Face's `word_ids`. Added tokens count as pretokens; without a pre-tokenizer, a text is one
+        pretoken.
 
         Examples:
             >>> import jeton
@@ -231,18 +232,18 @@ class Encoding(Sequence[Token]):
         return list(words)
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Index of the first token that holds a character, by `hf_offsets`. Hugging Face's `char_to_token`.
+        """Returns the index of the first token whose `hf_offsets` contain a character. Hugging Face's `char_to_token`.
 
         Args:
             char: index of a character of the text.
             sequence_index: 1 for the second text of a pair.
 
         Returns:
-            None if no token holds it: white space that the tokenizer drops or that the template trims, a position
-            after the end, or a second text that is missing.
+            None if no token contains the character: white space that the tokenizer drops or the template trims, a
+            position after the end, or any position of a second text that is missing.
 
         Raises:
-            ConfigError: a negative `char`, or a `sequence_index` other than 0 and 1.
+            ConfigError: `char` is negative, or `sequence_index` is neither 0 nor 1.
 
         Examples:
             >>> import jeton
@@ -264,13 +265,13 @@ class Encoding(Sequence[Token]):
         return int(places[at]) if starts[at] <= char < ends[at] else None
 
     def token_to_chars(self, token: int) -> tuple[int, int] | None:
-        """Half-open range of characters of a token in its text, by `hf_offsets`. Hugging Face's `token_to_chars`.
+        """Returns the half-open character range of a token in its text, from `hf_offsets`. HF's `token_to_chars`.
 
         Args:
-            token: its index; negative indices count from the end.
+            token: index of the token; negative indices count from the end.
 
         Returns:
-            None for a token of the template, or an index past the end.
+            None for a token of the template or for an index past the end.
 
         Examples:
             >>> import jeton
@@ -285,7 +286,7 @@ class Encoding(Sequence[Token]):
 
     @cached_property
     def _char_index(self) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], bool]]:
-        """For each text: indices of its tokens, starts, ends, highest end so far, and whether starts ascend."""
+        """For each text: its tokens' indices, starts and ends, the highest end so far, and whether starts ascend."""
         import numpy as np
 
         offsets = self.array("hf_offsets")
@@ -298,13 +299,13 @@ class Encoding(Sequence[Token]):
         return found
 
     def _places(self, of: int) -> NDArray[Any]:
-        """Indices of the tokens of a text."""
+        """Returns the indices of the tokens of one text, 0 or 1 of a pair."""
         import numpy as np
 
         return np.flatnonzero(self.array("sequence_ids") == of)
 
     def drawing(self) -> Drawing:
-        """Drawing of the tokens, for a terminal, a notebook or a page.
+        """Returns a drawing of the tokens, for a terminal, a notebook or a page.
 
         For a pair, positions refer to the concatenation of the two texts. A template's token is placed at the edge of
         the adjacent text.
@@ -324,7 +325,7 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Spans in the concatenated texts; a template's token is placed at the end of the preceding text."""
+        """Converts spans to the concatenated texts; a template's token is placed at the end of the preceding text."""
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []
@@ -352,6 +353,6 @@ class Encoding(Sequence[Token]):
 
 
 def _occurrences(template: Mapping[str, Any] | None) -> int:
-    """Number of occurrences of a text in a template; at least 1."""
+    """Returns how often a template contains the text; at least 1."""
     items = (template or {}).get("single") or ()
     return max([item.get("sequence") for item in items].count("A"), 1)

@@ -4,10 +4,10 @@ Each class also derives from a matching builtin, so generic code such as ``excep
 the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
 and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
-A message names options by `keyword`, which marks them: ``str(error)`` has keyword arguments, and the command line
-writes its own options in their place.
+A message writes an option with `keyword`, which marks it. ``str(error)`` shows it as a keyword argument; the command
+line replaces it by its own option.
 
-Left out: missing or unreadable files raise plain `OSError`. This module imports no other module of Jeton.
+Left out: missing or unreadable files, which raise plain `OSError`. This module imports no other module of Jeton.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = [
 ]
 
 MAX_SHOWN = 80  # characters of a value in a message
-MARK = "\x1f\x1e"  # occurs in no `repr` and in no file name
+MARK = "\x1f\x1e"  # delimits options in a message; occurs in no `repr` and in no file name
 
 
 def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
-    """A keyword argument in a message, with its value or without.
+    """Returns a keyword argument for a message, between two `MARK`s, with or without its value.
 
     Args:
-        name: its name, or an item of it: ``"sizes[1]"``.
-        value: its value, at most one.
+        name: name of the argument, or an item of the argument: ``"sizes[1]"``.
+        value: value of the argument, if it is shown; at most one.
         most: longer values are cut off after this many characters.
 
     Examples:
@@ -49,7 +49,7 @@ def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
 
 
 def named(option: str) -> str:
-    """An option in a message as it is written: its bare name, or ``name=value``.
+    """Returns an option as a message shows it: its bare name, or ``name=value``.
 
     Examples:
         >>> print(ConfigError(f"{named('end_of_word')} marks words"))
@@ -59,7 +59,7 @@ def named(option: str) -> str:
 
 
 def shown(value: object, most: int = MAX_SHOWN) -> str:
-    """The `repr` of a value for a message, or its type if `repr` fails, as for integers of over 4,300 digits.
+    """Returns the `repr` of a value, cut off, or its type if `repr` fails, as for integers of over 4,300 digits.
 
     Examples:
         >>> shown("a"), shown(10**5000)
@@ -73,10 +73,10 @@ def shown(value: object, most: int = MAX_SHOWN) -> str:
 
 
 class JetonError(Exception):
-    """Base class: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
+    """Base class of Jeton's errors: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
 
     Attributes:
-        marked: the message, with the options that it names between `MARK`s.
+        marked: the message, in which each option is between two `MARK`s.
 
     Examples:
         >>> issubclass(ConfigError, JetonError) and issubclass(ConfigError, ValueError)
@@ -88,7 +88,7 @@ class JetonError(Exception):
         self.marked = message
 
     def prefix(self, where: str) -> None:
-        """Adds the place of the error to the start of its message.
+        """Prepends the location of the error to its message.
 
         Examples:
             >>> error = JetonError("no such field")
@@ -100,7 +100,7 @@ class JetonError(Exception):
         self.args = (self.marked.replace(MARK, ""),)
 
     def rename(self, path: str, name: str) -> None:
-        """Replaces a path in the message by the name that the caller knows: the path of a copy by its URL.
+        """Replaces a path in the message by the name that the caller gave: the path of a downloaded copy by its URL.
 
         Examples:
             >>> error = JetonError("/tmp/x/a.jtc: corrupt")
@@ -116,12 +116,12 @@ class ConfigError(JetonError, ValueError):
     """Invalid option or combination of options.
 
     Attributes:
-        option: name of the option (``"vocab_size"``), if a single one is invalid; by default the one that the message
-            begins with.
+        option: name of the option (``"vocab_size"``) if a single option is invalid; by default the option at the start
+            of the message.
         stage: stage of a pipeline that has the option: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
             ``"template"`` or ``"decoder"``.
-        feature: name of the feature, if other libraries have it and Jeton does not.
-        position: character offset in the text, if a character of it does not fit the option.
+        feature: name of the requested feature, if other libraries have it and Jeton does not.
+        position: character offset in the text, if one of its characters conflicts with the option.
 
     Examples:
         >>> ConfigError(f"{keyword('vocab_size', 100)} is below the 256 bytes of the alphabet").option
@@ -183,11 +183,11 @@ class UnsupportedFeatureError(FormatError):
 
 
 class ShardError(JetonError, RuntimeError):
-    """Shards that are incomplete, corrupt, or of other inputs than planned.
+    """Shards that are incomplete or corrupt, or whose inputs differ from the plan.
 
     Attributes:
         path: the file or folder.
-        failed: with ``keep_going=True``: number and message of each task that failed.
+        failed: with ``keep_going=True``, the pair (number, error message) of each failed task.
 
     Examples:
         >>> ShardError("out/: 2 of 8 tasks are not complete", path="out/").path
@@ -207,8 +207,8 @@ class UnknownTokenError(JetonError, KeyError):
 
     Attributes:
         id: the id, if an id was given.
-        position: its index in the given sequence.
-        index: the index of that sequence in a batch.
+        position: index of the id in the given sequence.
+        index: index of the sequence in a batch.
 
     Examples:
         >>> print(UnknownTokenError("id 999 at position 2 is not in the vocabulary", id=999, position=2))
@@ -228,12 +228,12 @@ class UnknownTokenError(JetonError, KeyError):
 
 
 class SpecialTokenError(JetonError, ValueError):
-    """Forbidden special token in a text, or special token that the tokenizer does not have.
+    """Special token that a text contains without permission, or that the tokenizer does not have.
 
     Attributes:
         token: spelling of the special token.
-        position: its start in the text, in characters for `str` and in bytes for `bytes`.
-        index: the text's index in a batch.
+        position: start of the token in the text, in characters for `str` and in bytes for `bytes`.
+        index: index of the text in a batch.
 
     Examples:
         >>> SpecialTokenError("the text holds <|end|> at 5", token="<|end|>", position=5).token
@@ -253,9 +253,9 @@ class InvalidTextError(JetonError, ValueError):
     """Invalid text: invalid UTF-8, a lone surrogate, or a character that the tokenizer cannot encode.
 
     Attributes:
-        position: the byte for `bytes` and files, the character for `str`.
+        position: offset of the error, in bytes for `bytes` and files, in characters for `str`.
         source: the file or document of a corpus, if known.
-        index: the text's index in a batch.
+        index: index of the text in a batch.
 
     Examples:
         >>> InvalidTextError("notes.txt: byte 17 is not UTF-8", position=17, source="notes.txt").position
@@ -324,7 +324,7 @@ class DownloadError(JetonError, OSError):
 
 
 class TrainingError(JetonError, RuntimeError):
-    """Training that cannot continue: an empty corpus, an overflowing count.
+    """Training that cannot continue, for example because the corpus is empty or a count overflows.
 
     Examples:
         >>> issubclass(TrainingError, RuntimeError)
@@ -347,11 +347,11 @@ class MissingDependencyError(JetonError, ImportError):
         super().__init__(message)
         self.extra = extra
 
-    __str__ = Exception.__str__  # ImportError's own shows the original message even after `prefix`
+    __str__ = Exception.__str__  # `ImportError.__str__` shows the original message even after `prefix`
 
 
 class LossyConversionWarning(UserWarning):
-    """Conversion with a loss that the caller accepted by name; the file records the loss, too.
+    """Lossy conversion: the caller accepted each loss by name, and the file records it, too.
 
     Examples:
         >>> issubclass(LossyConversionWarning, UserWarning)

@@ -1,12 +1,12 @@
 """`Tokenizer`: encoding, decoding, and properties of a tokenizer.
 
-It holds one core tokenizer and one `Definition`. It is immutable, so threads, forks and caches can share it. This
-module holds the policy: permissions, defaults, errors. The core runs every loop over text.
+A `Tokenizer` holds one core tokenizer and one `Definition`. It is immutable, so threads, forks and caches can share it.
+This module checks permissions, applies defaults and raises errors. The core runs every loop over text.
 
-Drawing and explaining are imported on first use: importing them takes as long as loading a vocabulary.
+The modules for drawing and explaining are imported on first use: importing them takes as long as loading a vocabulary.
 
 Left out: spellings of tokens (`spelling`), validation of sampling options (`sampling`), contents of explanations
-(`explanation`), and files (`formats`, a layer above: the named exception of the layer rules).
+(`explanation`), and files (`formats`, a layer above, imported only inside methods as an exception to the layer rules).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _LONG_TEXT = 1 << 18
 
 
 class Tokenizer:
-    """Immutable tokenizer. Make one with `jeton.train`, `jeton.load` or `Tokenizer.from_merges`.
+    """Immutable tokenizer. `jeton.train`, `jeton.load` and `Tokenizer.from_merges` build one.
 
     Examples:
         >>> import jeton
@@ -106,7 +106,7 @@ class Tokenizer:
     """
 
     def __init__(self, definition: Definition, vocabulary: _core.Vocabulary) -> None:
-        """Builds the core tokenizer. For readers of files and for training; users call `jeton.load` and the like.
+        """Builds the core tokenizer. Internal to file readers and training; users call `jeton.load` or `jeton.train`.
 
         Args:
             definition: all options.
@@ -127,12 +127,13 @@ class Tokenizer:
 
         Args:
             vocab: id -> bytes; its single bytes are the alphabet.
-            merges: (left id, right id, new id) by rank; the new id's bytes must be those of left and right, joined.
+            merges: (left id, right id, new id) by rank; the new id's bytes must be the left id's bytes followed by the
+                right id's.
             pattern: a name or a regex.
             special_tokens: spelling -> id.
 
         Raises:
-            ConfigError: contradicting entries or merges.
+            ConfigError: entries or merges contradict each other.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -168,34 +169,37 @@ class Tokenizer:
         errors: SurrogateErrors = "strict",
         **unknown: Never,
     ) -> list[int]:
-        """The ids of a text.
+        """Returns the ids of a text.
 
         Args:
             text: any `str`, or `bytes`: any bytes at byte level, else UTF-8.
-            pair: a second text. The tokenizer's pair template joins the two; without a template they are concatenated.
-            special: permitted special tokens: ``"none"`` (their spelling is plain text; the default), ``"all"``,
-                ``"raise"`` (an error where ``"all"`` would yield one), or a set of exactly those permitted. Added
-                tokens that are not special are always matched.
-            add_special_tokens: applies the tokenizer's template, `definition.template`. If that is None, nothing is
-                added, as by many models; `with_template` sets one.
+            pair: a second text. The tokenizer's pair template joins the two texts; without a template, their ids are
+                concatenated.
+            special: permitted special tokens: ``"none"`` (the default: their spellings are encoded as ordinary text),
+                ``"all"``, ``"raise"`` (an error if the text contains a special token), or the set of permitted special
+                tokens. Added tokens that are not special are always matched.
+            add_special_tokens: applies the tokenizer's template, `definition.template`. Many tokenizers have no
+                template: no token is then added; `with_template` sets one.
             dropout: BPE-dropout: probability of skipping each merge (BPE).
             alpha: subword regularization: samples a segmentation with probability ∝ P(segmentation)^alpha (Unigram).
                 0 samples uniformly; large values approach the best segmentation.
-            nbest: samples among the n best segmentations only; None: among all.
+            nbest: samples among the n best segmentations only; None: among all segmentations.
             seed: makes sampling reproducible on any machine; None: a new seed for each call.
-            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses
-                one.
-            errors: ``"replace"``: a lone surrogate in a `str` becomes U+FFFD, and a surrogate pair its character.
-            unknown: always empty; a keyword of another library is a `TypeError` that names Jeton's.
+            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses one
+                thread.
+            errors: ``"replace"``: in a `str`, a lone surrogate becomes U+FFFD, and a surrogate pair becomes its
+                character.
+            unknown: always empty; a keyword of another library raises a `TypeError` that names Jeton's keyword.
 
         Returns:
             n ≥ 0 ids below `vocab_size`. The same text has the same ids on every machine.
 
         Raises:
-            InvalidTextError: a lone surrogate, bytes that are not UTF-8 where text is needed, or a character that is
-                not in the vocabulary of a tokenizer without unknown token; with its position.
-            SpecialTokenError: ``special="raise"`` and the text holds one; or the set names a token that the tokenizer
-                does not have.
+            InvalidTextError: the text has a lone surrogate, bytes that are not UTF-8 where the tokenizer needs text, or
+                a character that is not in the vocabulary of a tokenizer without unknown token; the error has its
+                position.
+            SpecialTokenError: ``special="raise"`` and the text contains a special token; or the set contains a token
+                that the tokenizer does not have.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<|end|>": 300})
@@ -207,7 +211,8 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        # A short text without options, in a loop: calling the helpers below takes half as long as encoding it.
+        # Fast path for a short text without options: the calls of the helpers below would take half as long as encoding
+        # it.
         if (
             special is None
             and add_special_tokens is None
@@ -244,7 +249,7 @@ class Tokenizer:
         return self._core.encode(text, self._permission(special), num_threads, adds, pair, drawn)
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
-        """The n best segmentations of a text with their scores, best first (Unigram).
+        """Returns the n best segmentations of a text with their scores, best first (Unigram).
 
         Args:
             text: as `encode`.
@@ -252,11 +257,11 @@ class Tokenizer:
             special: as `encode`.
 
         Returns:
-            Up to n pairs of ids and score. A score is a log-probability (natural log). Texts with very many
-            segmentations of equal score take up to a millisecond per character.
+            Up to n pairs of ids and score. A score is a log-probability (natural log). A text with very many
+            segmentations of equal score takes up to a millisecond per character.
 
         Raises:
-            ConfigError: the model is not Unigram and has one segmentation per text.
+            ConfigError: the model is not Unigram; other models have one segmentation per text.
 
         Examples:
             >>> pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
@@ -278,7 +283,7 @@ class Tokenizer:
         add_special_tokens: bool | None = None,
         errors: SurrogateErrors = "strict",
     ) -> NDArray[np.uint32]:
-        """The ids of a text as an array, faster than a list for all but short texts.
+        """Returns the ids of a text as an array, which is faster than a list for all but short texts.
 
         Args:
             text: as `encode`.
@@ -294,7 +299,7 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        if (  # as in `encode`
+        if (  # fast path, as in `encode`
             special is None
             and add_special_tokens is None
             and threads is None
@@ -332,25 +337,26 @@ class Tokenizer:
         errors: SurrogateErrors = "strict",
         **unknown: Never,
     ) -> TokenBatch:
-        """The ids of many texts or pairs, truncated with the rules of transformers. `TokenBatch.padded` pads them.
+        """Encodes many texts or pairs, with transformers' rules for truncation. `TokenBatch.padded` pads the ids.
 
         Args:
             texts: each as in `encode`.
-            pairs: the second text of each; as many as `texts`.
-            max_length: maximum number of ids of a row, with those of the template; None: no truncation.
-            truncation: the text that is shortened: ``"longest_first"``, the longer text of a pair, and when both are as
-                long, both; ``"only_first"``, ``"only_second"``.
-            stride: number of ids that the pieces of a truncated text share with the piece before them. It must be below
-                the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids that the
-                template adds to one text.
-            side: the end that is removed (``truncation_side``).
+            pairs: the second texts, one for each of `texts`.
+            max_length: maximum number of ids of a row, including the template's; None: no truncation.
+            truncation: the text that is shortened: ``"longest_first"`` (the longer text of a pair, then both once they
+                are equally long), ``"only_first"`` or ``"only_second"``.
+            stride: number of ids that each piece of a truncated text repeats from the piece before it. It must be less
+                than the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids
+                that the template adds to one text.
+            side: the end of the text that is removed, ``"right"`` or ``"left"`` (transformers' ``truncation_side``).
             overflow: the ids that truncation removes form further rows, each with the template; the batch then has
-                `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
+                `overflow_to_sample_mapping`. If both texts of a pair are truncated, each combination of their pieces is
+                a row.
             offsets: the batch has `hf_offsets`, the range of characters of each id.
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.
-            errors: as `encode`. Offsets are those of the text with replacements.
+            errors: as `encode`. Offsets refer to the text after replacement.
             unknown: as `encode`.
 
         Returns:
@@ -400,11 +406,11 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> list[Encoding]:
-        """The tokens of many texts or pairs with their spans, each as from `tokenize`.
+        """Returns the tokens and spans of many texts or pairs, an `Encoding` for each, as `tokenize` returns it.
 
         Args:
             texts: each as in `encode`.
-            pairs: the second text of each; as many as `texts`.
+            pairs: the second texts, one for each of `texts`.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -429,7 +435,7 @@ class Tokenizer:
     def _ids_of(
         self, texts: list[str | bytes], permitted: Literal["all", "raise"] | list[int] | None
     ) -> list[memoryview]:
-        """The ids of each text, little-endian u32."""
+        """Returns the ids of each text, little-endian u32."""
         from itertools import pairwise
 
         from .util.threads import num_threads
@@ -447,7 +453,7 @@ class Tokenizer:
         add_special_tokens: bool | None = None,
         **unknown: Never,
     ) -> Encoding:
-        """The tokens of a text with their spans.
+        """Returns the tokens of a text with their spans.
 
         Args:
             text: as `encode`.
@@ -482,21 +488,21 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         *,
         adds: bool,
     ) -> Encoding:
-        """The `Encoding` of a text or a pair with these ids, whose attributes are computed on access."""
+        """Builds the `Encoding` of a text or a pair from its ids; the other attributes are computed on access."""
         items = self._items[2 * adds + len(texts) - 1]
         of_columns, columns = _columns or _import_columns()
         return of_columns(columns(self._core, texts, ids, permitted, items, self._special_spelling))
 
     @cached_property
     def _items(self) -> list[Sequence[Mapping[str, Any]]]:
-        """Items of the template for a text and for a pair, first without special tokens, then with them."""
+        """Returns the template's items for one text and for a pair, first without special tokens, then with them."""
         from .calls.columns import items_of
 
         template = self._definition.template
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
+        """Calls `tokenize` for only the pretokens with the first `most` tokens, and adds the template's tokens."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -515,13 +521,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             text: as `encode`.
-            each: called with n ids, the bytes of each token, n byte spans, and True for tokens of the text, False for
-                tokens of the template. The span of a template's token is the empty range at the edge of its text.
+            each: called with n ids, the bytes of each token, n byte spans, and n booleans, True for a token of the
+                text, False for a token of the template. The span of a template's token is an empty range at the start
+                or end of the text.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
         Raises:
-            InvalidTextError, SpecialTokenError: as `encode`, after the calls for the tokens before the error.
+            InvalidTextError, SpecialTokenError: as `encode`, after `each` was called for the tokens before the error.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
@@ -532,7 +539,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
 
     def _byte_spans(self, text: str | bytes, special: Special | None) -> memoryview:
-        """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
+        """Returns the `byte_spans` of `tokenize`, little-endian int64[tokens, 2]; empty for a template's tokens."""
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
     def count(
@@ -544,13 +551,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None = None,
         errors: SurrogateErrors = "strict",
     ) -> int:
-        """Number of ids that `encode` returns, without building them. The arguments are those of `encode`.
+        """Returns the number of ids that `encode` returns, without building them. The arguments are those of `encode`.
 
         Examples:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
-        if (  # as in `encode`
+        if (  # fast path, as in `encode`
             special is None
             and add_special_tokens is None
             and threads is None
@@ -576,7 +583,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None = None,
         threads: int | None = None,
     ) -> list[int]:
-        """The number of ids of each text, without building them, on several threads.
+        """Returns the number of ids of each text, counted on several threads without building the ids.
 
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`, with the `index` of the text.
@@ -596,11 +603,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def count_up_to(
         self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int | None:
-        """Number of ids of a text if it is at most `limit`, else None. Encodes only as much of the text as that takes.
+        """Returns the number of ids of a text, or None if it exceeds `limit`. Stops encoding beyond the limit.
 
         Args:
             text: the text.
-            limit: n ≥ 0 ids, those of a template included if it is applied.
+            limit: maximum number of ids, ≥ 0, including the template's if it is applied.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -625,21 +632,21 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         add_special_tokens: bool | None = None,
         **unknown: Never,
     ) -> str:
-        """Longest part of a text that has at most `max_tokens` tokens.
+        """Returns the longest part of a text that has at most `max_tokens` tokens.
 
-        The result encoded alone has at most `max_tokens` tokens. The number of tokens is not monotone in the length of
-        a text; the result is the longest part that fits. (Where no position within 1 KiB has independent ids before and
-        after it, as in base64, a longer one may fit.)
+        Tokens are counted by encoding the result by itself. Their number is not monotone in the length of a text; the
+        result is still the longest part that fits. (Exception: in text such as base64, where no position within 1 KiB
+        separates independent ids, a longer part can fit.)
 
         Args:
             text: the text.
             max_tokens: n ≥ 0. Tokens of a template count only if it is applied.
             side: the end that is removed. ``"right"`` returns the longest prefix, ``"left"`` the longest suffix.
                 ``"middle"`` returns a prefix, the marker and a suffix: the suffix gets half of the tokens that the
-                marker leaves, rounded down; the prefix is the longest with which all three fit.
-            marker: replaces a removed middle; its tokens count.
+                marker leaves, rounded down; the prefix is the longest for which the whole result fits.
+            marker: replaces the removed middle; its tokens count toward `max_tokens`.
             at: the unit at whose boundaries the text is cut: ``"character"``, ``"grapheme"``, ``"word"`` or
-                ``"sentence"`` (Unicode Standard Annex #29). If not even one unit fits, the next smaller one is used.
+                ``"sentence"`` (Unicode Standard Annex #29). If not even one unit fits, the next smaller unit is used.
             special: as `encode`.
             add_special_tokens: as `encode`.
             unknown: as `encode`.
@@ -648,7 +655,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             A part of the text, possibly empty; the text itself if it fits.
 
         Raises:
-            InvalidTextError, SpecialTokenError: as `encode`, in the part of the text that was encoded.
+            InvalidTextError, SpecialTokenError: as `encode`, if the error is in the part of the text that was encoded.
             ConfigError: the template or the marker exceeds `max_tokens`.
 
         Examples:
@@ -686,21 +693,22 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> list[Chunk]:
         """Splits a text into chunks of at most `max_tokens` tokens each, as long as possible, in order.
 
-        Tokens of a chunk are those of the chunk encoded alone. Without `overlap`, the chunks joined are the text.
+        A chunk's tokens are counted by encoding it by itself. Without `overlap`, the chunks concatenate to the text.
 
-        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text: a chunk ends at the last of
-        the highest boundaries that it can reach, so a short section is a chunk of its own. Without such a boundary it
-        ends at a line, and without a line at a sentence (in code, a word) or a smaller unit.
+        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text. Of the boundaries that a
+        chunk can reach, it ends at the last one of the highest level, so a short section is a chunk of its own. If it
+        reaches no such boundary, it ends at a line end; if it reaches no line end, at a sentence end (in code, a word
+        end) or at a smaller unit.
 
         Args:
             text: the text.
             max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
-            overlap: each chunk begins with the longest suffix of the previous one that has at most this many tokens (a
-                shorter one if it leaves no tokens for new text).
-            at: as `truncate`; the units of a chunk are those of the text from its start on. Or ``"paragraph"``: blank
-                lines; ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by
-                their nesting, never directly after a heading if what follows can join it; ``"code"``: lines of
-                source code of any language, by their indentation, then by open brackets, with blank lines first.
+            overlap: each chunk begins with the longest suffix of the previous chunk that has at most this many tokens
+                (a shorter suffix if that would leave no tokens for new text).
+            at: as in `truncate`, but units are counted from the start of the chunk; or ``"paragraph"``: blank lines;
+                ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by their
+                nesting, never directly after a heading if what follows can join it; ``"code"``: lines of source code of
+                any language, by their indentation, then by open brackets, with blank lines first.
             special: as `encode`.
             add_special_tokens: as `encode`.
             unknown: as `encode`.
@@ -708,7 +716,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`.
             ConfigError: a single character exceeds `max_tokens`; `position` is its offset.
-            MissingDependencyError: ``at="markdown"`` without the extra ``markdown`` (markdown-it-py).
+            MissingDependencyError: ``at="markdown"``, and markdown-it-py (extra ``markdown``) is not installed.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -734,7 +742,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
 
     def growing(self, *, special: Special | None = None) -> GrowingText:
-        """Ids of a text that grows at its end, without encoding all of it with each addition.
+        """Returns the ids of a text that grows at its end, without encoding the whole text at each addition.
 
         Args:
             special: as `encode`. A template is not applied.
@@ -748,12 +756,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.growing_text(self._permission(special))
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
-        """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
+        """Explains an encoding, step by step. Print the result, or take its `to_json()` or `.html`.
 
-        BPE: every merge, its rank, and the competing pairs. SentencePiece's BPE: the agenda with scores, positions and
-        stale entries. Unigram: the lattice of each pretoken with scores, the best path and the second best. WordPiece:
-        each longest match and the candidates tried before it. If one pattern splits the text, each pretoken names the
-        regex alternative that matched it.
+        BPE: every merge, its rank, and the competing pairs. SentencePiece's BPE: the priority queue with scores,
+        positions and stale entries. Unigram: the lattice of each pretoken with scores, the best path and the second
+        best. WordPiece: each longest match and the candidates tried before it. If one pattern splits the text, each
+        pretoken names the regex alternative that matched it.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
@@ -772,10 +780,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return explain(self, text, special)
 
     def tree(self, id: int) -> Tree:
-        """Merge tree of a token, from its bytes up, to walk, draw or take as JSON.
+        """Returns the merge tree of a token, from its bytes up, which you can walk, draw or convert to JSON.
 
-        For an entry that no merges build, the tree's `note` says so and the tree shows the merges of its bytes. An
-        added token, or an entry of a model without merges, is a single node.
+        If no merges build an entry, the tree's `note` says so and the tree shows how its bytes are merged. An added
+        token, or an entry of a model without merges, is a single node.
 
         Raises:
             UnknownTokenError: the id is not in the vocabulary.
@@ -787,7 +795,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import entry_tree
 
-        self.id_to_bytes(id)  # raises
+        self.id_to_bytes(id)  # raises if the id is not in the vocabulary
         return entry_tree(self, id)
 
     if TYPE_CHECKING:
@@ -822,33 +830,33 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> Any:
         """Renders messages with the tokenizer's chat template and encodes the text.
 
-        Special tokens of the template are matched. Special tokens spelled in messages, tools or variables are plain
-        text, as in `encode`.
+        Special tokens in text that the template writes are matched. Spellings of special tokens in messages, tools or
+        variables are ordinary text, as in `encode`.
 
         Args:
             messages: JSON objects with ``role``, ``content`` and any other field that the template reads; or a list of
                 such lists, a batch.
             tokenize: False: return the rendered text.
-            add_generation_prompt: end the text with the opening of an assistant turn.
-            continue_final_message: end the text with the last message's content, for the model to continue it; or with
-                another text of it, by its key: ``"reasoning_content"``.
+            add_generation_prompt: end the text with the start of an assistant turn.
+            continue_final_message: end the text with the last message's content, for the model to continue it. A string
+                is the key of another text of that message to end with: ``"reasoning_content"``.
             tools: JSON schemas of functions that the model may call.
             template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
                 Jinja template. None: the tokenizer's own.
             special: special tokens that the messages may contain, as in `encode`.
             variables: other variables of the template, by name: ``{"enable_thinking": False, "date_string": "…"}``.
-            unknown: always empty; any other keyword is an error that names the right argument.
+            unknown: always empty; any other keyword raises an error that names the right argument.
 
         Returns:
             A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Ids take about as long as encoding
             the text; the spans of a `Chat` are computed on access.
 
         Raises:
-            TypeError: an unknown keyword.
-            ChatTemplateError: no template; a broken one; one that refuses the messages, exceeds a limit of time or
-                size, or changes a text that is to be continued; or a special token of ambiguous origin (template or
-                message).
-            SpecialTokenError: ``special="raise"`` and a message spells one.
+            TypeError: a keyword is unknown.
+            ChatTemplateError: the template is missing or broken, refuses the messages, exceeds a limit of time or size,
+                or changes a text that is to be continued; or it is ambiguous whether a special token comes from the
+                template or a message.
+            SpecialTokenError: ``special="raise"`` and a message spells a special token.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 
         Examples:
@@ -884,7 +892,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         variables: Mapping[str, Any] | None = None,
         keep_sampled: bool = False,
     ) -> Conversation:
-        """Chat as a growing list of ids, in which the ids that a model samples are never changed.
+        """Returns a chat as a growing list of ids, in which the ids that a model samples never change.
 
         Args:
             messages: the first messages, as for `chat`.
@@ -893,8 +901,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special: as for `chat`.
             variables: as for `chat`.
             keep_sampled: keep sampled turns that the template would rewrite, for example by dropping the reasoning of
-                earlier turns. The template renders a placeholder instead of their text. The template's text before,
-                between and after them must still be unchanged.
+                earlier turns. The template renders a placeholder in place of each such turn. The text that it renders
+                before, between and after these turns must still be unchanged.
 
         Returns:
             A `jeton.chat.Conversation`, which has the ids of the first prompt.
@@ -931,7 +939,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     # ── ids → text → ids ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def is_canonical(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> bool:
-        """True if encoding the text of ids returns these ids: `drift` is None.
+        """Tests whether encoding the text of ids returns the same ids, that is, whether `drift` is None.
 
         Args:
             ids: as `decode`.
@@ -950,22 +958,22 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return is_canonical(self, ids, self._defaults.special if special is None else special)
 
     def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
-        """The first position at which encoding the text of ids gives other ids, and the cause; None without one.
+        """Returns the first position at which encoding the text of ids gives other ids, and the cause; else None.
 
-        The text of ids is `decode` of them, with the special ids (of special tokens, but the unknown token) marked.
-        Encoding matches only the special tokens of these ids and applies no template. Text after a special token is
-        encoded in that context. So plain ids that spell a special token stay plain. Bytes that are not UTF-8 are U+FFFD
-        in the text. A space that the tokenizer puts before each text, and that decoding does not remove again, is not
-        part of the text.
+        The text of ids is the result of `decode`, with the positions of special ids recorded. (The unknown token does
+        not count as special here.) Encoding matches special tokens only at these positions and applies no template, so
+        other ids that spell a special token stay ordinary text. Text after a special token is encoded in that context.
+        Bytes that are not UTF-8 are U+FFFD in the text. A space that the tokenizer puts before each text, and that
+        decoding does not remove again, is not part of the text.
 
         Args:
             ids: as `decode`.
-            special: special tokens that plain ids may not spell, because the reader of the text matches them:
-                ``"none"`` (the default), ``"all"`` or others as in `encode`.
+            special: special tokens that the other ids must not spell, because a later encoding of the text permits
+                them: ``"none"`` (the default), ``"all"`` or another value as in `encode`.
 
         Raises:
             UnknownTokenError: as `decode`.
-            SpecialTokenError: ``special="raise"`` and plain ids spell a special token.
+            SpecialTokenError: ``special="raise"`` and ids that are not special spell a special token.
             InvalidTextError: the text cannot be encoded, and the tokenizer has no unknown token.
 
         Examples:
@@ -981,10 +989,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return drift(self, ids, self._defaults.special if special is None else special)
 
     def canonicalize(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> CanonicalIds:
-        """The ids from encoding the text of ids, and the boundaries that the old and the new ids have in common.
+        """Encodes the text of ids again; returns the new ids and the token boundaries that they share with the old ids.
 
-        Text and encoding are those of `drift`. Ids that the text cannot represent are kept: special ids, the unknown
-        token, and bytes that are not UTF-8.
+        The text and its encoding are as in `drift`. Ids that the text cannot represent are kept: special ids, the
+        unknown token, and ids whose bytes are not UTF-8.
 
         Args:
             ids: as `decode`.
@@ -1012,17 +1020,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
     ) -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Args:
             ids: any sequence or array of ids.
-            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: replace by U+FFFD, raise, or
-                drop.
+            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: ``"replace"`` by U+FFFD,
+                ``"strict"`` (raise), or drop.
             skip_special_tokens: omit special tokens.
 
         Raises:
-            UnknownTokenError: an id outside the vocabulary or in a gap; with its position.
-            DecodeError: ``invalid_utf8="strict"`` and the bytes are not UTF-8; with the byte's position.
+            UnknownTokenError: an id is outside the vocabulary or in a gap; the error has its position.
+            DecodeError: ``invalid_utf8="strict"`` and the bytes are not UTF-8; the error has the position of the first
+                invalid byte.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -1030,7 +1039,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('小', '\ufffd')
         """
         if invalid_utf8 == "replace":
-            if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
+            if type(ids) is list:  # no call of `_checked`, which takes as long as decoding a few ids
                 try:
                     return self._core.decode_text(ids, skip_special_tokens)
                 except OverflowError:
@@ -1048,13 +1057,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """The bytes of ids; lossless if the tokenizer is.
+        """Returns the bytes of ids: those of the encoded text, if the tokenizer is lossless.
 
         Examples:
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # no call of `_checked`, as in `decode`
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -1070,7 +1079,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._checked(self._core.decode, ids, skip_special=skip_special_tokens)
 
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], **options: Any) -> _T:
-        """Calls `decode` with a list of ids. An id beyond the core's type is reported like another unknown id."""
+        """Calls `decode` with a list of ids. An id that is not a u32 is reported like any other unknown id."""
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
         if not isinstance(ids, list):
@@ -1094,18 +1103,19 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         stop: str | Iterable[str] = (),
         **unknown: Never,
     ) -> TextStream:
-        """Decodes ids that arrive one by one, such as those of a language model.
+        """Decodes ids that arrive one by one, such as those that a language model generates.
 
         Args:
-            prompt_ids: ids before the first one. The stream returns the text that the ids add to the prompt's: `decode`
-                of all ids, without the prefix that it shares with `decode` of the prompt. Without a prompt, many
+            prompt_ids: ids that precede those of the stream. The stream returns the text that its ids add: `decode` of
+                the prompt and its ids, without the prefix in common with `decode` of the prompt. Without a prompt, many
                 decoders remove a space at the start. A character that the prompt begins is returned when the first ids
-                complete it.
+                of the stream complete it.
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
-            stop: strings that end the text, which may span tokens. The text ends before the match that starts first;
-                if several start there, at the shortest. Only text after the prompt is searched. With
-                `skip_special_tokens` no special token is in the text, so none ends it: compare its id.
+            stop: strings that end the text and can span tokens. The text ends before the match that starts first; if
+                several matches start there, the shortest counts. Only text after the prompt is searched. With
+                `skip_special_tokens`, the text contains no special token, so none can be a stop string: compare its id
+                instead.
             unknown: as `encode`.
 
         Returns:
@@ -1113,7 +1123,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Raises:
             UnknownTokenError, DecodeError: as `decode`, for the prompt.
-            ConfigError: an empty stop string, or over 1 MiB of them.
+            ConfigError: a stop string is empty, or all together have over 1 MiB.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -1146,7 +1156,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         threads: int | None = None,
         **unknown: Never,
     ) -> list[str]:
-        """The texts of many sequences of ids.
+        """Returns the texts of many sequences of ids.
 
         Args:
             batch: a `TokenBatch`, or sequences or arrays of ids.
@@ -1177,7 +1187,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         skip_special_tokens: bool = False,
         threads: int | None = None,
     ) -> list[bytes]:
-        """The bytes of many sequences of ids, each as from `decode_bytes`. The arguments are those of `decode_batch`.
+        """Returns the bytes of many sequences of ids, as `decode_bytes` would. Takes the arguments of `decode_batch`.
 
         Examples:
             >>> Tokenizer.from_merges({195: b"\\xc3"}, []).decode_bytes_batch([[195], [195, 195]])
@@ -1189,7 +1199,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).bytes(batch)
 
     def decode_tokens_bytes(self, ids: Iterable[int] | NDArray[Any]) -> list[bytes]:
-        """The bytes of each id, as from `id_to_bytes`.
+        """Returns the bytes of each id, as from `id_to_bytes`.
 
         Raises:
             UnknownTokenError: as `decode`.
@@ -1208,11 +1218,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
     ) -> tuple[str, list[int]]:
-        """The text of ids, and the character at which each id begins.
+        """Returns the text of ids, and the character offset at which each id begins.
 
-        An id that begins inside a character has the offset of that character. The offset of an id is the length of the
-        text of the ids before it, without an incomplete character at its end. A space that a decoder puts between two
-        ids belongs to the second.
+        The offset of an id is the length of the text of the ids before it, without an incomplete character at its end.
+        So an id that begins inside a character has the offset of that character. A space that a decoder puts between
+        two ids belongs to the second.
 
         Args:
             ids: as `decode`.
@@ -1232,7 +1242,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if invalid_utf8 not in ("replace", "strict", "ignore"):
             raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is not one of "replace", "strict", "ignore"')
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # no call of `_checked`, as in `decode`
             try:
                 return self._core.decode_with_starts(ids, invalid_utf8, skip_special_tokens)
             except OverflowError:
@@ -1246,7 +1256,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def vocab_size(self) -> int:
-        """Highest id plus one: the number of rows of an embedding. Special tokens are counted, unlike in transformers.
+        """Highest id plus one: the number of rows of an embedding. Unlike in transformers, it includes special tokens.
 
         Examples:
             >>> Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<|end|>": 98}).vocab_size
@@ -1265,7 +1275,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def merges(self) -> tuple[tuple[int, int, int], ...]:
         """(left id, right id, new id) by rank.
 
-        For a rank file: the last merge of each token. An entry that no merges build has none.
+        For a rank file, these are the last merge of each token. An entry that no merges build has no merge here.
         """
         return tuple(self._core.merges())
 
@@ -1278,7 +1288,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken]:
-        """Id -> added token, special or not, with the flags of its matching; in order of id. Read-only."""
+        """Id -> added token, special or not, with the flags that control its matching; in order of id. Read-only."""
         from types import MappingProxyType
 
         from .tokens.added import added_tokens
@@ -1287,10 +1297,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only.
+        """Role -> special token, for the roles that the tokenizer has: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only.
 
         Raises:
-            UnknownTokenError: ``roles["eos"]`` without this role; it is a `KeyError`.
+            UnknownTokenError: ``roles["eos"]`` if the tokenizer lacks this role. The error is a `KeyError`, too.
         """
         from .tokens.roles import Roles
 
@@ -1299,17 +1309,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def bos_id(self) -> int | None:
-        """Id of the role `bos`, which begins a text; None without the role. As `eos_id`, `pad_id` and so on."""
+        """Id of the token with the role `bos`, which begins a text; None without the role."""
         return self._role_id("bos")
 
     @property
     def eos_id(self) -> int | None:
-        """Id of the role `eos`, which ends a text."""
+        """Id of the token with the role `eos`, which ends a text; None without the role."""
         return self._role_id("eos")
 
     @property
     def pad_id(self) -> int | None:
-        """Id of the role `pad`, which fills the rows of a batch."""
+        """Id of the token with the role `pad`, which fills the rows of a batch; None without the role."""
         return self._role_id("pad")
 
     @property
@@ -1324,18 +1334,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def fingerprint(self) -> str:
-        """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
-        import hashlib  # lazy: it loads OpenSSL, in 3 ms
+        """``"j1:"`` + SHA-256 of exactly the options and entries that can change ids or decoded bytes."""
+        import hashlib  # imported here because it loads OpenSSL, which takes 3 ms
 
         digest = hashlib.sha256(self._definition.canonical())
         digest.update(self._core.canonical())
         return "j1:" + digest.hexdigest()
 
     def id_to_bytes(self, id: int) -> bytes:
-        """Bytes that an id adds to decoded text.
+        """Returns the bytes that an id adds to decoded text.
 
         Raises:
-            UnknownTokenError: it is not in the vocabulary.
+            UnknownTokenError: the id is not in the vocabulary.
 
         Examples:
             >>> Tokenizer.from_merges({7: b" the"}, []).id_to_bytes(7)
@@ -1349,10 +1359,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return decoded
 
     def vocab_bytes(self, size: int | None = None) -> VocabBytes:
-        """The bytes of all ids, the ids of special tokens, and the id of the end, for constrained decoding.
+        """Returns the bytes of all ids, the ids of special tokens, and the end-of-text id, for constrained decoding.
 
         Args:
-            size: number of rows of the model's output, if it has more than the vocabulary; the rest are ``b""``.
+            size: number of rows of the model's output, if it exceeds `vocab_size`; the additional ids have the bytes
+                ``b""``.
 
         Raises:
             ConfigError: `size` is less than `vocab_size`, or over the maximum, 2^24.
@@ -1368,10 +1379,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return vocab_bytes(self, size)
 
     def id_to_token(self, id: int) -> str:
-        """Spelling of an id in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), else text.
+        """Returns the spelling of an id in `tokenizer.json`, at byte level in GPT-2's byte alphabet (``"Ġthe"``).
 
         Raises:
-            UnknownTokenError: it is not in the vocabulary.
+            UnknownTokenError: the id is not in the vocabulary.
 
         Examples:
             >>> Tokenizer.from_merges({7: b" the"}, []).id_to_token(7)
@@ -1381,12 +1392,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._spelling.token(id)
 
     def get_vocab(self) -> dict[str, int]:
-        """Spelling -> id of all tokens, including added ones, in order of id. A new dict for each call.
+        """Returns a new dict, spelling -> id, of all tokens, including added ones, in order of id.
 
         The spellings are those of `id_to_token`. `vocab` maps ids to bytes, without a copy.
 
         Raises:
-            ConfigError: two entries have one spelling, which a `tokenizer.json` cannot hold either.
+            ConfigError: two entries have the same spelling, which a `tokenizer.json` cannot represent either.
 
         Examples:
             >>> Tokenizer.from_merges({7: b" the"}, [], special_tokens={"<|end|>": 9}).get_vocab()
@@ -1395,7 +1406,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._spelling.all()
 
     def token_to_id(self, token: bytes | str) -> int:
-        """The id of a token, by its bytes or by its spelling (`id_to_token`).
+        """Returns the id of a token, given its bytes or its spelling (`id_to_token`).
 
         Raises:
             UnknownTokenError: there is no such token.
@@ -1419,10 +1430,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return AddedTokenMatcher(self._core, self._definition)
 
     def warm_up(self) -> Self:
-        """Builds now everything that later calls would build on first use, so that no request of a server waits for it.
+        """Builds everything that later calls would build on first use, so that no request to a server waits for it.
 
-        It builds the lookup tables (otherwise built during the first megabytes of text), the positions at which texts
-        are split, and the chat template, and imports the modules of all calls. Ids are the same without it.
+        It builds the lookup tables (otherwise built during the first megabytes of text), the rules for positions at
+        which texts can be split, and the chat template. It also imports the modules of all calls. It changes no ids.
 
         Returns:
             This tokenizer.
@@ -1439,14 +1450,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:
-        """A tokenizer with added tokens at the next free ids. Existing ids do not change.
+        """Returns a tokenizer with added tokens at the next free ids. Existing ids do not change.
 
-        A token that is already an entry keeps its id. With ``special=True`` it becomes special at that id and is then
-        matched by permission only; otherwise, or if it is special already, it is ignored.
+        A token that is already an entry keeps its id. With ``special=True``, that entry becomes a special token,
+        matched only by permission. With ``special=False``, or if the entry is special already, the token is ignored.
 
         Args:
             tokens: spellings or `AddedToken`s, in the order of their new ids.
-            special: whether spellings are special tokens, matched by permission only; otherwise always matched.
+            special: True: tokens given as spellings are special, matched only by permission; False: they are always
+                matched.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
@@ -1463,7 +1475,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._derived(vocabulary=vocabulary)
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
-        """A view with other defaults for `special` and `add_special_tokens`; the fingerprint stays the same.
+        """Returns a view with other defaults for `special` and `add_special_tokens`; the fingerprint stays the same.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
@@ -1493,16 +1505,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         mask: str | Keep | None = KEEP,
         additional: Iterable[str] | Keep | None = KEEP,
     ) -> Self:
-        """A tokenizer whose special tokens have other roles, for transformers and chat templates; no id changes.
+        """Returns a tokenizer with other roles of special tokens, for transformers and chat templates; no id changes.
 
         Args:
             bos, eos, unk, sep, pad, cls, mask: the special token of the role; None removes the role. Roles that are not
-                given are kept. `unk` of a model with an unknown token cannot change.
-            additional: special tokens without a role that transformers lists; None removes the list.
+                given are kept. If the model has an unknown token, `unk` cannot change.
+            additional: special tokens without a role (transformers' ``additional_special_tokens``); None removes the
+                list.
 
         Raises:
             SpecialTokenError: a token is not a special token of the vocabulary; `add_tokens` makes it one.
-            ConfigError: another unknown token than the model's.
+            ConfigError: `unk` differs from the model's unknown token.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300}).with_roles(eos="<|end|>")
@@ -1515,20 +1528,20 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._with_facts(**with_roles(self, given, additional))
 
     def with_template(self, single: str | None, pair: str | None = None) -> Self:
-        """A tokenizer with another template, which ``add_special_tokens=True`` applies. The fingerprint changes.
+        """Returns a tokenizer with another template, applied by ``add_special_tokens=True``. The fingerprint changes.
 
         Args:
-            single: special tokens around a text, which is ``$A``, separated by spaces: ``"<s> $A </s>"``. None removes
-                the template.
-            pair: likewise for a pair, ``$A`` and ``$B``. ``:1`` behind an item is its type id:
+            single: template for one text: ``$A``, the text, and special tokens, separated by spaces: ``"<s> $A </s>"``.
+                None removes the template.
+            pair: template for a pair, whose texts are ``$A`` and ``$B``. ``:1`` after an item sets its type id:
                 ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. None: ``"$A $B:1"``.
 
         Raises:
-            ConfigError: a token is not an added token of the tokenizer, or a text is missing or repeated.
+            ConfigError: a token is not an added token of the tokenizer, or ``$A`` or ``$B`` is missing or repeated.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<s>": 300})
-            >>> tok.encode("hi", add_special_tokens=True)  # no template: nothing is added
+            >>> tok.encode("hi", add_special_tokens=True)  # no template: no token is added
             [104, 105]
             >>> tok.with_template("<s> $A").encode("hi", add_special_tokens=True)
             [300, 104, 105]
@@ -1542,7 +1555,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._derived(definition=changed, vocabulary=self._core.vocabulary())
 
     def with_chat_template(self, template: str | Mapping[str, str] | None) -> Self:
-        """A tokenizer with another chat template; no id changes.
+        """Returns a tokenizer with another chat template; no id changes.
 
         Args:
             template: Jinja source, a name of `jeton.chat.PRESETS` (``"chatml"`` …), or several templates by name;
@@ -1563,7 +1576,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._with_facts(chat_template=checked_templates(self, template))
 
     def _with_facts(self, **facts: Any) -> Self:
-        """A copy with other fields of its definition that change no id: training, roles, chat template."""
+        """Returns a copy with other values of definition fields that change no id: training, roles, chat template."""
         return self._derived(definition=replace(self._definition, **facts))
 
     def _derived(
@@ -1573,13 +1586,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         vocabulary: _core.Vocabulary | None = None,
         defaults: _Defaults | None = None,
     ) -> Self:
-        """A tokenizer made from this one. Every method that derives a tokenizer calls it, so that attributes stay
-        consistent.
+        """Returns a tokenizer derived from this one. Every deriving method calls it, to keep attributes consistent.
 
         Args:
-            definition: other options; without a vocabulary, only options that change no id. None: unchanged.
-            vocabulary: other entries, for which a new core is built; None: the core and all data computed from it are
-                shared.
+            definition: other options; if `vocabulary` is None, only options that change no id can differ. None:
+                unchanged.
+            vocabulary: other entries, for which a new core is built; None: shares the core and all data computed from
+                it.
             defaults: other defaults of `with_options`; None: unchanged.
         """
         made = object.__new__(type(self))
@@ -1619,18 +1632,20 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Writes the tokenizer atomically: the path always holds either the old file or the complete new one.
 
         Args:
-            path: ``….json`` is a tokenizer.json; a folder gets that and a tokenizer_config.json, which transformers
-                loads; ``….tiktoken`` is a rank file, ``….model`` SentencePiece's, ``tekken.json`` Mistral's,
-                ``vocab.txt`` BERT's; ``….gguf`` llama.cpp's; ``….vocab`` is a human-readable dump.
+            path: its suffix chooses the format: ``….json``: a tokenizer.json; a folder: a tokenizer.json and a
+                tokenizer_config.json, which transformers loads; ``….tiktoken``: a rank file; ``….model``:
+                SentencePiece's file; ``tekken.json``: Mistral's; ``vocab.txt``: BERT's; ``….gguf``: llama.cpp's;
+                ``….vocab``: a human-readable dump.
             format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"tiktoken"``,
                 ``"sentencepiece"``, ``"tekken"``, ``"vocab.txt"``, ``"merges.txt"`` (a folder with vocab.json and
                 merges.txt), ``"gguf"``, ``"vocab"``.
-            accept_loss: features that may be lost, by their names in the error that refuses them.
+            accept_loss: features that you allow to be lost, by their names in the error that refuses them.
             like: for GGUF, a file to copy: its tensors and its other metadata stay as they are, byte for byte. None: a
                 file without tensors.
 
         Raises:
-            UnsupportedFeatureError: the format cannot hold this tokenizer; names the unsupported features.
+            UnsupportedFeatureError: the format cannot represent this tokenizer; the error names the unsupported
+                features.
             OSError: the path cannot be written; an existing file is unchanged.
 
         Examples:
@@ -1645,7 +1660,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         save(self, path, format, accept_loss, like)
 
     def to_bytes(self) -> bytes:
-        """The tokenizer as a `tokenizer.json` in bytes, for `from_bytes`. Defaults of `with_options` are not included.
+        """Returns a `tokenizer.json` as bytes, for `from_bytes`. Defaults set by `with_options` are not included.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h"}, [])
@@ -1658,7 +1673,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tokenizer:
-        """Reads the output of `to_bytes`.
+        """Builds a tokenizer from the output of `to_bytes`.
 
         Examples:
             >>> Tokenizer.from_bytes(Tokenizer.from_merges({104: b"h"}, []).to_bytes()).encode("h")
@@ -1678,10 +1693,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.num_tokens
 
     def __bool__(self) -> bool:
-        return True  # whatever its length
+        return True  # also if it has no entries
 
     def __contains__(self, token: object) -> bool:
-        """True if `token_to_id` knows a token, by its spelling (`str`) or its bytes."""
+        """Tests whether `token_to_id` finds a token, by its spelling (`str`) or its bytes."""
         if not isinstance(token, str | bytes):
             kind = type(token).__name__
             raise TypeError(f"a token must be bytes or str, not {kind}; use `id in tok.vocab` to look up an id")
@@ -1691,7 +1706,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             return False
         return True
 
-    if not TYPE_CHECKING:  # a type checker would permit any assignment
+    if not TYPE_CHECKING:  # otherwise a type checker would permit any assignment
 
         def __setattr__(self, name: str, value: object) -> None:
             self._refuse_change(name)
@@ -1736,7 +1751,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return tokenizer_card(self)
 
-    if not TYPE_CHECKING:  # a type checker would permit the call
+    if not TYPE_CHECKING:  # otherwise a type checker would permit the call
 
         def __call__(self, *args: object, **options: object) -> None:  # noqa: D102
             from .util.hints import called
@@ -1790,9 +1805,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
 
 class _ForeignName:
-    """Attribute of another library. Reading it is an `AttributeError` that names ours, so `hasattr` is False.
+    """Attribute name of another library. Reading it raises an `AttributeError` with Jeton's name; `hasattr` is False.
 
-    A `__getattr__` of the class would do the same, but with it a call of any method takes 70 ns more.
+    A `__getattr__` of the class would do the same, but would slow down a call of any method by 70 ns.
     """
 
     __slots__ = ("_name",)
@@ -1812,14 +1827,14 @@ del _name
 
 
 def _bytes(text: str | bytes) -> bytes:
-    # `str.encode`: a subclass may override the method.
+    # `str.encode`, because a subclass of `str` can override the method.
     return str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def _texts(
     texts: Iterable[str | bytes], pairs: Iterable[str | bytes] | None, function: str
 ) -> tuple[list[str | bytes], list[str | bytes] | None]:
-    """Lists of the texts of a batch and of their second texts."""
+    """Returns the texts of a batch as a list, and their second texts as another."""
     if isinstance(texts, str | bytes):
         one = function.removesuffix("_batch")
         raise ConfigError(f"{function} takes a list of texts; for one text, call {one} or pass [text]", option="texts")
@@ -1838,14 +1853,13 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     except TypeError:
         from collections.abc import Iterable
 
-        if isinstance(items, Iterable):  # raised by its own iterator
+        if isinstance(items, Iterable):  # the TypeError came from its iterator
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-# For `encode`, and methods that take longer, whose `**unknown` has the keywords of other libraries. `count`,
-# `encode_array` and `decode` have none: an empty dict in each call would take up to a tenth of the time of decoding a
-# few ids.
+# Called by `encode` and slower methods, whose `**unknown` collects keywords of other libraries. `count`, `encode_array`
+# and `decode` have no `**unknown`: building an empty dict would take up to a tenth of the time of decoding a few ids.
 def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
     from .util.hints import refuse_keywords
 
@@ -1853,7 +1867,7 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 
 def _threads(text: str | bytes, threads: int | None) -> int:
-    """Number of threads for one text."""
+    """Returns the number of threads for one text."""
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
@@ -1863,7 +1877,7 @@ def _threads(text: str | bytes, threads: int | None) -> int:
 
 
 def _index(id: Any) -> int:
-    """An id that is not an `int`, such as an integer of NumPy."""
+    """Converts an id that is not an `int`, such as an integer of NumPy."""
     from operator import index
 
     try:
@@ -1872,7 +1886,7 @@ def _index(id: Any) -> int:
         raise TypeError(f"an id must be an integer, not {type(id).__name__}") from None
 
 
-# `Encoding.of_columns` and `TokenColumns`; their modules import more than loading needs.
+# `Encoding.of_columns` and `TokenColumns`, imported on first use: their modules import more than loading needs.
 _columns: tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]] | None = None
 
 

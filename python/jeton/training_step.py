@@ -1,4 +1,4 @@
-"""A row of the training log."""
+"""`TrainingStep`: a row of the training log."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def test_a_spelled_special_token_that_is_matched_is_an_error() -> None:
     )
     found = checked(CHATML, careless.with_roles(eos="<|im_end|>"))
     assert found["template-special"].severity == "error"
-    assert "injection            a spelled one is matched" in str(found)
+    assert "injection            special tokens in messages are matched" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -596,7 +596,7 @@ def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> 
         ({"max_length": 1 << 40}, "max_length", "max_length="),
         ({"max_length": 1}, "max_length", "max_length=1 is below the 2 ids that the template adds"),
         ({"max_length": 2, "pairs": ["a", "b"]}, "max_length", "below the 3 ids"),
-        ({"truncation": True}, "truncation", "truncation=True is not .*; max_length= alone truncates"),
+        ({"truncation": True}, "truncation", "truncation=True is not .*; omit it to truncate with max_length= alone"),
         ({"truncation": "longest"}, "truncation", "truncation='longest'"),
         ({"stride": -1}, "stride", "stride=-1"),
         ({"stride": "1"}, "stride", "stride='1'"),

@@ -16,7 +16,9 @@ from jeton.chat import Conversation, conversation
 from jeton.chat.prepared import PreparedTemplate
 from jeton.errors import ChatTemplateError, ConfigError, SpecialTokenError, UnknownTokenError
 
+from ..material import byte_tokenizer
 from ..selection import amount
+from .prefixes import PREFIXED, SPM, spelled
 from .rollouts import Rollout, in_bytes, tokenizer_of
 from .templates import TEMPLATES
 from .test_published import TOOLS
@@ -35,6 +37,9 @@ THINKING = """\
 {%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
 OWNED_BY_NEXT = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 # As in gpt-oss: the last reply of a chat has a different stop token.
+PLAIN = """\
+{%- for m in messages %}{{ '<|im_start|>' + m.content + '<|im_end|>' }}{% endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>' }}{% endif %}"""
 TWO_STOPS = """\
 {%- for m in messages %}
     {{- '<|im_start|>' + m.role + '<|user|>' + m.content }}
@@ -167,16 +172,99 @@ def test_a_stop_token_spelled_as_text_does_not_end_the_reply() -> None:
 
 
 def test_an_added_token_at_the_end_is_not_a_stop_token() -> None:
-    tok = TOK.add_tokens([jeton.AddedToken("</think>", special=False)])
+    tok = TOK.add_tokens([jeton.AddedToken("</plan>", special=False)])
     conv = tok.conversation(user("hi"), template="chatml")
-    conv.add_sampled(tok.encode("<think>hm</think>"))  # the reply is cut off there
+    conv.add_sampled(tok.encode("<plan>hm</plan>"))  # the reply is cut off there
     assert tok.decode(conv.add(user("bye")) or []).startswith("<|im_start|>user")
-    assert tok.decode(conv.ids).count("hm</think><|im_end|>\n") == 1
-    assert conv.messages[1]["content"] == "<think>hm</think>"
+    assert tok.decode(conv.ids).count("hm</plan><|im_end|>\n") == 1
+    assert conv.messages[1] == {"role": "assistant", "content": "<plan>hm</plan>"}
     conv = start()
     conv.add_sampled(ids("ok</s>"))  # `</s>` is special, so it ends the reply
     assert conv.add(user("bye")) is None
     assert conv.refusal == "the reply ends with '</s>', but the template writes '<|im_end|>\\n<|im_start|>user\\n'"
+
+
+def test_the_refusal_is_that_of_the_reading_with_a_stop_token() -> None:
+    tok = TOK.add_tokens([jeton.AddedToken("</plan>", special=False)])
+    conv = tok.conversation(user("hi"), template=PLAIN.replace("m.content", "m.content | upper"))
+    conv.add_sampled(tok.encode("ok</plan>"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == "the reply ends with '</plan>', but the template writes '<|im_end|><|im_start|>'"
+
+
+def test_a_message_of_the_caller_is_not_replaced_by_the_sampled_text() -> None:
+    tok = TOK.add_tokens([jeton.AddedToken("</plan>", special=False)])
+    conv = tok.conversation(user("hi"), template="chatml")
+    conv.add_sampled(tok.encode("ok</plan>"), {"content": "ok"})
+    assert conv.add(user("bye")) is None
+    assert conv.refusal is not None
+    assert conv.refusal.startswith("the reply ends with '</plan>', but the template writes '<|im_end|>")
+    assert conv.messages[1]["content"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("template", "message", "added"),
+    [
+        # Between a reply and its stop token, both renderings have the same text.
+        (TWO_STOPS.replace("m.content }}", "m.content + '\n' }}"), "bye",
+         "<|im_start|>user<|user|>bye\n<|im_end|><|im_start|>assistant<|user|>"),
+        # The text after the reply is not that before its stop token.
+        (TWO_STOPS.replace("m.content }}", "m.content + ('\n' if loop.last else ' ') }}"), "bye", None),
+        # The template writes text before the other stop token.
+        (TWO_STOPS.replace("'<|im_end|>'", "' <|im_end|>'"), "bye", None),
+        # The text after the reply has no special token.
+        (TWO_STOPS.replace("'<|im_end|>'", "''").replace("'<|im_start|>'", "''"), "bye", None),
+        # The special token after the reply is that of a message.
+        (PLAIN.replace("'<|im_start|>' +", "'' +").replace("'<|im_end|>'", "('</s>' if loop.last and m.role == 'assistant' and not add_generation_prompt else '')"),
+         "<|im_end|>bye", None),
+    ],
+)  # fmt: skip
+def test_another_stop_token_follows_the_same_text(template: str, message: str, added: str | None) -> None:
+    conv = TOK.conversation(user("the old man " * 20), template=template, keep_sampled=True)
+    conv.add_sampled(ids("ok</s>"))
+    assert decoded(conv.add(user(message))) == added
+    assert (conv.refusal is None) == (added is not None)
+
+
+def test_no_turn_is_closed_if_the_template_refuses_the_next_one() -> None:
+    conv = start(PLAIN + "{{ raise_exception('three') if messages|length > 2 }}")
+    before = conv.ids
+    conv.add_sampled(ids("ok"))
+    assert conv.ids == before + ids("ok")
+
+
+@pytest.mark.parametrize(
+    ("template", "closing"),
+    [
+        (THINKING, "\n"),  # it drops the reasoning in the next turn, but closes this one in the same way
+        # The opening of the next turn at the end of each chat is not part of the closing.
+        (PLAIN.replace("add_generation_prompt", "true"), ""),
+        (
+            PLAIN.replace("add_generation_prompt", "true").replace("'<|im_end|>'", "'<|im_end|> '"),
+            " ",
+        ),
+    ],
+)
+def test_a_closing_is_the_template_s_text_of_that_turn(template: str, closing: str) -> None:
+    conv = start(template)
+    before = conv.ids
+    conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
+    assert conv.ids == before + ids("<think>hm</think>ok<|im_end|>" + closing)
+
+
+def test_a_turn_that_is_closed_in_another_way_is_refused() -> None:
+    conv = start(
+        PLAIN.replace(
+            "'<|im_end|>'", "'<|im_end|>' + (' ' if not loop.last and loop.nextitem.role == 'tool' else '\n')"
+        )
+    )
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert decoded(conv.ids[-2:]) == "<|im_end|>\n"
+    assert conv.copy().add(user("bye")) is not None
+    assert conv.add([{"role": "tool", "content": "rain"}]) is None
+    assert conv.refusal == (
+        "the template closes the turn with ' ' before these messages, but with '\\n' at the end of a chat"
+    )
 
 
 # ── sampled ids stay ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -230,14 +318,125 @@ def test_spans_name_the_source_of_ids() -> None:
     ]
 
 
-# ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
+BYTES = byte_tokenizer((97, 98, 256), special_tokens={"<s>": 257, "<|end|>": 258})  # a + b -> 256
 
 
-def test_a_header_after_a_reply_without_other_messages() -> None:
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        # Text before the first message is no header, and text after the last one is.
+        ("<s>{{ messages[0].content }}<|end|>", [("template", None, "<s>"), ("message", 0, "x"), ("header", 2, "<|end|>")]),
+        # Text between messages.
+        ("{{ messages[0].content }}<s>{{ messages[1].content }}", [("message", 0, "x"), ("template", None, "<s>"), ("message", 1, "b")]),
+        # Without the text of a message, no text can be told to be the header.
+        ("a{{ motto }}<|end|>", [("template", None, "acarpe<|end|>")]),
+        ("<s>{{ '' }}<|end|>", [("template", None, "<s><|end|>")]),
+        # The id of `ab` begins in text of the template; message 1 has no id.
+        ("a{{ messages[1].content }}ca{{ messages[1].content }}", [("template", None, "abcab")]),
+    ],
+)  # fmt: skip
+def test_spans_of_a_first_prompt(template: str, expected: list[tuple[str, int | None, str]]) -> None:
+    conv = BYTES.conversation([*user("x"), *user("b")], template=template, variables={"motto": "carpe"})
+    assert [
+        (span.source, span.message, BYTES.decode(conv.ids[span.start : span.end])) for span in conv.spans
+    ] == expected
+
+
+@pytest.mark.parametrize("sampled", [ids("the old"), in_bytes(TOK, ids("the old"))])
+def test_spans_after_a_turn_that_add_closes(sampled: list[int]) -> None:
+    conv = start(TWO_STOPS, keep_sampled=True)
+    conv.add_sampled(sampled)
+    conv.add(user("bye"))
+    assert [(span.source, span.message, decoded(conv.ids[span.start : span.end])) for span in conv.spans] == [
+        ("message", 0, "<|im_start|>user<|user|>hi<|im_end|>"),
+        ("header", 1, "<|im_start|>assistant<|user|>"),
+        ("sampled", 1, "the old"),
+        ("closing", 1, "<|im_end|>"),
+        ("message", 2, "<|im_start|>user<|user|>bye<|im_end|>"),
+        ("header", 3, "<|im_start|>assistant<|user|>"),
+    ]
+
+
+@pytest.mark.parametrize("sampled", [ids("the old"), in_bytes(TOK, ids("the old"))])
+def test_a_header_alone_after_a_reply(sampled: list[int]) -> None:
     conv = start(OWNED_BY_NEXT)
-    conv.add_sampled(ids("ok"))
+    conv.add_sampled(sampled)
     conv.add([])
     assert [(span.source, span.message) for span in conv.spans][-2:] == [("sampled", 1), ("header", 2)]
+
+
+# ── the context of new text ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("tok", "sampled", "is_canonical"),
+    [
+        (PREFIXED, "a", True),
+        (PREFIXED, "▁a", True),
+        (PREFIXED, "▁a a a", True),
+        (PREFIXED, "<0xC3> <0xA9>", True),
+        (PREFIXED, "<0xC3> <0xA9> a", True),
+        # Ids of the text, of which the special token is the last but one, two or three: those before it are not.
+        (PREFIXED, "a b <end> a", True),
+        (PREFIXED, "a b <end> a a", True),
+        (PREFIXED, "a b <end> a a a", True),
+        (SPM, "▁a", True),
+        (SPM, "▁ab </t>", True),
+        (SPM, "▁ab </t> b", True),
+        (PREFIXED, "a b", False),
+        (PREFIXED, "a b <0xC3> <0xA9>", False),
+        (SPM, "▁ a b", False),
+    ],
+)
+def test_ids_after_a_reply_are_those_after_its_text(
+    tok: jeton.Tokenizer, sampled: str, is_canonical: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spans of characters are computed only if the ids from a special token on are not those of their text."""
+    calls: list[str] = []
+    char_spans = conversation.char_spans
+    monkeypatch.setattr(
+        conversation, "char_spans", lambda tok, text, *rest: calls.append(text) or char_spans(tok, text, *rest)
+    )
+    template = "{% for m in messages %}{{ m.content + ('<end>' if m.role == 'user' else '.') }}{% endfor %}"
+    conv = tok.conversation(user("a"), template=template)
+    assert spelled(tok, conv.ids) == "▁a <end>"
+    conv.add_sampled([tok.token_to_id(token) for token in sampled.split()])
+    assert spelled(tok, conv.ids) == f"▁a <end> {sampled} ."
+    assert spelled(tok, conv.add(user("b")) or []) == "b <end>"
+    assert (not calls) == is_canonical
+
+
+@pytest.mark.parametrize(
+    ("sampled", "ids"),
+    [
+        ([256, 98], [99]),  # no id begins between b and c in their text
+        ([97, 97, 98], [99]),
+        ([97, 97, 97, 97], [99]),
+        ([97, 97], [99]),
+        ([], [99]),
+    ],
+)
+def test_ids_after_a_reply_do_not_contain_its_text(sampled: list[int], ids: list[int]) -> None:
+    tok = byte_tokenizer((97, 97, 256), (98, 99, 257))
+    conv = tok.conversation(user("x"), template="{% for m in messages %}{{ m.content }}{% endfor %}")
+    conv.add_sampled(sampled)
+    assert conv.add(user("c")) == ids
+    assert conv.ids == [120, *sampled, *ids]
+    assert [(span.source, span.end - span.start) for span in conv.spans] == [
+        ("message", 1), *([("sampled", len(sampled))] if sampled else []), ("message", 1),
+    ]  # fmt: skip
+
+
+def test_ids_after_a_special_token_are_those_after_it() -> None:
+    """The ids before it are not those of their text."""
+    template = "{% for m in messages %}{{ m.content + '<end>' }}{{ '.' if m.role == 'assistant' }}{% endfor %}"
+    conv = PREFIXED.conversation(user("a"), template=template)
+    conv.add_sampled([PREFIXED.token_to_id(token) for token in ("a", "b", "<end>")])
+    assert spelled(PREFIXED, conv.add(user("b")) or []) == "b <end>"
+    assert spelled(PREFIXED, conv.ids) == "▁a <end> a b <end> . b <end>"
+
+
+# ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_template_that_drops_reasoning_is_refused() -> None:
@@ -291,11 +490,16 @@ def test_refusals_name_moved_tools_rewritten_messages_and_template_errors() -> N
 
 
 @pytest.mark.parametrize("content", ["", "ok"])
-def test_a_kept_reply_with_calls_has_a_placeholder_for_content_only(content: str) -> None:
-    """The template is shown a placeholder only if the reply has content."""
-    message = {"content": content, "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}
-    shown = start(keep_sampled=True)._opaque(conversation.SampledReply("x", "", message, True))
-    assert bool(shown["content"]) == bool(content)
+@pytest.mark.parametrize(
+    "calls", [{}, {"tool_calls": []}, {"tool_calls": [{"function": {"name": "f", "arguments": {}}}]}]
+)
+def test_a_kept_reply_has_a_placeholder_as_its_text(content: str, calls: dict[str, Any]) -> None:
+    """The template is passed no placeholder if the reply has calls only."""
+    message = {"role": "assistant", "content": content, "reasoning_content": "hm", **calls}
+    reply = conversation.SampledReply("x", "", message, True)
+    shown = "" if calls.get("tool_calls") and not content else "reply"
+    assert start(keep_sampled=True)._opaque(reply) == {"role": "assistant", "content": shown, **calls}
+    assert start()._opaque(reply) == message
 
 
 def test_a_message_given_with_sampled_ids_is_compared_with_them() -> None:
@@ -331,6 +535,210 @@ def test_a_template_that_drops_content_is_refused() -> None:
 
 
 # ── long conversations ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of messages of each rendering, in order."""
+    numbers: list[int] = []
+    render = PreparedTemplate.render
+
+    def counted(self: Any, messages: Any, **options: Any) -> Any:
+        numbers.append(len(messages))
+        return render(self, messages, **options)
+
+    monkeypatch.setattr(PreparedTemplate, "render", counted)
+    return numbers
+
+
+ROLES = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
+
+
+def chat_of(roles: str) -> list[dict[str, Any]]:
+    """Messages m0, m1 …, with the initials of their roles."""
+    return [{"role": ROLES[role], "content": f"m{number}"} for number, role in enumerate(roles)]
+
+
+def renderings_of(conv: Conversation, turns: int, rendered: list[int], *, role: str = "assistant") -> list[list[int]]:
+    """Numbers of messages that the calls of `add` render; each turn adds a reply and a message."""
+    calls = []
+    for _ in range(turns):
+        conv.add_sampled(ids("ok<|im_end|>"), {"role": role, "content": "ok"})
+        rendered.clear()
+        assert conv.add(user("x")) is not None, conv.refusal
+        calls.append([*rendered])
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("sampled", "message", "readings"),
+    [("ok", None, 1), ("ok<|im_end|>", None, 1), ("ok</plan>", None, 2), ("ok</plan>", {"content": "ok"}, 1)],
+)
+def test_only_a_token_that_may_be_text_is_read_in_two_ways(
+    sampled: str, message: Any, readings: int, rendered: list[int]
+) -> None:
+    tok = TOK.add_tokens([jeton.AddedToken("</plan>", special=False)])
+    conv = tok.conversation(user("hi"), template=PLAIN.replace("m.content", "messages|length ~ m.content"))
+    conv.add_sampled(tok.encode(sampled, special="all"), message)
+    rendered.clear()
+    assert conv.add(user("bye")) is None
+    assert rendered == [3, 1] * readings  # the second rendering is without the generation prompt
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ("u", [[3], [5], [7]]),
+        # More than 48 messages: those between the first and one of the last 16 replies are left out.
+        ("ua" * 22 + "u", [[47], [49, 17], [19]]),
+        ("s" + "ua" * 22 + "u", [[48], [50, 18], [20]]),
+        # All are rendered when there are 70, a quarter more than 56.
+        ("s" + "ua" * 26 + "u", [[56, 18], *([n] for n in range(20, 32, 2)), [32, 70], [34]]),
+        # The same with 80, a quarter more than 64, and with 100.
+        (
+            "s" + "ua" * 30 + "u",
+            [[64, 18], *([n] for n in range(20, 34, 2)), [34, 80], *([n] for n in range(36, 50, 2)), [50, 18], [20],
+             [22, 100], [24], [26]],
+        ),
+        # The first reply that is rendered follows a message of the same role as the first reply of the chat.
+        ("uata" * 15 + "u", [[63, 19], [21]]),
+        ("s" + "uata" * 15 + "u", [[64, 20], [22]]),
+        ("suuta" * 12 + "u", [[63, 23], [25]]),
+        # No message precedes the first reply.
+        ("a" + "uata" * 15 + "u", [[64, 16], [18]]),
+        # Between the first reply and the last messages is no other reply.
+        ("a" + "u" * 60, [[63], [65]]),
+        ("u" * 60, [[62], [64]]),
+    ],
+)  # fmt: skip
+def test_messages_in_the_middle_are_not_rendered(roles: str, expected: list[list[int]], rendered: list[int]) -> None:
+    conv = TOK.conversation(chat_of(roles), template=PLAIN)
+    assert renderings_of(conv, len(expected), rendered) == expected
+    assert conv.prove()
+    assert conv.ids == TOK.chat(conv.messages, template=PLAIN, add_generation_prompt=True).ids
+    # All messages, with the number of each: the template writes no other text.
+    numbers = [span.message for span in conv.spans]
+    assert sorted({*numbers}, key=numbers.index) == list(range(len(conv.messages) + 1))
+    assert {span.source for span in conv.spans} == {"message", "sampled", "header"}
+    for span in conv.spans:
+        if span.source == "message":
+            content = conv.messages[span.message]["content"]  # type: ignore[index]
+            assert decoded(conv.ids[span.start : span.end]) == f"<|im_start|>{content}<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("roles", "expected"),
+    [
+        ("s" + "ua" * 6 + "u", [[16, 6], [8], [10, 20, 6]]),  # a quarter more than 16
+        ("suuta" + "uuta" * 3 + "uu", [[21, 9]]),
+        ("s" + "ua" * 2 + "u", [[8], [10, 6], [8], [10, 14, 6], [8], [10, 18, 6], [8], [10, 6], [8, 24]]),
+        ("s" + "ua" * 4 + "u", [[12, 6], [8], [10, 16, 6], [8], [10, 20, 6], [8], [10, 6], [8, 26], [10, 6]]),
+        ("uata" * 3 + "u", [[15, 7], [9, 5], [7, 19], [9, 5], [7], [9, 25, 5], [7]]),
+    ],
+)
+def test_messages_in_the_middle_are_not_rendered_with_other_limits(
+    roles: str, expected: list[list[int]], rendered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most 8 messages are rendered, unless all are, and at least the last 4."""
+    monkeypatch.setattr(conversation, "_MOST_SHOWN", 8)
+    monkeypatch.setattr(conversation, "_LEAST_SHOWN", 4)
+    conv = TOK.conversation(chat_of(roles), template=PLAIN)
+    assert renderings_of(conv, len(expected), rendered) == expected
+    assert conv.prove()
+    assert conv.ids == TOK.chat(conv.messages, template=PLAIN, add_generation_prompt=True).ids
+
+
+def test_a_template_that_refuses_few_messages_is_rendered_whole(
+    rendered: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "_MOST_SHOWN", 8)
+    monkeypatch.setattr(conversation, "_LEAST_SHOWN", 4)
+    conv = TOK.conversation(
+        chat_of("uata" * 3 + "u"), template=PLAIN + "{{ raise_exception('few') if messages|length < 10 }}"
+    )
+    assert renderings_of(conv, 2, rendered) == [[15, 7, 5], [17]]
+
+
+def test_a_chat_without_assistant_is_rendered_whole(rendered: list[int]) -> None:
+    conv = TOK.conversation(chat_of("u" * 60), template=PLAIN)
+    assert renderings_of(conv, 2, rendered, role="model") == [[62], [64]]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        PLAIN.replace("m.content", "loop.index ~ m.content").replace(
+            "{{ '<|im_start|>' }}", "{{ '<|im_start|>' ~ (messages|length + 1) }}"
+        ),
+        PLAIN + "{{ raise_exception('few') if messages|length < 30 }}",
+    ],
+)
+def test_two_ranges_of_messages_are_tried(template: str, rendered: list[int]) -> None:
+    """Of the last 16 messages: a reply after a message as the first reply's, and any. The template refuses both."""
+    conv = TOK.conversation(chat_of("uata" * 15 + "u"), template=template)
+    assert renderings_of(conv, 3, rendered) == [[63, 19, 17], [65], [67]]
+
+
+@pytest.mark.parametrize("number", [0, 47, 62])
+@pytest.mark.parametrize(
+    ("written", "refusal"),
+    [
+        ("m.content + ('?' if IS_AGAIN else '')", "the template rewrites its own text in message {}, at character"),
+        (
+            "(m.content | upper if IS_AGAIN else m.content)",
+            "the template rewrites the content of message {}, at character",
+        ),
+    ],
+)
+def test_refusals_have_the_numbers_of_the_conversation(number: int, written: str, refusal: str) -> None:
+    """Messages 1 to 46 are left out of the renderings."""
+    is_again = "messages[-1].content == 'again ' + m.content"
+    conv = TOK.conversation(
+        chat_of("ua" * 30 + "u"), template=PLAIN.replace("m.content", written.replace("IS_AGAIN", is_again))
+    )
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert conv.add(user("m62")) is not None
+    assert conv._skipped == (1, 47)
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert conv.add(user(f"again m{number}")) is None
+    assert conv.refusal is not None
+    assert conv.refusal.startswith(refusal.format(number))
+
+
+def test_text_after_that_of_the_partial_renderings_is_found(rendered: list[int]) -> None:
+    conv = TOK.conversation(chat_of("ua" * 30 + "u"), template=PLAIN + "{{ '!' if messages|length > 64 }}")
+    renderings_of(conv, 2, rendered)
+    assert not conv.prove()
+    assert conv.refusal == (
+        f"the template rewrites the end of the text, at character {len(TOK.decode(conv.ids))}: '' becomes '!'; the last "
+        "rendering of all messages had 63 of them"
+    )
+
+
+@pytest.mark.parametrize(("roles", "turns"), [("u", 2), ("ua" * 30 + "u", 10)])
+def test_the_prompt_of_kept_turns_is_replaced_in_the_proof(roles: str, turns: int, rendered: list[int]) -> None:
+    """The template begins the turn with <think>, and drops it when the turn is over."""
+    template = PLAIN.replace("{{ '<|im_start|>' }}", "{{ '<|im_start|><think>' }}")
+    conv = TOK.conversation(chat_of(roles), template=template, keep_sampled=True)
+    calls = renderings_of(conv, turns, rendered)
+    assert any(79 in call for call in calls) == (turns == 10)  # all of the messages
+    assert decoded(conv.ids).count("<think>ok") == turns  # type: ignore[union-attr]
+    assert conv.prove()
+
+
+def test_a_difference_is_told_from_the_start_of_its_special_token() -> None:
+    """More than 100 characters of text are before it."""
+    text = "the old man " * 20
+    conv = TOK.conversation(
+        user(text), template=PLAIN.replace("'<|im_end|>'", "('<|im_end|>' if messages|length == 1 else '<|im_start|>')")
+    )
+    conv.add_sampled(ids("ok"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal is not None
+    assert conv.refusal.startswith(
+        f"the template rewrites its own text in message 0, at character {len('<|im_start|>' + text)}: '<|im_end|><|im_start|>' becomes "
+        "'<|im_start|><|im_start|>ok<|im_start|>"
+    )
 
 
 def grow(conv: Conversation, turns: int) -> list[int]:
@@ -404,6 +812,45 @@ def test_a_template_with_message_numbers_is_rendered_whole(monkeypatch: pytest.M
     assert conv.ids == TOK.chat(conv.messages, template=numbered, add_generation_prompt=True).ids
 
 
+def test_calls_before_the_reply_are_counted() -> None:
+    def messages(*numbers: int | None) -> list[dict[str, Any]]:
+        return [
+            {"role": "user", "content": "ok", **({} if number is None else {"tool_calls": [{}] * number})}
+            for number in numbers
+        ]
+
+    for numbers, total in (((None,), 0), ((2,), 2), ((2, 0, None, 1), 3)):
+        conv = TOK.conversation(messages(*numbers), template=PLAIN)
+        assert conv.parser()._num_calls == total
+        conv.add_sampled(ids("ok"), messages(4)[0])
+        assert conv.parser()._num_calls == total
+        assert conv.add([]) is not None
+        assert conv.parser()._num_calls == total + 4
+
+
+def test_calls_are_numbered_through_the_conversation() -> None:
+    """All calls before the reply count, whatever the role of their message; those of the reply do not."""
+    calls = [{"function": {"name": "weather", "arguments": {"city": "x"}}}] * 2
+    tok = TOK.add_tokens(["<tool_call>", "</tool_call>"])
+    sampled = tok.encode(
+        '<tool_call>\n{"name": "weather", "arguments": {"city": "y"}}\n</tool_call><|im_end|>', special="all"
+    )
+    conv = tok.conversation(
+        [
+            *user("hi"),
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "content": "rain", "tool_calls": None},
+            {"role": "tool", "content": "sun", "tool_calls": calls[:1]},
+        ],
+        template=TEMPLATES["chatml with tools"],
+    )
+    assert [call["id"] for call in conv.parse(sampled).tool_calls] == ["call00003"]
+    conv.add_sampled(sampled, {"content": "", "tool_calls": calls[:1]})
+    assert [call["id"] for call in conv.parse(sampled).tool_calls] == ["call00003"]
+    assert conv.add([{"role": "tool", "content": "sun"}]) is not None, conv.refusal
+    assert [call["id"] for call in conv.parse(sampled).tool_calls] == ["call00004"]
+
+
 # ── copies, errors ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -462,16 +909,20 @@ def test_wrong_calls_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"add\(messages\) to open the next one"):
         _ = conv.prompt_ids
     closed = conv.ids
-    for messages in ("text", {"role": "user"}, None):
-        with pytest.raises(ConfigError, match="messages"):
+    for messages in ("text", b"text", {"role": "user"}, None, iter(user("hi"))):
+        with pytest.raises(ConfigError, match=r"^messages=.* is not a list of"):
             conv.add(messages)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="has no role"):
         conv.add([{"content": "x"}])
     assert conv.ids == closed
     assert conv.add([]) is not None  # another turn of the model
-    for messages in ([], "text", None):
-        with pytest.raises(ConfigError, match=r"messages|conversation"):
+    with pytest.raises(ConfigError, match="messages is empty"):
+        TOK.conversation([], template="chatml")
+    for messages in ("text", b"text", {"role": "user", "content": "hi"}, None, iter(user("hi"))):
+        with pytest.raises(ConfigError, match=r"^messages=.* is not a list of"):
             TOK.conversation(messages, template="chatml")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="keep_sampled=1"):
+        start(keep_sampled=1)
 
 
 def test_special_tokens_in_messages_are_refused_or_text() -> None:

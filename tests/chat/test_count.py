@@ -482,7 +482,7 @@ def test_features_without_a_published_count_are_refused(given: Any, feature: str
     ("given", "said"),
     [
         ([], "at least one message"),
-        ({}, "messages is None"),
+        ({}, 'the request has no key "messages"'),
         ([1], r"messages\[0\] is 1"),
         ([{"content": "a"}], r"messages\[0\].role is None"),
         ([message("user", "a", name=1)], r"messages\[0\].name is 1"),

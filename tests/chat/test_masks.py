@@ -9,11 +9,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
 from jeton.chat import Chat
-from jeton.chat.masks import without
+from jeton.chat.masks import ids_of, without
 from jeton.errors import ChatTemplateError, ConfigError
 
 from .templates import TEMPLATES
@@ -218,6 +219,28 @@ def test_mask_differences_have_reasons() -> None:
     of_caller = MARKED.replace("    {{- '\\n' -}}", "{% generation %}{{ motto }}{% endgeneration %}{{- '\\n' -}}")
     found = TOK.chat(TURNS[:2], template=of_caller, variables={"motto": "carpe"}).mask_differences()
     assert {(one.text, one.reason) for one in found} == {("carpe", "the caller's text")}
+    header = MARKED.replace(
+        "{{- m.content + '<|im_end|>' -}}", "{%- generation -%}HEAD{%- endgeneration -%}{{- m.content -}}"
+    )
+    found = TOK.chat(TURNS[:2], template=header).mask_differences()
+    assert [(one.text, one.is_marked, one.reason) for one in found] == [
+        ("HEAD", True, "the template writes it after the turn")
+    ]
+    tail = header.replace(
+        "{%- generation -%}HEAD{%- endgeneration -%}{{- m.content -}}",
+        "{{- m.content -}}{%- generation -%}TAIL{%- endgeneration -%}",
+    )
+    found = TOK.chat(TURNS[:2], template=tail).mask_differences()
+    assert [(one.text, one.is_marked, one.reason) for one in found] == [
+        ("TAIL", True, "the template writes it after the turn")
+    ]
+    prompt = MARKED.replace("{{- '<|im_start|>' + m.role + '\\n' -}}", "").replace(
+        "{{ m.content +", "{{ '<|im_start|>assistant\\n' + m.content +"
+    )
+    found = TOK.chat(TURNS, template=prompt).mask_differences()
+    assert [(one.text, one.is_marked, one.reason) for one in found] == [
+        ("<|im_start|>assistant\n", True, "the prompt has it, before the reply")
+    ] * 2
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
         TOK.chat(TURNS, template="chatml").mask_differences()
     with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
@@ -427,6 +450,16 @@ def test_replies_contain_assistant_text_only(name: str) -> None:
         assert [one.message for one in replies] == sorted({one.message for one in replies})
         for one in replies:
             assert all(any(low <= start and end <= high for low, high in one.spans) for start, end in one.stops)
+
+
+def test_tokens_in_ranges() -> None:
+    """A token without characters counts as the one at its start. Stop tokens count by their start."""
+    tokens = {
+        (0, 1): False, (1, 2): False, (1, 3): False, (2, 2): True, (2, 3): True, (4, 5): True, (4, 6): False, (5, 5): False,
+        (5, 6): False, (7, 9): False, (8, 8): True, (8, 9): True, (8, 10): True, (9, 9): True, (9, 10): True, (10, 10): False,
+        (10, 14): False, (11, 12): True, (11, 14): True, (12, 13): False,
+    }  # fmt: skip
+    assert ids_of([(2, 5), (8, 10)], [(11, 12)], np.array([*tokens])) == [*tokens.values()]
 
 
 def test_spans_are_subtracted() -> None:

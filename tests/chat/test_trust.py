@@ -156,6 +156,28 @@ def test_special_tokens_in_variables_and_tools_are_text() -> None:
         TOK.chat(user(""), template=template, variables={"bos_token": "x"})
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for key in d %}{{ key }}{% endfor %}",
+        "{% for key, value in d.items() %}{{ key }}{% endfor %}",
+        "{{ d.keys() | last }}",
+        "{{ d | list | join }}",
+        "{{ (d | dictsort)[0][0] }}",
+    ],
+)
+def test_special_tokens_in_keys_are_text(template: str) -> None:
+    """Of a message, of an object in it, and of a variable."""
+    fields = {"<s>": "b"}
+    message = {"role": "user", "content": fields, **fields}
+    for name in ("messages[0]", "messages[0].content", "motto", "tools[0]"):
+        chat = TOK.chat(
+            [message], template=f"{{% set d = {name} %}}<|end|>" + template, tools=[fields], variables={"motto": fields}
+        )
+        assert "<s>" in chat.text
+        assert specials(chat.ids) == [TOK.special_tokens["<|end|>"]]
+
+
 LAUNDRY = [
     "{{ c }}", "{{ c ~ '' }}", "{{ '' + c }}", "{{ c + '' }}", "{{ [c] | join }}", "{{ [c, c] | join('-') }}",
     "{{ '-'.join([c, 'x']) }}", "{{ [c] }}", "{{ {'a': c} }}", "{{ (c, 1) }}", "{{ c | tojson }}", "{{ [c] | tojson }}",

@@ -233,7 +233,7 @@ def test_a_difference_under_an_accepted_loss_is_written_with_exit_code_4(run: Ru
 def test_an_unknown_loss_is_refused(run: Run, path: Path, tmp_path: Path) -> None:
     result = run("convert", path, tmp_path / "out.json", "--accept-loss", "patern")
     assert (result.code, left(tmp_path)) == (1, [])
-    assert "no loss is named 'patern'" in result.err
+    assert "'patern', which is not the name of a loss" in result.err
     assert "special_tokens" in result.err
 
 

@@ -42,7 +42,17 @@ FOREIGN = {
     *("Not a directory", "File exists", "No space left on device", "Read-only file system"),
     *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a list", "a string")),
     *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a value", "an object")),  # of serde
-    "{folder}: no manifest.json",  # the name is a constant of Jeton
+    "{option} is too small: {characters} characters and {others} other entries need {least}",  # joined by the core
+    "messages must be a list of {form}",  # braces of the source
+    *(
+        "{folder}: no manifest.json",
+        "{folder}: no report.json",
+        "{folder}: no mix.json",
+    ),  # the name is a constant of Jeton
+    *(
+        f"{{message}} ({place})" for place in ("line {line}", "byte {position}", "piece {index}", "$.{path}")
+    ),  # of the core
+    *("{message} (line {line}, column {column})", "unknown variant {name}, expected one of {choices}"),  # of serde
 }
 ENGLISH_LETTERS = re.compile(r"[a-z]{4,}")
 CHINESE = re.compile(r"[一-鿿]")
@@ -365,7 +375,7 @@ def test_reports_are_chinese_and_json_is_not(
     Path("b.txt").write_text("new newest", encoding="utf-8")
     for args, words in {
         ("explain", "-t", "small.json", " newest 天"): ("片段 1：", "其他候选：", "没有可合并的相邻对：结束"),
-        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分不同"),
+        ("compare", "-t", "small.json", "-t", "default", "low"): ("分词器", "词元数", "独有词元", "处切分位置不同"),
         ("measure", "-t", "small.json", "-t", "default", "a.txt", "b.txt"): (
             "数据源",
             "合计",

@@ -60,4 +60,4 @@ def test_an_invalid_list_of_sizes_is_a_usage_error(run: Run, corpus: Path, sizes
 def test_a_size_under_the_alphabet_is_an_error(run: Run, corpus: Path) -> None:
     result = run("sizes", corpus, "-s", "100,300", "--documents", "line")
     assert result.code == 1
-    assert "size=100 is too small" in result.err
+    assert "--sizes 100 is too small" in result.err

@@ -44,7 +44,7 @@ def test_remove_needs_permission_to_drop_references(run: Run, tok: jeton.Tokeniz
     command = ("prune", "-t", tmp_path / "folder", "--remove", tmp_path / "remove.txt", "-o", out)
     result = run(*command)
     assert result.code == 1
-    assert "used by the role 'pad' (<|pad|>); change that, or drop it with --drop-references" in result.err
+    assert "for the role 'pad' (<|pad|>); change these uses, or drop them with --drop-references" in result.err
     result = run(*command, "--drop-references")
     done = jeton.prune(tok, remove=["<|pad|>", "<|user|>"], drop_references=True)
     assert (result.code, result.text) == (0, f"{done!r}\n")

@@ -143,9 +143,9 @@ class TestSources:
         assert jeton.load(out) == jeton.train(sources, 290, progress=False)
         result = run("train", corpus, other, "--weight", 2, "-o", out)
         assert result.code == 2
-        assert "--weight is given 1 times for 2 CORPUS" in result.err
+        assert "1 --weight for 2 CORPUS" in result.err
         result = run("train", corpus, "--weight", "0", "-o", out)
-        assert (result.code, "weight=0.0 is not a positive number" in result.err) == (1, True)
+        assert (result.code, "--weight 0.0 is not a positive number" in result.err) == (1, True)
 
     def test_a_sample_is_taken_and_recorded(self, run: Run, tmp_path: Path) -> None:
         path, out = tmp_path / "lines.txt", tmp_path / "x.json"
@@ -231,7 +231,7 @@ def test_a_size_may_have_a_unit(run: Run, corpus: Path, tmp_path: Path) -> None:
     ("args", "message"),
     [
         (["-o", "x.bin"], "no format has the suffix '.bin'"),
-        (["-o", "x.model"], "cannot hold BPE of bytes"),
+        (["-o", "x.model"], "cannot hold byte-level BPE"),
         (["-o", "x.tiktoken"], "pass --accept-loss pattern"),
         (["-o", "none/x.json"], "the folder to save in does not exist"),
         (["-o", "x.json", "--log", "none/log.tsv"], "the folder to save in does not exist"),

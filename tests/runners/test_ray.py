@@ -270,5 +270,5 @@ def test_a_broken_record_is_an_error_or_skipped(cluster: Any, rows: Path, tok: j
 
 
 def test_a_ray_address_needs_the_ray_runner(tok: jeton.Tokenizer, rows: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="ray_address= is for runner='ray'"):
+    with pytest.raises(ConfigError, match="ray_address= applies only to runner='ray'"):
         jeton.shards.make(rows, tmp_path / "out", tok, ray_address="127.0.0.1:1", **OPTIONS)

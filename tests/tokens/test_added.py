@@ -9,7 +9,12 @@ import pytest
 
 import jeton
 from jeton import AddedToken
-from jeton.tokens.added import FLAGS, model_entries
+from jeton._core import Vocabulary
+from jeton.definition import Definition
+from jeton.tokens.added import FLAGS, model_entries, with_added_tokens
+from jeton.tokens.kinds import TOKEN
+
+from ..material import byte_tokenizer
 
 BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
 
@@ -24,6 +29,21 @@ def test_a_flag_is_kept(flag: str) -> None:
     facts = json.loads(tok.to_bytes())["added_tokens"][0]
     assert {name: facts[name] for name in FLAGS} == {name: name == flag for name in FLAGS}
     assert (token.is_exact, AddedToken("<y>").is_exact) == (False, True)
+
+
+def test_ascii_space_is_a_flag_of_its_own() -> None:
+    tokens = [
+        AddedToken("<x>", lstrip=True, ascii_space=True),
+        AddedToken("<y>", rstrip=True),
+        AddedToken("<z>", ascii_space=True),
+    ]
+    tok = BYTES.add_tokens(tokens)
+    assert list(tok.added_tokens.values()) == tokens
+    assert [token.is_exact for token in tokens] == [False] * 3
+    wide = "\u3000"
+    assert tok.encode(f"a{wide} \t<x>", special="all") == [97, *wide.encode(), 256]
+    assert tok.encode(f"<y> {wide}a", special="all") == [257, 97]
+    assert tok.encode(" <z> ", special="all") == [32, 258, 32]
 
 
 def test_flags_control_matching() -> None:
@@ -43,6 +63,17 @@ def test_a_special_token_that_the_model_has_keeps_its_id() -> None:
     tok = BYTES.add_tokens(["a", "<x>"])
     assert tok.added_tokens == {97: AddedToken("a"), 256: AddedToken("<x>")}
     assert tok.encode("ab", special="all") == [97, 98]
+    assert model_entries(tok._core) == []
+
+
+def test_tokens_that_exist_are_not_added_again() -> None:
+    tok = byte_tokenizer((32, 97, 256)).add_tokens(["<x>", "<x>", AddedToken("<n>", special=False), "<n>"])
+    assert tok.added_tokens == {257: AddedToken("<x>"), 258: AddedToken("<n>", special=False)}
+    assert tok.add_tokens(["<x>"]) is tok
+    assert tok.add_tokens([AddedToken("<x>", lstrip=True)]) is tok
+    assert tok.add_tokens([AddedToken("<n>", special=False), AddedToken(" a", special=False)]) is tok
+    assert tok.add_tokens([AddedToken(" a")]).added_tokens[259] == AddedToken(" a")  # ` a` is spelled Ġa in files
+    assert tok.add_tokens([AddedToken("a")]).added_tokens[97] == AddedToken("a")
 
 
 def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:
@@ -52,6 +83,14 @@ def test_an_added_token_that_is_an_entry_stays_an_entry() -> None:
     tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
     assert tok.added_tokens == {97: AddedToken("a", special=False)}
     assert model_entries(tok._core) == [97]
+
+
+@pytest.mark.parametrize(("token", "is_kept"), [(AddedToken("a", special=False), True), (AddedToken("a"), False)])
+def test_an_entry_is_kept_if_its_added_token_is_not_special(token: AddedToken, is_kept: bool) -> None:
+    vocabulary = Vocabulary([97, 98], [TOKEN] * 2, [b"a", b"b"], [])
+    for entries in ((), {97}, [98, 97], [98]):
+        core = Definition().build(with_added_tokens(vocabulary, [(97, token)], entries))
+        assert model_entries(core) == [97] * (is_kept and 97 in entries)
 
 
 def test_added_tokens_are_ordered_by_id_and_read_only() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import jeton
 from jeton.chat import PRESETS
-from jeton.tokens.roles import role_id
+from jeton.tokens.roles import Roles, role_id
 
 from ..material import byte_tokenizer, tokenizer
 
@@ -23,6 +23,30 @@ def test_roles_have_the_ids_of_their_tokens() -> None:
     assert (role_id(tok, "mask"), role_id(tok, "unk")) == (302, 301)
     assert (TOK.bos_id, TOK.eos_id, TOK.pad_id, role_id(TOK, "mask")) == (None,) * 4
     assert TOK.roles == {}
+    copy = pickle.loads(pickle.dumps(tok.roles))
+    assert (type(copy), copy) == (Roles, tok.roles)
+
+
+@pytest.mark.parametrize(
+    ("roles", "role", "message"),
+    [
+        ({}, "eos", "the tokenizer has no role 'eos' (it has none); tok.with_roles(eos=…) sets it"),
+        (
+            {"bos": "<s>", "image": "<i>"},
+            "eos",
+            "the tokenizer has no role 'eos' (it has: bos, image); tok.with_roles(eos=…) sets it",
+        ),
+        (
+            {"bos": "<s>"},
+            "end",
+            "the tokenizer has no role 'end' (it has: bos); the roles are bos, eos, unk, sep, pad, cls, mask",
+        ),
+    ],
+)
+def test_a_missing_role_is_named(roles: dict[str, str], role: str, message: str) -> None:
+    with pytest.raises(jeton.UnknownTokenError) as caught:
+        TOK._with_facts(roles=roles).roles[role]
+    assert str(caught.value) == message
 
 
 def test_roles_and_templates_change_no_id() -> None:
@@ -86,6 +110,7 @@ def test_the_models_unknown_token_stays() -> None:
     for other in ("<a>", None):
         with pytest.raises(jeton.ConfigError, match="model, whose unknown token is '<unk>'"):
             tok.with_roles(unk=other)
+    assert tok.with_roles(unk="<unk>", eos="<a>").roles == {**tok.roles, "unk": "<unk>", "eos": "<a>"}
 
 
 def test_roles_survive_a_file_and_pickling() -> None:

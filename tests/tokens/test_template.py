@@ -8,7 +8,7 @@ import pytest
 
 import jeton
 
-from ..material import tokenizer
+from ..material import byte_tokenizer, tokenizer
 
 TOK = tokenizer("byte gpt2").with_roles(bos="<a>", eos="<|im_end|>")
 A, START, END = (TOK.special_tokens[token] for token in ("<a>", "<|im_start|>", "<|im_end|>"))
@@ -48,6 +48,12 @@ def test_a_template_is_saved_and_part_of_the_fingerprint(tmp_path: Path) -> None
     assert tok.with_options(special="all").with_template("$A").encode("<a>") == [A]  # defaults are kept
 
 
+@pytest.mark.parametrize("single", ["<a> $A", None])
+def test_a_template_drops_a_class_that_would_build_its_own(single: str | None) -> None:
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "model_max_length": 7}
+    assert TOK._with_facts(config=config).with_template(single).definition.config == {"model_max_length": 7}
+
+
 def test_offsets_are_trimmed_as_before() -> None:
     """A post-processor that trims offsets, such as GPT-2's and RoBERTa's, trims them with another template, too."""
     tokenizers = pytest.importorskip("tokenizers")
@@ -68,14 +74,36 @@ def test_offsets_are_trimmed_as_before() -> None:
     [
         ("<x> $A", None, r"single='<x> \$A': '<x>' is neither \$A, nor an added token .* add_tokens\(\['<x>'\]\)"),
         ("$A $B", None, r"'\$B' is neither \$A, nor"),
-        ("<a>", None, r"single='<a>' does not contain \$A exactly once"),
-        ("$A $A", None, r"does not contain \$A exactly once"),
-        ("$A", "$A", r"pair='\$A' does not contain \$A and \$B exactly once"),
+        ("<a>", None, r"single='<a>' must contain \$A exactly once"),
+        ("$A $A", None, r"must contain \$A exactly once"),
+        ("$A", "$A", r"pair='\$A' must contain \$A and \$B exactly once"),
         (None, "$A $B", "pair= needs single="),
         ("$A:x", None, r"'\$A:x' is neither"),
+        ("$A:", None, r"'\$A:' is neither"),
+        ("$A:-1", None, r"'\$A:-1' is neither"),
+        ("$A:9999999999", None, r"'\$A:9999999999' is neither"),
+        ("$A 7", None, "'7' is neither"),
+        ("xA $A", None, "'xA' is neither"),
+        ("$ $A", None, r"'\$' is neither"),
+        ("$A", "$A $C", r"'\$C' is neither \$A nor \$B, nor"),
+        ("$A", "$A $B $B", r"must contain \$A and \$B exactly once"),
+        ("$A", 3, "pair=3"),
         (3, None, "single=3"),
     ],
 )
 def test_invalid_templates_are_refused(single: str, pair: str | None, message: str) -> None:
     with pytest.raises(jeton.ConfigError, match=message):
         TOK.with_template(single, pair)
+
+
+def test_type_ids_and_tokens_with_colons() -> None:
+    tok = byte_tokenizer(special_tokens={"<s>": 300, "<s>:1": 301, "a:b": 302})
+    for single, ids, types in (
+        ("<s>:2 $A:999999999", [300, 97], [2, 999_999_999]),
+        ("<s>:1 $A:07", [301, 97], [0, 7]),
+        ("<s>:1:1 $A:0", [301, 97], [1, 0]),
+        ("a:b $A a:b:3", [302, 97, 302], [0, 0, 3]),
+        ("  $A\t<s>\n", [97, 300], [0, 0]),
+    ):
+        encoding = tok.with_template(single).tokenize("a", add_special_tokens=True)
+        assert (encoding.ids, encoding.type_ids) == (ids, types)

@@ -122,8 +122,8 @@ class TestRefused:
         [
             ({}, "pass a corpus, vocab_size=, keep= or remove="),
             ({"keep": [0, "nothing like it"]}, "nothing like it"),
-            ({"keep": [300]}, "keep=300"),
-            ({"keep": [-1]}, "keep=-1"),
+            ({"keep": [300]}, r"keep\[0\]=300"),
+            ({"keep": [-1]}, r"keep\[0\]=-1"),
             ({"keep": np.array([300])}, "keep: 300"),
             ({"keep": "low"}, "keep='low' is not a list"),
             ({"keep": [], "vocab_size": 260}, "need a corpus"),
@@ -158,8 +158,8 @@ class TestRefused:
         ("map", "message"),
         [
             ({0: 1}, "the new id 1 would have two entries"),
-            ({300: 1}, "map=300"),
-            ({0: -1}, "map=-1"),
+            ({300: 1}, "map: the old id 300"),
+            ({0: -1}, r"map\[0\]=-1"),
             ([1, 2], "an array of 300 new ids"),
             (np.arange(300) - 1, "new ids are integers from 0"),
             ("x", "map='x'"),

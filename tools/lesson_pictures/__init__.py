@@ -1,8 +1,8 @@
 """Pictures of the lessons, drawn from Jeton's results for the lessons' examples.
 
-`canvas` writes SVG and refuses labels that do not fit; `rows` draws sequences of tokens and trees of merges;
-`algorithm` (steps 2 to 5), `around` (1, 6 to 10), `applications` (11 to 13), `faster` (14 to 17), `models` (18 to 21)
-and `vocabularies` (22 to 24) have a function for each lesson.
+`canvas` writes SVG and rejects labels that do not fit; `rows` draws sequences of tokens and trees of merges. The
+modules `algorithm` (steps 2 to 5), `around` (1, 6 to 10), `applications` (11 to 13), `faster` (14 to 17), `models` (18
+to 21) and `vocabularies` (22 to 24) have a function for each lesson.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ PICTURES = {
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    """File name and SVG of every picture, in both languages."""
+    """Yields the file name and the SVG of every picture, in both languages."""
     for lesson, draw in PICTURES.items():
         for language in LANGUAGES:
             yield f"{lesson}.{language}.svg", draw(saying(language)).svg()
 
 
 def saying(language: str) -> Say:
-    """Selects the English or the Chinese form of a label."""
+    """Returns a function that selects the English or the Chinese form of a label."""
     return (lambda english, chinese: english) if language == "en" else (lambda english, chinese: chinese)
 
 

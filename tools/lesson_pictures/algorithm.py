@@ -1,4 +1,4 @@
-"""Steps 2 to 5: counting pairs, merging, training, encoding."""
+"""Pictures of steps 2 to 5: counting pairs, merging, training, encoding."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ WORDS = "old older fast faster fastest best better yes desk mess"
 
 
 def trained(corpus: str, vocab_size: int) -> jeton.Tokenizer:
-    """A tokenizer as in the lessons: bytes, no pattern, ties by first occurrence."""
+    """Trains a tokenizer as in the lessons: bytes, no pattern, ties by first occurrence."""
     return jeton.train([corpus], vocab_size, pattern="none", tie_break="first", progress=False)
 
 
 def pairs(say: Say) -> Canvas:
-    """The counts of all pairs of a text, and the occurrences of the first one that training merges."""
+    """Draws the counts of all pairs of a text, and the occurrences of the first pair that training merges."""
     tok = trained(CORPUS, 257)
     ((left, right, _),) = tok.merges
     counts = {bytes(pair).decode(): count for pair, count in count_pairs([list(CORPUS.encode())]).items()}
@@ -50,7 +50,7 @@ def pairs(say: Say) -> Canvas:
 
 
 def merging(say: Say) -> Canvas:
-    """Merging from left to right without overlap, and a merge that uses an earlier one."""
+    """Draws a merge from left to right without overlap, and a merge that uses the result of an earlier one."""
     canvas = Canvas(
         say(
             "Merging from left to right: aaa becomes aa and a, aaaa becomes aa and aa; abcabc becomes ab, c, ab, c, "
@@ -75,7 +75,7 @@ def merging(say: Say) -> Canvas:
 
 
 def training(say: Say) -> Canvas:
-    """The corpus after every merge of training."""
+    """Draws the corpus after every merge of training."""
     tok = trained(CORPUS, 260)
     first, made = rounds(tok, CORPUS)
     tokens = ", ".join(label_of(tok, step.new) for step in made)
@@ -99,7 +99,7 @@ def training(say: Say) -> Canvas:
 
 
 def encoding(say: Say) -> Canvas:
-    """The merges of a word that the corpus lacks, as trees."""
+    """Draws the merges of a word that the corpus lacks, as trees."""
     tok = trained(WORDS, 270)
     pretoken = tok.explain("oldest").to_json()["pretokens"][0]
     tokens = [label_of(tok, id) for id in tok.encode("oldest")]

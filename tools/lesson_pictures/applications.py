@@ -1,4 +1,4 @@
-"""Steps 11 to 13: compression, embeddings, all of it."""
+"""Pictures of steps 11 to 13: compression, embeddings, the whole tokenizer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = 4096
 
 
 def compression(say: Say) -> Canvas:
-    """Bytes per token of one paragraph in four languages, for the first merges of the default tokenizer."""
+    """Draws bytes per token of one paragraph in four languages, for vocabularies with the default's first merges."""
     tok = jeton.default()
     special = len(tok.special_tokens)
     sizes = [256 << i for i in range(9)]
@@ -47,7 +47,7 @@ def compression(say: Say) -> Canvas:
 
 
 def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[float]]) -> None:
-    """Draws curves over vocabulary sizes, doubled from one to the next, and the size of the embedding below."""
+    """Draws curves over vocabulary sizes, each twice the one before, and below them the size of the embedding."""
     heading(canvas, 10, say("bytes per token, one paragraph", "每词元字节数（同一段文本）"))
     left, right, top, bottom = MARGIN + 24.0, WIDTH - 84.0, 44.0, 250.0
     highest = math.ceil(max(max(curve) for curve in curves.values()))
@@ -82,7 +82,7 @@ def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[flo
 
 
 def vectors(say: Say) -> Canvas:
-    """The rows of an embedding that ids look up, and the rows that get a gradient."""
+    """Draws the rows of an embedding that ids look up, and the rows that get a gradient."""
     ids, rows, columns = [5, 5, 7], 10, 8
     table = Embedding(rows, columns)
     table.backward([ids], [[[1.0] * columns for _ in ids]])
@@ -120,7 +120,7 @@ def vectors(say: Say) -> Canvas:
 
 
 def whole(say: Say) -> Canvas:
-    """A text at every stage of encoding, and decoded."""
+    """Draws a text at every stage of encoding, and its decoded text."""
     tok = jeton.train([LESSON], 280, pattern="cl100k", tie_break="first", progress=False)
     text = "今天 is good"
     content, encoding = text.encode(), tok.tokenize(text)

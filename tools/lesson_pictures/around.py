@@ -1,4 +1,4 @@
-"""Step 1, levels, and steps 6 to 10: decoding, special tokens, pretokens, characters, words."""
+"""Pictures of step 1, levels, and of steps 6 to 10: decoding, special tokens, pretokens, characters, words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "<unk>"
 
 
 def levels(say: Say) -> Canvas:
-    """One text as words, characters, bytes and tokens."""
+    """Draws one text as words, characters, bytes and tokens."""
     text, tok = "小 cat 👍", jeton.default()
     content, encoding = text.encode(), tok.tokenize(text)
     words = [(match[0], *byte_span(text, *match.span()), None) for match in re.finditer(r"\S+", text)]
@@ -43,7 +43,7 @@ def levels(say: Say) -> Canvas:
 
 
 def decoding(say: Say) -> Canvas:
-    """Ids, their bytes, the text of each decoded alone, and the output of a stream."""
+    """Draws ids, their bytes, the text of each id decoded separately, and the output of a stream."""
     text, tok = "小👍", jeton.default()
     ids = tok.encode(text)
     stream = tok.stream()
@@ -74,7 +74,7 @@ def decoding(say: Say) -> Canvas:
 
 
 def special_tokens(say: Say) -> Canvas:
-    """The spelling of a special token, permitted and not."""
+    """Draws the tokens of a special token's spelling, if it is permitted and if it is not."""
     text, tok = "<|im_start|>user", jeton.default()
     permitted, plain = tok.tokenize(text, special="all"), tok.tokenize(text)
     canvas = Canvas(
@@ -97,7 +97,7 @@ def special_tokens(say: Say) -> Canvas:
 
 
 def splitting(say: Say) -> Canvas:
-    """The pretokens of one text under the patterns of three tokenizers."""
+    """Draws the pretokens of one text under the patterns of three tokenizers."""
     text = "don't sum(aB, 2026)"
     found = {name: pretokens(text, name) for name in ("gpt2", "cl100k", "o200k")}
     counts = ", ".join(f"{name} {len(spans)}" for name, spans in found.items())
@@ -115,14 +115,14 @@ def splitting(say: Say) -> Canvas:
 
 
 def pretokens(text: str, pattern: str) -> list[Span]:
-    """Pretokens of an ASCII text, colored by their position."""
+    """Returns the pretokens of an ASCII text, each with an id that gives its color."""
     tok = jeton.train([text], 256, pattern=pattern, progress=False)
     spans = [pretoken["byte_span"] for pretoken in tok.explain(text).to_json()["pretokens"]]
     return [(text[start:end].replace(" ", "·"), start, end, i) for i, (start, end) in enumerate(spans)]
 
 
 def characters(say: Say) -> Canvas:
-    """A text with characters that the corpus lacks, at the level of characters and of bytes."""
+    """Draws a text that has characters which the corpus lacks, at the level of characters and of bytes."""
     corpus, text = "今天天气好，今天天晴", "今天的冬天"
     by_character = jeton.train(
         [corpus], 10, level="char", pattern="none", tie_break="first", unk_token=UNKNOWN, progress=False
@@ -153,7 +153,7 @@ def characters(say: Say) -> Canvas:
 
 
 def words(say: Say) -> Canvas:
-    """The merges of a word with an end mark, as a tree."""
+    """Draws the merges of a word with an end mark, as a tree."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     tok = jeton.train(counts, 21, end_of_word="</w>", end_of_word_style="symbol", tie_break="first", progress=False)
     pretoken = tok.explain("newest").to_json()["pretokens"][0]
@@ -171,5 +171,5 @@ def words(say: Say) -> Canvas:
 
 
 def byte_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span of characters in UTF-8 bytes."""
+    """Converts a span of characters to a span of UTF-8 bytes."""
     return len(text[:start].encode()), len(text[:end].encode())

@@ -1,9 +1,9 @@
-"""SVG with light and dark colors, in which every label fits.
+"""Pictures in SVG with light and dark colors, in which every label fits.
 
 Pages show the pictures with `<img>`, where the style of the page does not apply: each picture has its own background
 and follows `prefers-color-scheme`. Widths of labels are upper bounds for common fonts. A label that is wider than its
-box, leaves the picture or overlaps another one is an error, so that a change of Jeton's output cannot make one
-unreadable silently. Numbers have one decimal, so all machines write the same bytes.
+box, leaves the picture or overlaps another one is an error, so that a change of Jeton's output cannot silently make a
+picture unreadable. Numbers have one decimal, so all machines write the same bytes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
 
-WIDTH = 400  # so that a label of 12 has 10 pixels on a screen of 390
+WIDTH = 400  # pixels: a label of size 12 is 10 pixels high on a screen of 390 pixels
 MARGIN = 14
-ASCENT, DESCENT = 0.8, 0.25  # of the font size
+ASCENT, DESCENT = 0.8, 0.25  # as fractions of the font size
 SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 LIGHT = f"""
@@ -36,12 +36,12 @@ DARK = """
 .plus{fill:#9db0ff}.minus{fill:#ffb38a}
 .c0{stroke:#9db0ff}.c1{stroke:#ff9d76}.c2{stroke:#67d6a0}.c3{stroke:#dd9cf2}
 """.replace("\n", "")
-# (saturation, lightness) of the box of a token and of its border
+# (saturation, lightness) of a token's box, and of its border
 LIGHT_TOKEN, DARK_TOKEN = ((0.75, 0.86), (0.40, 0.45)), ((0.45, 0.25), (0.45, 0.58))
 
 
 class Label(NamedTuple):
-    """The area of a text."""
+    """The area that a label covers."""
 
     text: str
     left: float
@@ -50,25 +50,25 @@ class Label(NamedTuple):
     bottom: float
 
     def overlaps(self, other: Label) -> bool:
-        """Tests if the areas have a common point inside."""
+        """Tests whether two areas overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
 
 def hue(id: int) -> int:
-    """Hue of an id in degrees: multiples of the golden angle spread consecutive ids around the circle (Vogel 1979)."""
+    """Returns an id's hue in degrees. Multiples of the golden angle spread ids around the circle (Vogel 1979)."""
     return round(id * 137.508) % 360
 
 
 class Canvas:
-    """A picture of a fixed width that grows downwards."""
+    """A picture of fixed width, whose height grows with its content."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.labels: list[Label] = []
         self._bottom = 0.0
         self._parts: list[str] = []
-        self._hues: set[int] = set()  # those of the tokens, each of which has a class
+        self._hues: set[int] = set()  # hues of the tokens; each hue has a CSS class
 
     def text(
         self,
@@ -82,10 +82,10 @@ class Canvas:
         mono: bool = False,
         limit: float = WIDTH - 2 * MARGIN,
     ) -> None:
-        """Writes a label.
+        """Writes a label at a position.
 
         Raises:
-            ValueError: it is wider than `limit`, leaves the picture, or overlaps another label.
+            ValueError: the label is wider than `limit`, leaves the picture, or overlaps another label.
         """
         width = text_width(text, size)
         left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
@@ -103,7 +103,7 @@ class Canvas:
         )
 
     def box(self, x: float, y: float, width: float, height: float, style: str, *, id: int | None = None) -> None:
-        """Draws a rectangle; `id` gives the color of a token."""
+        """Draws a rectangle. With `id`, it has the color of this token."""
         if style == "token" and id is not None:
             self._hues.add(hue(id))
             style = f"h{hue(id)}"
@@ -115,7 +115,7 @@ class Canvas:
     def token(
         self, x: float, y: float, width: float, label: str, *, id: int | None = None, style: str = "", size: float = 15
     ) -> None:
-        """Draws a box of 26 pixels with a label in its middle, in the color of its id or in a style."""
+        """Draws a box, 26 pixels high, with a label in its middle, in the color of its id or in a style."""
         self.box(x + 1, y, width - 2, 26, style or ("plain" if id is None else "token"), id=id)
         self.text(x + width / 2, y + 18, label, size=size, anchor="middle", mono=True, limit=width - 4)
 
@@ -126,7 +126,7 @@ class Canvas:
         self._bottom = max(self._bottom, *(y for _, y in points))
 
     def svg(self) -> str:
-        """The file."""
+        """Returns the content of the SVG file."""
         height = round(self._bottom) + MARGIN
         light, dark = (token_rules(self._hues, colors) for colors in (LIGHT_TOKEN, DARK_TOKEN))
         return (
@@ -140,7 +140,7 @@ class Canvas:
 
 
 def token_rules(hues: Iterable[int], colors: tuple[tuple[float, float], tuple[float, float]]) -> str:
-    """CSS of token boxes: colors as numbers, because few programs except browsers know `hsl` or `var`."""
+    """Returns the CSS of token boxes. Colors are numbers, because few other programs than browsers support `hsl`."""
     rules = []
     for degrees in sorted(hues):
         fill, stroke = (hexadecimal(degrees, *color) for color in colors)
@@ -149,13 +149,13 @@ def token_rules(hues: Iterable[int], colors: tuple[tuple[float, float], tuple[fl
 
 
 def hexadecimal(degrees: int, saturation: float, lightness: float) -> str:
-    """A color as `#rrggbb`."""
+    """Returns a color as `#rrggbb`."""
     channels = colorsys.hls_to_rgb(degrees / 360, lightness, saturation)
     return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
 
 
 def text_width(text: str, size: float) -> float:
-    """Upper bound of the width of a label: 0.61 of the size for a character, 1 for a wide one, 1.35 for an emoji."""
+    """Returns an upper bound of a label's width: `size` times 0.61 for a character, 1 if wide, 1.35 for an emoji."""
     return sum(map(_character_width, text)) * size
 
 

@@ -1,4 +1,4 @@
-"""Steps 14 to 17: alternatives of patterns, merges from ranks, the heap of encoding, the counts of training."""
+"""Pictures of steps 14 to 17: alternatives of patterns, merges from ranks, the heap of encoding, training's counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .rows import INNER, forest, heading, label_of, shown
 
 
 def alternatives(say: Say) -> Canvas:
-    """The pretokens of a text under three patterns, with the number of the alternative below each."""
+    """Draws the pretokens of a text under three patterns, each with the number of its alternative below."""
     text = "IT'S 2026，我们 !!"
     found = {name: which(text, name) for name in ROWS}
     counts = ", ".join(f"{name} {len(pretokens)}" for name, pretokens in found.items())
@@ -46,7 +46,7 @@ def alternatives(say: Say) -> Canvas:
 
 
 def recovered(say: Say) -> Canvas:
-    """The merges of a token, recovered from a rank file, as a tree."""
+    """Draws the merges of a token, recovered from a rank file, as a tree."""
     word = " weather"
     with TemporaryDirectory() as folder:
         file = Path(folder, "small.tiktoken")
@@ -71,7 +71,7 @@ def recovered(say: Say) -> Canvas:
 
 
 def heap(say: Say) -> Canvas:
-    """The entries of the heap while a word is encoded, and the symbols after each."""
+    """Draws the entries of the heap while a word is encoded, and the symbols after each merge."""
     merges = train_bytes(WORDS, 270)
     spelling, text = vocabulary(BYTES, merges), "oldest"
     rows: list[tuple[Entry | None, bool, list[int]]] = []
@@ -109,7 +109,7 @@ def heap(say: Say) -> Canvas:
 
 
 def counts(say: Say) -> Canvas:
-    """The counts of pairs before and after the first merge of training."""
+    """Draws the counts of pairs before and after the first merge of training."""
     chain = Chain([list(CORPUS.encode())], [1])
     spelling = BYTES | {256: b"ab"}
     before = dict(chain.counts)

@@ -1,4 +1,4 @@
-"""Steps 18 to 21: the agenda of SentencePiece, two orders of ids, the n best of Unigram, two rules of WordPiece."""
+"""Pictures of steps 18 to 21: SentencePiece's agenda, two orders of ids, Unigram's n best, two rules of WordPiece."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rows import INNER, heading
 
 
 def agenda(say: Say) -> Canvas:
-    """The entries of the agenda in the order in which they are popped, and the symbols after each merge."""
+    """Draws the entries of the agenda in the order in which they are popped, and the symbols after each merge."""
     text = "▁the▁training"
     start, *entries, last, unused = explain(text, TRAINING).splitlines()
     stale = sum(entry.endswith("stale") for entry in entries)
@@ -51,12 +51,12 @@ def agenda(say: Say) -> Canvas:
 
 
 def numbers(text: str) -> list[str]:
-    """The numbers in a text."""
+    """Returns the numbers in a text."""
     return [word for word in text.replace(",", "").split() if word.isdigit()]
 
 
 def orders(say: Say) -> Canvas:
-    """The first ids of a model: SentencePiece's, and fairseq's, one higher from the first ordinary piece on."""
+    """Draws a model's first ids in SentencePiece and in fairseq, where normal pieces have ids higher by one."""
     rows = [line.split() for line in first_ids(SMALL, 10).splitlines()[1:]]
     specials = {token for _, *tokens in rows for token in tokens if token.startswith("<")}
     canvas = Canvas(
@@ -85,7 +85,7 @@ def orders(say: Say) -> Canvas:
 
 
 def best(say: Say) -> Canvas:
-    """The three best segmentations of a word, with their scores."""
+    """Draws the three best segmentations of a word, with their scores."""
     word = "unhug"
     found = nbest(word, log_probabilities(COUNTS), 3)
     scores = " > ".join(f"{score:.2f}" for score, _ in found)
@@ -108,7 +108,7 @@ def best(say: Say) -> Canvas:
 
 
 def two_rules(say: Say) -> Canvas:
-    """The first pair that each rule merges, and words by the longest match."""
+    """Draws the first pair that each rule merges, and words that are split by the longest match."""
     words = {word: split_word(word) for word in CORPUS}
     names = {"likelihood": say("likelihood", "似然"), "frequency": say("frequency", "频次")}
     pairs = {rule: best_pair(CORPUS, words, rule) for rule in RULES}

@@ -1,4 +1,4 @@
-"""Sequences of tokens above each other, and trees of merges, from results of `Tokenizer.explain`."""
+"""Drawings of token sequences, one above the other, and of merge trees, from results of `Tokenizer.explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MERGED = 66  # pixels between the levels of a tree
 
 
 class Symbol(NamedTuple):
-    """A symbol during merging, and its bytes in the text."""
+    """A symbol during merging, with its bytes in the text."""
 
     id: int
     start: int
@@ -22,7 +22,7 @@ class Symbol(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A merge, and the symbols after all its occurrences."""
+    """A merge, with the symbols after all its occurrences are merged."""
 
     new: int
     rank: int
@@ -30,7 +30,7 @@ class Round(NamedTuple):
 
 
 def rounds(tok: jeton.Tokenizer, text: str) -> tuple[list[Symbol], list[Round]]:
-    """The symbols of one pretoken before any merge, and after each.
+    """Returns the symbols of a text's only pretoken before any merge, and after each merge.
 
     Raises:
         ValueError: the text has several pretokens.
@@ -51,12 +51,12 @@ def rounds(tok: jeton.Tokenizer, text: str) -> tuple[list[Symbol], list[Round]]:
 
 
 def label_of(tok: jeton.Tokenizer, id: int) -> str:
-    """A token as text, with visible spaces; as hexadecimal if its bytes are not text."""
+    """Returns a token as text, with visible spaces, or as hexadecimal if its bytes are not text."""
     return shown(tok.id_to_bytes(id))
 
 
 def shown(content: bytes) -> str:
-    """Bytes as text with visible spaces, or as hexadecimal."""
+    """Returns bytes as text with visible spaces, or as hexadecimal if they are not text."""
     try:
         return content.decode().replace(" ", "·")
     except UnicodeDecodeError:
@@ -64,7 +64,7 @@ def shown(content: bytes) -> str:
 
 
 def heading(canvas: Canvas, y: float, text: str) -> float:
-    """Writes the title of a row; returns where the row begins."""
+    """Writes the title of a row; returns the y coordinate at which the row begins."""
     canvas.text(MARGIN, y + 14, text, size=13, style="soft")
     return y + 21
 
@@ -72,7 +72,7 @@ def heading(canvas: Canvas, y: float, text: str) -> float:
 def symbol_row(
     canvas: Canvas, y: float, tok: jeton.Tokenizer, symbols: Sequence[Symbol], unit: float, new: int | None = None
 ) -> float:
-    """Draws symbols, `unit` pixels for a byte, in color if they are tokens that merging made; returns the next row."""
+    """Draws symbols, `unit` pixels for a byte; colors only `new` if given. Returns the next row's y coordinate."""
     for symbol in symbols:
         x, width = MARGIN + symbol.start * unit, (symbol.end - symbol.start) * unit
         colored = symbol.id if new is None or symbol.id == new else None
@@ -81,21 +81,21 @@ def symbol_row(
 
 
 def span_row(canvas: Canvas, y: float, spans: Sequence[tuple[str, int, int, int | None]], unit: float) -> float:
-    """Draws (label, start, end, id) as boxes; returns the next row."""
+    """Draws (label, start, end, id) as boxes; returns the next row's y coordinate."""
     for label, start, end, id in spans:
         canvas.token(MARGIN + start * unit, y, (end - start) * unit, label, id=id, size=13)
     return y + 36
 
 
 def forest(canvas: Canvas, y: float, tok: jeton.Tokenizer, pretoken: Mapping[str, Any]) -> None:
-    """Draws the tree of each token of a pretoken of `Explanation.to_json`, leaves at the bottom.
+    """Draws the tree of each token of a pretoken of `Explanation.to_json`, with leaves at the bottom.
 
-    Nodes are numbered in the order of the merges, and have their rank below.
+    Nodes are numbered in the order of the merges, and have the merge's rank below.
     """
     merges, start_ids = pretoken["merges"], pretoken["start_ids"]
     unit = INNER / len(start_ids)
     widths = [len(tok.id_to_bytes(id)) for id in start_ids]
-    # byte position -> (x, level), of the symbols that are left
+    # byte position -> (x, level), for each symbol that is not merged yet
     nodes = {sum(widths[:i]): (MARGIN + (i + 0.5) * unit, 0) for i in range(len(start_ids))}
     made: list[tuple[int, dict[str, Any], float, int]] = []
     edges: list[tuple[tuple[float, int], tuple[float, int]]] = []
@@ -124,5 +124,5 @@ def forest(canvas: Canvas, y: float, tok: jeton.Tokenizer, pretoken: Mapping[str
 
 
 def bytes_row(canvas: Canvas, y: float, content: bytes, unit: float) -> float:
-    """Draws bytes in hexadecimal; returns the next row."""
+    """Draws bytes in hexadecimal; returns the next row's y coordinate."""
     return span_row(canvas, y, [(f"{byte:02x}", i, i + 1, None) for i, byte in enumerate(content)], unit)

@@ -1,4 +1,4 @@
-"""Steps 22 to 24: extended vocabularies, tokens of questions, kinds of bytes."""
+"""Pictures of steps 22 to 24: extended vocabularies, tokens of questions, kinds of bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = {  # kind -> style of its boxes, English, Chinese
 
 
 def extended(say: Say) -> Canvas:
-    """Sizes of two vocabularies and of the merged one, and a text with an added token and with an added word."""
+    """Draws sizes of two vocabularies and of the merged one, and a text with an added token and with an added word."""
 
     def trained(text: str, size: int) -> jeton.Tokenizer:
         return jeton.train([text], size, level="byte", pattern="cl100k", tie_break="first", progress=False)
@@ -62,7 +62,7 @@ def extended(say: Say) -> Canvas:
 
 
 def asked(say: Say) -> Canvas:
-    """Texts of the questions, as the small vocabulary encodes them."""
+    """Draws the texts of the questions, as the small vocabulary encodes them."""
     tok = jeton.train(
         [CORPUS], small().special["<|endoftext|>"], level="byte", pattern="gpt2", tie_break="first", progress=False
     )
@@ -88,7 +88,7 @@ def asked(say: Say) -> Canvas:
 
 
 def kinds(say: Say) -> Canvas:
-    """The 256 bytes by their role in UTF-8, sixteen in a row."""
+    """Draws the 256 bytes by their role in UTF-8, sixteen in a row."""
     found = [kind(byte) for byte in range(256)]
     counts = Counter(KINDS[name][0] for name in found)
     canvas = Canvas(

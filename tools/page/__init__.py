@@ -1,4 +1,4 @@
-"""The playground without a server: the parts from which `tools/build_page.py` makes it.
+"""Parts of the playground without a server, from which `tools/build_page.py` builds it.
 
 ```text
 compiler  the core as WebAssembly

@@ -1,4 +1,4 @@
-"""Bundle: a tokenizer as one file for the core in a browser; `crates/jeton-wasm/src/bundle.rs` reads it."""
+"""Bundle: the file format in which a browser gets a tokenizer; `crates/jeton-wasm/src/bundle.rs` reads it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAGIC = b"jeton 1\n"
 
 
 def bundle(tok: Tokenizer) -> bytes:
-    """Writes any tokenizer; the result is not compressed."""
+    """Returns the bundle of a tokenizer, uncompressed."""
     vocabulary = tok._core.vocabulary()
     ids, kinds, contents, merges = vocabulary.columns()
     scores = tok._core.scores()
@@ -56,7 +56,7 @@ def bundle(tok: Tokenizer) -> bytes:
 
 
 def _steps(ids: Iterable[int]) -> Iterable[int]:
-    """Each id less the previous one plus 1."""
+    """Yields, for each id, the difference from the previous id plus 1."""
     following = 0
     for id in ids:
         yield id - following
@@ -68,7 +68,7 @@ def _zigzag(number: int) -> int:
 
 
 def _numbers(numbers: Iterable[int]) -> bytes:
-    """LEB128 of each number."""
+    """Encodes each number in LEB128."""
     written = bytearray()
     for number in numbers:
         while number >= 0x80:

@@ -1,4 +1,4 @@
-"""Compiles the core to WebAssembly, with an installed toolchain."""
+"""Compilation of the core to WebAssembly, with an installed toolchain."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ HOW_TO_GET = (
     f"The core is compiled for {TARGET}: run `rustup target add {TARGET}`; or, on Debian, tools/setup_tools.sh, which "
     "unpacks a compiler with the sources of its standard library."
 )
-# In all current browsers: Chrome 91, Firefox 89, Safari 16.4 (March 2023).
+# SIMD is supported by all current browsers: Chrome 91, Firefox 89, Safari 16.4 (March 2023).
 FEATURES = "-C target-feature=+simd128"
 
 
 def tools_folder() -> Path:
-    """The folder of `tools/setup_tools.sh`."""
+    """Returns the folder into which `tools/setup_tools.sh` installs programs."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("JETON_TOOLS") or Path(cache) / "jeton-tools")
 
 
 def find_toolchain() -> tuple[list[str], dict[str, str]] | None:
-    """Options and environment of ``cargo build`` for the target; None without a toolchain."""
+    """Returns options and environment of ``cargo build`` for WebAssembly; None if there is no toolchain."""
     environment = {"RUSTFLAGS": FEATURES}
     try:
         library = _output("rustc", "--print", "target-libdir", "--target", TARGET)
@@ -40,7 +40,7 @@ def find_toolchain() -> tuple[list[str], dict[str, str]] | None:
         return None
     environment |= {
         "RUSTC": str(compiler),
-        "RUSTC_BOOTSTRAP": "1",  # for -Z: the standard library is compiled, too
+        "RUSTC_BOOTSTRAP": "1",  # permits -Z options, with which the standard library is compiled, too
         "LD_LIBRARY_PATH": str(next(unpacked.glob("lib/*/libLLVM*")).parent),
         f"CARGO_TARGET_{TARGET.upper().replace('-', '_')}_LINKER": str(linkers[0]),
     }
@@ -48,10 +48,10 @@ def find_toolchain() -> tuple[list[str], dict[str, str]] | None:
 
 
 def compile_core() -> bytes:
-    """Returns the module.
+    """Compiles the core; returns the WebAssembly module.
 
     Raises:
-        RuntimeError: there is no toolchain, or it fails; the message has a remedy.
+        RuntimeError: there is no toolchain, or the compilation fails; the message has a remedy.
     """
     toolchain = find_toolchain()
     if toolchain is None:
@@ -76,13 +76,13 @@ def compile_core() -> bytes:
 
 
 def module_path() -> Path:
-    """Path of the module after `compile_core`."""
+    """Returns the path to which `compile_core` writes the module."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
     return target / TARGET / "page" / "jeton_wasm.wasm"
 
 
 def is_current() -> bool:
-    """True if the module is there, and younger than its sources."""
+    """Tests whether the module exists and is newer than its sources."""
     module = module_path()
     sources = [path for crate in ("jeton-core", "jeton-wasm") for path in (ROOT / "crates" / crate).rglob("*.rs")]
     return module.exists() and module.stat().st_mtime >= max(path.stat().st_mtime for path in sources)

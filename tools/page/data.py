@@ -19,7 +19,7 @@ from jeton.util.language import read_catalog
 
 __all__ = ["engine_catalogs", "engine_data"]
 
-# Texts of `engine/`, besides errors.
+# Keys of the texts that `engine/` shows, besides errors.
 MESSAGES = (
     *NOT_MERGED.values(),
     "this model has no merges",
@@ -32,13 +32,13 @@ MESSAGES = (
 
 
 def engine_catalogs(language: str) -> dict[str, dict[str, str]]:
-    """The content of ``language.<language>.json``."""
+    """Returns the content of ``language.<language>.json``."""
     strings = read_catalog("strings", language)
     return {"strings": {name: strings[name] for name in MESSAGES}, "errors": read_catalog("errors", language)}
 
 
 def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
-    """The content of ``data.json``; `tokenizers`: key, name, file and bytes of each bundle."""
+    """Returns the content of ``data.json``. `tokenizers` has key, name, file and bytes of each bundle."""
     return {
         "tokenizers": tokenizers,
         "characters": {name: list(_steps(test)) for name, test in PROPERTIES.items()},
@@ -62,7 +62,7 @@ def _wordpiece() -> dict[str, Any]:
 
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:
-    """Facts of a known rank file that the file itself lacks."""
+    """Returns the properties of a known rank file that the file itself lacks."""
     part, facts = Pattern.of(known.pattern).part(), facts_of(known)
     return {
         "normalizer": list(known.normalizer),
@@ -79,7 +79,7 @@ def _is_hidden(character: str) -> bool:
     return category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and is_noncharacter)
 
 
-# As `jeton.drawing.look_parts` uses them.
+# Character properties, as `jeton.drawing.look_parts` uses them.
 PROPERTIES: dict[str, Callable[[str], bool]] = {
     "mark": lambda character: unicodedata.category(character)[0] == "M",
     "nonspacing": lambda character: unicodedata.category(character) == "Mn",
@@ -90,7 +90,7 @@ PROPERTIES: dict[str, Callable[[str], bool]] = {
 
 
 def _steps(test: Callable[[str], bool]) -> Iterator[int]:
-    """Starts and ends of the ranges with a property, each less the number before it."""
+    """Yields starts and ends of the ranges of characters that pass a test, each minus the previous number."""
     before, last = False, 0
     for code in range(sys.maxunicode + 2):
         now = code <= sys.maxunicode and not 0xD800 <= code < 0xE000 and test(chr(code))

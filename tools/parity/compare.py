@@ -1,9 +1,9 @@
 """Comparison of Jeton with a peer on batches of strings, with minimized differences.
 
 Each check counts the strings compared, different, refused by Jeton only and refused by the peer only. Refused strings
-are never counted as equal, and the first message is kept. The first differences of a check are kept, with minimized
-strings. Checks of single texts (offsets, tiling, decoding) take about ten times as long as ids, so they are limited to
-the first `DEEP` generated strings.
+are never counted as equal. The first message of a refusal is recorded, and so are the first differences of a check,
+with minimized strings. Checks of single texts (offsets, tiling, decoding) take about ten times as long as ids, so they
+are limited to the first `DEEP` generated strings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass
 class Difference:
-    """A minimized string with different results, and both results."""
+    """A minimized string for which the results differ, with both results."""
 
     text: str
     ours: str
@@ -44,15 +44,15 @@ class Tally:
     """Result of one check of one vocabulary.
 
     Attributes:
-        check: ids, decode, offsets, spans, bytes, pairs, random ids.
-        library, mode: the peer and its mode.
+        check: name of the check: ids, decode, offsets, spans, bytes, pairs, random ids.
+        library, mode: the peer library and its mode.
         compared: number of strings compared, without refused ones.
         differ: number of strings with different results.
         refused: number of strings that only Jeton refuses.
         failed: number of strings that only the peer refuses.
         both: number of strings that both refuse.
-        alone: number of strings on which this peer differs from Jeton and from the vocabulary's original library, which
-            agree.
+        alone: number of strings on which this peer differs from Jeton, while Jeton agrees with the vocabulary's
+            original library.
         examples: the first differences.
         reasons: the first messages of refusals.
     """
@@ -70,11 +70,11 @@ class Tally:
     reasons: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Returns the tally as plain data."""
         return asdict(self)
 
     def count(self, ours: object, theirs: object, equal: bool, example: Callable[[], Difference]) -> None:
-        """Counts one string, from both results; a `Refusal` is a result, too."""
+        """Counts one string by comparing both results. A `Refusal` is a result, too."""
         match ours, theirs:
             case Refusal(), Refusal():
                 self.both += 1
@@ -97,7 +97,7 @@ class Tally:
 
 
 class Refusal:
-    """An exception, kept."""
+    """An exception that a call raised, as its result."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -107,7 +107,7 @@ class Refusal:
 
 
 def tried(call: Callable[[], _T]) -> _T | Refusal:
-    """Result of a call, or the error as a `Refusal`. Peers may panic: a `BaseException`."""
+    """Returns the result of a call, or its exception as a `Refusal`. Peers may panic, which is a `BaseException`."""
     try:
         return call()
     except (KeyboardInterrupt, SystemExit):
@@ -120,10 +120,10 @@ def tried(call: Callable[[], _T]) -> _T | Refusal:
 
 
 def compare_ids(tok: jeton.Tokenizer, peers: Sequence[Peer], texts: Iterable[str]) -> list[Tally]:
-    """The ids of all texts, in every mode of every peer.
+    """Compares the ids of all texts, in every mode of every peer.
 
     The first peer is the vocabulary's own library. If another peer differs from Jeton, and Jeton agrees with the first,
-    the string is counted as `alone`: that peer differs from the library whose vocabulary it has.
+    the string is counted in `alone`, because the other peer differs from the library whose vocabulary it uses.
     """
     pairs = [(peer, mode) for peer in peers for mode in peer.modes]
     tallies = [Tally("ids", peer.library, mode.name) for peer, mode in pairs]
@@ -168,7 +168,7 @@ def _mode_like(peer: Peer, mode: Mode) -> Mode | None:
     return next((own for own in peer.modes if (own.special, own.template) == (mode.special, mode.template)), None)
 
 
-_Flat = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]  # all ids, and where each text's begin and end
+_Flat = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]  # all ids, and the boundaries between the ids of texts
 
 
 def _encoded(tok: jeton.Tokenizer, mode: Mode, texts: Sequence[str]) -> _Flat:
@@ -209,7 +209,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """A part of the text that still differs, shortened with at most `SHRINK_CALLS` tries."""
+    """Returns a part of the text for which the results still differ, shortened with at most `SHRINK_CALLS` tries."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0
@@ -226,7 +226,7 @@ def shrink(text: str, differs: Callable[[str], bool]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Escaped and short."""
+    """Returns a value as text, escaped and shortened."""
     text = ascii(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 240 else f"{text[:160]} … {text[-60:]}"
 
@@ -235,7 +235,7 @@ def _shown(value: object) -> str:
 
 
 def decoded(tok: jeton.Tokenizer, peer: Peer, lists: Iterable[list[int]], check: str = "decode") -> Iterator[Tally]:
-    """Ids back to text: a tally for each way that the peer has."""
+    """Compares decoding of ids to text; yields a tally for each way of decoding that the peer has."""
     tallies = {skip: Tally(check, peer.library, f"skip_special_tokens={skip}") for skip in peer.decode}
     for batch in batches(lists):
         for skip, decode in peer.decode.items():
@@ -262,7 +262,8 @@ def _smallest_ids(
     def sides(part: list[int]) -> tuple[object, object]:
         return tried(lambda: tok.decode(part, skip_special_tokens=skip)), tried(lambda: decode([part])[0])
 
-    # ids as characters, so that one function shrinks both; ids are below 2^24 but not all are characters
+    # Ids are represented as characters, so that one function shrinks both. Ids are below 2^24, but not all of them are
+    # characters.
     def differs(part: str) -> bool:
         mine, other = sides([ids[ord(place)] for place in part])
         return isinstance(mine, str) and isinstance(other, str) and mine != other
@@ -278,9 +279,9 @@ def _smallest_ids(
 
 
 def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], template: bool) -> Iterator[Tally]:
-    """Offsets, type ids and the mask of special tokens, as Hugging Face counts them; and that spans tile the text.
+    """Compares offsets, type ids and special-token masks with Hugging Face's; checks that spans tile the text.
 
-    Without such a peer, only the tiling is checked.
+    For other peers, only the tiling is checked.
     """
     offsets = Tally("offsets", peer.library, f"add_special_tokens={template}")
     spans = Tally("spans", "jeton", f"add_special_tokens={template}")
@@ -321,7 +322,7 @@ def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], temp
 
 
 def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
-    """Encodings, refusals, or None of each."""
+    """Returns the peer's encoding of each text, or a refusal; None if the peer has no `details`."""
     if peer.details is None:
         return [None] * len(texts)
     got = tried(lambda: peer.details(texts, None, template))  # type: ignore[misc]
@@ -331,7 +332,7 @@ def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
 
 
 def compare_pairs(tok: jeton.Tokenizer, peer: Peer, texts: Sequence[str]) -> Iterator[Tally]:
-    """Pairs of neighbors through the template: ids, offsets, type ids, mask."""
+    """Compares pairs of adjacent texts in the template: ids, offsets, type ids, mask."""
     if peer.details is None:
         return
     tally = Tally("pairs", peer.library, "add_special_tokens=True")
@@ -360,7 +361,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Describes an error of the spans, or None. They must be ascending, disjoint, and with `dropped` tile the text."""
+    """Describes an error of the spans; None if they are ascending, disjoint, and tile the text with `dropped`."""
     at = 0
     size = len(text.encode())
     own = [
@@ -411,7 +412,7 @@ def _nothing() -> Difference:
 
 
 def compare_bytes(tok: jeton.Tokenizer, strings: Iterable[bytes]) -> Tally:
-    """Bytes, most of them not UTF-8: decode_bytes(encode(x)) is x; if x is text, its ids equal the text's."""
+    """Checks that decode_bytes(encode(x)) is x, mostly for bytes that are not UTF-8; UTF-8 must get the text's ids."""
     tally = Tally("bytes", "jeton", "decode_bytes(encode(x)) == x")
     for data in strings:
         ids = tried(lambda data=data: tok.encode(data))  # type: ignore[misc]

@@ -1,9 +1,9 @@
 """All checks of one vocabulary on one corpus, with results as plain data.
 
-- Ids: on all strings, in every mode of every peer.
-- Decoding, offsets and tiling: on all strings of the corpora and the first 20,000 generated ones.
-- On these generated ones also: offsets with the template, pairs, random ids, and invalid UTF-8 if the tokenizer is
-  byte-level and does not normalize.
+- Ids are compared on all strings, in every mode of every peer.
+- Decoding, offsets and tiling are compared on all strings of the corpora, and on the first 20,000 generated strings.
+- These generated strings are also used for offsets with the template, pairs, random ids, and invalid UTF-8, the last
+  only if the tokenizer is byte-level and does not normalize.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAIRS = 4_000
 
 
 def opened(vocab: Vocabulary) -> tuple[jeton.Tokenizer | Refusal, list[Peer | Refusal]]:
-    """Loads our tokenizer and the peers; a `Refusal` for each that fails."""
+    """Loads the vocabulary in Jeton and in the peers; returns a `Refusal` in place of each that fails."""
     return tried(vocab.load), [tried(peer) for peer in vocab.peers]
 
 
@@ -39,14 +39,14 @@ def compare(
     generated: int,
     said: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """The tallies of one column of the table.
+    """Returns the tallies of one vocabulary on one corpus, a column of the table.
 
     Args:
         tok, peers: tokenizers to compare.
         data: data folder, for corpora.
         name: a corpus, or ``"generated"``.
         generated: number of generated strings.
-        said: called with progress messages.
+        said: function that is called with progress messages.
     """
     start = perf_counter()
     make: Callable[[], Iterable[str]]
@@ -65,7 +65,7 @@ def compare(
             if peer.details and name == GENERATED:
                 tallies += compare_details(tok, peer, deep, template=True)
         if peer.decode:
-            mode = max(peer.modes, key=lambda mode: mode.template)  # with the template's ids, where there is one
+            mode = max(peer.modes, key=lambda mode: mode.template)  # prefers a mode that adds the template's ids
             tallies += decoded(tok, peer, _ids(tok, deep, mode.special, mode.template))
         if name == GENERATED:
             tallies += compare_pairs(tok, peer, deep[: 2 * PAIRS])

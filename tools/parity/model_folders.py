@@ -1,9 +1,10 @@
-"""Folders with a SentencePiece `.model`, in the installed `transformers` and in Jeton.
+"""Comparison of folders with a SentencePiece `.model` between the installed `transformers` and Jeton.
 
-The grid is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens, and folders without or with null keys. Of
-each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the same ids, with and without the
-template, and the same decoded text, with and without special tokens. The ids of ``jeton.load(folder)`` must be those
-of the slow or of the fast class of transformers 4, and its text that of the fast class.
+The grid of folders is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens; there are also folders whose
+keys are missing or null. For each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the
+same ids, with and without the template, and the same decoded text, with and without special tokens. The ids of
+``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its text that of the fast
+class.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def train(folder: Path, size: int = 400) -> None:
     """Trains a small model of each kind, with the special pieces that its classes have."""
     from sentencepiece import SentencePieceTrainer
 
-    rules = folder / "rules.tsv"  # a small character map; the usual ones have 240 KB
+    rules = folder / "rules.tsv"  # a small character map, since the usual ones have 240 KB
     rules.write_text("FB01\t66 69\nE01 E33\tE01 E4D E32\nA\t20\nD\t20\n9\t20\n", encoding="utf-8")
     options: dict[str, Any] = {"vocab_size": size, "hard_vocab_limit": False, "minloglevel": 2}
     mapped = {"normalization_rule_tsv": str(rules)}
@@ -67,7 +68,7 @@ def train(folder: Path, size: int = 400) -> None:
 
 
 def write(folder: Path, model: Path, name: str, config: dict[str, Any]) -> None:
-    """Writes a folder of a class."""
+    """Writes a folder for one class of tokenizers."""
     folder.mkdir()
     shutil.copy(model, folder / CLASSES[name][1])
     text = json.dumps({"tokenizer_class": name, **config})
@@ -75,7 +76,7 @@ def write(folder: Path, model: Path, name: str, config: dict[str, Any]) -> None:
 
 
 def num_entries(folder: Path) -> int:
-    """Returns the number of entries of the model, without the tokens that are added after them."""
+    """Returns the number of entries of the model, without the tokens that are added to it."""
     tok = jeton.load(folder, transformers=4)
     size = tok.definition.hf_vocab_size
     return tok.vocab_size if size is None else size
@@ -86,7 +87,7 @@ def _token(content: str, **flags: bool) -> dict[str, Any]:
 
 
 def tokens(size: int) -> list[dict[str, Any]]:
-    """Configurations of added tokens; `size`: the id of the first one."""
+    """Returns configurations of added tokens; `size` is the id of the first added token."""
 
     def listed(**flags: bool) -> dict[str, Any]:
         return {"added_tokens_decoder": {str(size): _token("<new>", **flags)}}
@@ -104,7 +105,7 @@ def tokens(size: int) -> list[dict[str, Any]]:
 
 
 def grid(size: int) -> Iterator[dict[str, Any]]:
-    """Yields configurations."""
+    """Yields the configurations of all folders."""
     for legacy in (None, True, False):
         for prefix in (None, True, False):
             for more in tokens(size):
@@ -123,7 +124,7 @@ def texts(tok: jeton.Tokenizer, num: int) -> list[str]:
 
 
 def differences(theirs: Any, tok: jeton.Tokenizer, given: list[str]) -> list[str]:
-    """Returns a line for each kind of difference, with an example."""
+    """Returns a line with an example for each kind of difference."""
     found: dict[str, list[str]] = {}
 
     def compare(what: str, inputs: Iterable[Any], a: Iterable[Any], b: Iterable[Any]) -> None:
@@ -149,10 +150,10 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
     lines = []
     for text, row in zip(given, rows, strict=True):
         expected = slow(text)["input_ids"], fast(text)["input_ids"]
-        # the slow T5 does not add eos to a text that ends in one
+        # The slow T5 does not add eos to a text that ends in eos.
         if row not in expected and row[:-1] != expected[0]:
             lines.append(f"default ids: {text!r:.80}: {expected!s:.200} -> {row!s:.100}")
-    turns = type(slow).__name__ == "GemmaTokenizer"  # special for the fast class alone
+    turns = type(slow).__name__ == "GemmaTokenizer"  # a special token for the fast class only
     for skip in (False,) if turns else (False, True):
         read = fast.batch_decode(rows, skip_special_tokens=skip)
         decoded = tok.decode_batch(rows, skip_special_tokens=skip)
@@ -162,13 +163,14 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
 
 
 def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> Iterator[tuple[str, str, list[str]]]:
-    """Yields name, outcome ("equal", "differs" or "refused") and lines for each folder of the grid.
+    """Yields the name, the outcome ("equal", "differs" or "refused") and the lines of each folder of the grid.
 
     Args:
         work: an empty folder.
-        vocabs: folder of published models, which are compared in addition to trained ones; None: none.
+        vocabs: folder of published models, which are compared in addition to trained ones; None to compare only trained
+            ones.
         num: number of generated texts for each folder.
-        wanted: part of the names of the folders.
+        wanted: only folders whose names contain this are compared.
     """
     import transformers
 
@@ -194,7 +196,7 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
 
 
 def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], major: int) -> tuple[str, list[str]]:
-    """Returns outcome and lines of a folder."""
+    """Returns the outcome and the lines of a folder."""
     import transformers
 
     try:
@@ -203,9 +205,9 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # Differences that docs/files.md names. With other roles, SentencePiece's control pieces stay. The slow T5 numbers
-    # additional tokens before its sentinels; CamemBERT has them in place of its own; its slow and its fast class differ
-    # from each other in a special token that takes white space from normalized text.
+    # These are differences that docs/files.md lists. If the roles differ, SentencePiece's control pieces stay. The slow
+    # T5 numbers additional tokens before its sentinels; CamemBERT has them in place of its own. CamemBERT's slow
+    # and fast class treat a special token that takes white space from normalized text differently.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config
@@ -223,7 +225,7 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 
 
 def golden(work: Path) -> dict[str, Any]:
-    """Returns the results of the installed `transformers` for some folders of trained models, for tests without it.
+    """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
 
     ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
     decoded text without and with ``skip_special_tokens``, for each of ``texts``.
@@ -252,7 +254,7 @@ def golden(work: Path) -> dict[str, Any]:
 
 
 def made_by(name: str, model: Path, folder: Path, config: dict[str, Any]) -> Any:
-    """Returns the tokenizer that `AutoTokenizer` makes of a folder, which is written."""
+    """Writes a folder, and returns the tokenizer that `AutoTokenizer` loads from it."""
     from transformers import AutoTokenizer
 
     write(folder, model, name, config)

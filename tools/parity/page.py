@@ -1,7 +1,7 @@
 """Rendering of docs/parity.md from the tallies of a run.
 
-A cell is the number of strings compared, with the number of differences in bold. Refused strings are listed after the
-tables, with the first message.
+A cell is the number of strings compared, and in bold the number of differences. Refused strings are listed after the
+tables, with the first message of a refusal.
 """
 
 from __future__ import annotations

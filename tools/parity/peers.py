@@ -1,8 +1,8 @@
-"""Adapters for peer libraries: batches of strings to ids, ids to text, and Hugging Face's offsets.
+"""Adapters of peer libraries for three operations: strings → ids, ids → text, and Hugging Face's offsets.
 
-A `Mode` is one way to call a library, with the corresponding options of Jeton. Results of peers are not corrected. If
-two numberings differ by a known rule (fairseq's and SentencePiece's), the rule is applied to the peer's ids and named
-in the mode.
+A `Mode` is one way of calling a library, together with the corresponding options of Jeton. Results of peers are not
+corrected. If the ids of two libraries differ by a known rule (as fairseq's and SentencePiece's do), the rule is applied
+to the peer's ids, and the name of the mode states it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Lists = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Mode:
-    """One way of encoding.
+    """One way of encoding with a peer.
 
     Attributes:
         name: name in the table.
@@ -52,13 +52,13 @@ class Mode:
 
 @dataclass(frozen=True)
 class Peer:
-    """A library that has loaded a vocabulary.
+    """A library with a vocabulary that it has loaded.
 
     Attributes:
-        library: its name and version.
+        library: name and version of the library.
         modes: ways of encoding.
-        decode: skip_special_tokens -> its batch of ids -> texts. The order of the modes does not matter here.
-        details: (texts, pairs or None, add_special_tokens) -> Hugging Face's `Encoding`s; None for others.
+        decode: skip_special_tokens -> function that decodes a batch of ids to texts. This is independent of the modes.
+        details: (texts, pairs or None, add_special_tokens) -> Hugging Face's `Encoding`s; None for other libraries.
     """
 
     library: str
@@ -67,11 +67,11 @@ class Peer:
     details: Callable[[list[str], list[str] | None, bool], list[Any]] | None = None
 
 
-# ── tiktoken and what speaks its language ─────────────────────────────────────────────────────────────────────────
+# ── tiktoken and similar libraries ────────────────────────────────────────────────────────────────────────────────
 
 
 def published(name: str) -> tuple[str, dict[str, int]]:
-    """Pattern and special tokens of an encoding, as the installed tiktoken publishes them; no file is fetched."""
+    """Returns an encoding's pattern and special tokens, as the installed tiktoken publishes them; fetches no file."""
     from unittest import mock
 
     from tiktoken_ext import openai_public
@@ -86,7 +86,7 @@ def published(name: str) -> tuple[str, dict[str, int]]:
 
 
 def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Tiktoken on these ranks."""
+    """Returns tiktoken with these ranks."""
     import tiktoken as library
 
     peer = library.Encoding("compared", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens)
@@ -105,10 +105,10 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
 
 
 def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Tiktoken's ids of a text after Hugging Face's NFC, which is the original normalizer of Qwen's tokenizers.
+    """Returns tiktoken's ids of a text after Hugging Face's NFC, the original normalizer of Qwen's tokenizers.
 
-    Hugging Face's table of Unicode is older than others, and therefore orders some marks differently. Special tokens
-    are matched before, as Hugging Face does.
+    Hugging Face's Unicode table is older than others, so it orders some marks differently. Special tokens are matched
+    before normalization, as Hugging Face does.
     """
     from tokenizers.normalizers import NFC
 
@@ -121,7 +121,7 @@ def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: di
 
     def special(texts: list[str]) -> Lists:
         split = [re.split(f"({spelled})", text) for text in texts]  # every second part is a special token
-        # a single call, because every call starts a thread
+        # All texts are passed in a single call, because every call starts a thread.
         ids = iter(plain([part for parts in split for part in parts[::2]]))
         found: list[list[int]] = []
         for parts in split:
@@ -135,7 +135,7 @@ def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: di
 
 
 def bpe_openai(name: str) -> Peer:
-    """The encoding of that name in the wheel of bpe-openai."""
+    """Returns the encoding with that name in the wheel of bpe-openai."""
     import bpe_openai as library
 
     peer = library.get_encoding(name)
@@ -146,7 +146,7 @@ def bpe_openai(name: str) -> Peer:
 
 
 def quicktok(name: str) -> Peer:
-    """The encoding of that name in the wheel of quicktok-v1."""
+    """Returns the encoding with that name in the wheel of quicktok-v1."""
     import quicktok as library
 
     peer = library.get_encoding(name)
@@ -169,7 +169,7 @@ def quicktok(name: str) -> Peer:
 
 
 def mistral(path: Path) -> Peer:
-    """mistral-common's Tekkenizer."""
+    """Returns mistral-common's Tekkenizer."""
     from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
@@ -192,7 +192,7 @@ def mistral(path: Path) -> Peer:
 
 
 def _of(peer: Any, modes: Sequence[bool] = (False, True)) -> Peer:
-    """`peer` is a `tokenizers.Tokenizer`."""
+    """Returns a peer for a `tokenizers.Tokenizer`."""
 
     def encode(template: bool) -> Callable[[list[str]], Lists]:
         return lambda texts: [got.ids for got in peer.encode_batch_fast(texts, add_special_tokens=template)]
@@ -216,7 +216,7 @@ def _of(peer: Any, modes: Sequence[bool] = (False, True)) -> Peer:
 
 
 def hugging_face(path: Path) -> Peer:
-    """`tokenizers` on a tokenizer.json, with its padding and truncation off."""
+    """Returns `tokenizers` with a tokenizer.json, with padding and truncation disabled."""
     from tokenizers import Tokenizer
 
     peer = Tokenizer.from_file(str(path))
@@ -226,7 +226,7 @@ def hugging_face(path: Path) -> Peer:
 
 
 def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
-    """`tokenizers`' own reading of GPT-2's two files, at byte level without a space in front."""
+    """Returns `tokenizers` with GPT-2's two files, which it reads itself, at byte level without a space in front."""
     from tokenizers import AddedToken
     from tokenizers.implementations import ByteLevelBPETokenizer
 
@@ -236,7 +236,7 @@ def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
 
 
 def bert(vocab: Path) -> Peer:
-    """`tokenizers`' own reading of a vocab.txt without upper case."""
+    """Returns `tokenizers` with a vocab.txt, which it reads itself, for lower-cased text."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     peer = BertWordPieceTokenizer(str(vocab), lowercase=True)
@@ -247,7 +247,7 @@ def bert(vocab: Path) -> Peer:
 
 
 def sentencepiece(path: Path) -> Peer:
-    """SentencePiece itself."""
+    """Returns SentencePiece with a model."""
     from sentencepiece import SentencePieceProcessor
 
     peer = SentencePieceProcessor(model_file=str(path))
@@ -259,7 +259,7 @@ def sentencepiece(path: Path) -> Peer:
 
 
 def fairseq(path: Path) -> Peer:
-    """SentencePiece's ids in fairseq's numbering: one higher, the unknown piece 3."""
+    """Returns SentencePiece with fairseq's ids: one higher, except that the unknown piece is 3."""
     from sentencepiece import SentencePieceProcessor
 
     peer = SentencePieceProcessor(model_file=str(path))

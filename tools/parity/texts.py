@@ -1,7 +1,7 @@
-"""Test inputs: strings of the corpora, UDHR files, generated strings, bytes and ids.
+"""Test inputs: strings of the corpora, files of the UDHR, generated strings, bytes and ids.
 
 A seed determines generated inputs. Strings come from `jeton.analysis.generated_texts`, which draws tokens uniformly.
-Special and added tokens are rare in a vocabulary, so this module inserts more of them, complete and truncated.
+Special and added tokens are rare in a vocabulary, so this module inserts additional ones, complete or truncated.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ FILES = ("english", "chinese", "code", "docs_es_pt_ja")
 CORPORA = (*FILES, "udhr")
 GENERATED = "generated"
 CORPUS_BYTES = 5_000_000
-PIECE = 400  # characters
+PIECE = 400  # characters of a string from a corpus
 SEED = 20_261_120
 
-# Maximum strings and characters of a batch: the objects of a peer for it stay under 1 GB.
+# Maximum number of strings, and of characters, in a batch. The objects of a peer for one batch then stay under 1 GB.
 BATCH = 20_000
 BATCH_CHARS = 2_000_000
 
-# Special tokens are inserted into every nth generated string.
+# A special token is inserted into every nth generated string.
 SPLICE_EVERY = 6
 
 _T = TypeVar("_T", str, bytes, list[int])
@@ -48,16 +48,16 @@ _T = TypeVar("_T", str, bytes, list[int])
 
 @cache
 def corpus(data: Path, name: str) -> tuple[str, ...]:
-    """The strings of a corpus: its first 5 MB in pieces of 400 characters, or the UDHR's files, each whole."""
+    """Returns the strings of a corpus: its first 5 MB in pieces of 400 characters, or each UDHR file as one string."""
     if name == "udhr":
         return tuple(file.read_text("utf-8") for file in sorted((data / "udhr").glob("*.txt")))
     with lzma.open(data / "corpora" / f"{name}.txt.xz") as file:
-        text = file.read(CORPUS_BYTES).decode("utf-8", "ignore")  # the cut may be inside a character
+        text = file.read(CORPUS_BYTES).decode("utf-8", "ignore")  # the last character may be incomplete
     return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
 def generated_texts(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[str]:
-    """`n` strings: first those written by hand, then generated ones, some with special tokens in them."""
+    """Yields `n` strings: first handwritten ones, then generated ones, some of which contain special tokens."""
     by_hand = EDGE_CASES[:n]
     yield from by_hand
     names = [token.content for token in tok.added_tokens.values()]
@@ -67,19 +67,19 @@ def generated_texts(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[
         if spellings and i % SPLICE_EVERY == 0:
             for _ in range(1 + int(draw() * 3)):
                 at = int(draw() * (len(text) + 1))
-                # whole ones more often than cut ones
+                # Whole spellings are chosen more often than truncated ones.
                 limit = len(names) if draw() < 0.8 else len(spellings)
                 text = text[:at] + spellings[int(draw() * limit)] + text[at:]
         yield text
 
 
 def generated_bytes(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[bytes]:
-    """`n` byte strings, most of them not UTF-8."""
+    """Yields `n` byte strings, most of which are not UTF-8."""
     return generate_bytes(tok, n, seed)
 
 
 def generated_ids(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[list[int]]:
-    """`n` random sequences of 1 to 20 ids, a tenth of them added tokens."""
+    """Yields `n` random sequences of 1 to 20 ids, of which a tenth are added tokens."""
     ids = tok._core.ids()
     added = list(tok.added_tokens)
     draw = Random(seed).random  # noqa: S311 (nothing secret)
@@ -92,7 +92,7 @@ def generated_ids(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[li
 
 
 def batches(texts: Iterable[_T], size: int = BATCH, characters: int = BATCH_CHARS) -> Iterator[list[_T]]:
-    """Batches of at most `size` texts and `characters` characters; a longer text is a batch of its own."""
+    """Yields batches of at most `size` texts and `characters` characters; a longer text is a batch of its own."""
     batch: list[_T] = []
     total = 0
     for text in texts:
@@ -106,10 +106,10 @@ def batches(texts: Iterable[_T], size: int = BATCH, characters: int = BATCH_CHAR
 
 
 def num_strings(data: Path, name: str, generated: int) -> int:
-    """Number of strings in a column of the table."""
+    """Returns the number of strings in a column of the table."""
     return generated if name == GENERATED else len(corpus(data, name))
 
 
 def head(texts: Iterable[_T], n: int) -> Sequence[_T]:
-    """The first n."""
+    """Returns the first `n` texts."""
     return list(islice(texts, n))

@@ -2,8 +2,8 @@
 """Looks up advisories for the packages of this environment: ``python tools/release/advisories.py``.
 
 PyPI lists the advisories of a release in its JSON (those of the Python Packaging Advisory Database, which `pip-audit`
-also reads). An advisory, or a package that PyPI does not answer for, gives exit code 1. Where an index has the JSON of
-the newest release only, an older one cannot be checked. Crates: `cargo deny check advisories`.
+also reads). The exit code is 1 if there is an advisory, or if PyPI does not answer for a package. If an index has the
+JSON of the newest release only, older releases cannot be checked. For crates, use `cargo deny check advisories`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.metadata import distributions
 from typing import Any
 
 INDEX = "https://pypi.org/pypi"
-OWN = ("jeton", "pip", "setuptools", "wheel")  # Jeton itself, and installers
+OWN = ("jeton", "pip", "setuptools", "wheel")  # not checked: Jeton itself, and installers
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def check(index: str, name: str, version: str) -> Iterator[str]:
-    """Advisories of a release, or the reason why they are unknown."""
+    """Yields the advisories of a release, or the reason why they are unknown."""
     found = get(f"{index}/{name}/{version}/json") or get(f"{index}/{name}/json")
     if found is None or found["info"]["version"] != version:
         yield f"not checked: {index} has {found['info']['version'] if found else 'nothing'}"
@@ -45,7 +45,7 @@ def check(index: str, name: str, version: str) -> Iterator[str]:
 
 
 def get(address: str) -> dict[str, Any] | None:
-    """JSON at an address; None if there is nothing."""
+    """Returns the JSON at an address; None if there is none."""
     try:
         with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310 - the address of an index
             content: dict[str, Any] = json.load(answer)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks built wheels: size, tag, contents, licenses, exported symbols, paths of machines, placeholders of addresses.
+"""Checks built wheels: size, tag, contents, licenses, exported symbols, machine-specific paths, unfilled placeholders.
 
-``python tools/release/check_wheel.py dist/*.whl`` prints a line for each wheel, and findings. Exit code 1 if there are
-any. For manylinux wheels it also runs ``auditwheel show``, which must find the tag of the file's name. Linux wheels
-need auditwheel (with pyelftools).
+``python tools/release/check_wheel.py dist/*.whl`` prints a line for each wheel and for each finding. The exit code is 1
+if there are findings. For manylinux wheels it also runs ``auditwheel show``, which must report the tag in the file's
+name. Linux wheels need auditwheel (with pyelftools).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources, and homes. A name must follow: the forms that `jeton audit` looks for are in the binary.
-# `/rustc/<hash>` is in the binaries of the standard library.
+# Absolute paths of sources and home folders. A name must follow, because the binary has the prefixes themselves:
+# `jeton audit` searches for them. `/rustc/<hash>` is allowed, as the binaries of the standard library have it.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def check(wheel: Path) -> Iterator[str]:
-    """Findings of a wheel."""
+    """Yields the findings of a wheel."""
     if wheel.stat().st_size > MAX_BYTES:
         yield f"larger than {MAX_BYTES:,} bytes"
     with zipfile.ZipFile(wheel) as archive:
@@ -70,7 +70,7 @@ def check(wheel: Path) -> Iterator[str]:
 
 
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
-    """Paths of this machine in any file; of any machine in the extension and metadata, as sources may have examples."""
+    """Yields paths of this machine in any file, and of any machine in the extension and metadata."""
     found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:
         found |= {match[0] for match in MACHINE_PATHS.finditer(content)}
@@ -80,7 +80,7 @@ def machine_paths(name: str, content: bytes) -> Iterator[str]:
 
 
 def placeholders(name: str, content: bytes) -> Iterator[str]:
-    """Addresses in the metadata that were never filled in."""
+    """Yields addresses in the metadata that are still placeholders."""
     if name.endswith(".dist-info/METADATA"):
         headers = content.decode().partition("\n\n")[0]
         for line in re.findall(r"(?m)^(?:Project-URL|Home-page|Download-URL): .*$", headers):
@@ -89,7 +89,7 @@ def placeholders(name: str, content: bytes) -> Iterator[str]:
 
 
 def symbols(library: bytes) -> Iterator[str]:
-    """Symbols that a Linux extension exports besides its entry point."""
+    """Yields the symbols that a Linux extension exports besides its entry point."""
     from elftools.elf.elffile import ELFFile
 
     table = ELFFile(io.BytesIO(library)).get_section_by_name(".dynsym")
@@ -103,10 +103,10 @@ def symbols(library: bytes) -> Iterator[str]:
 
 
 def needed_besides_musl(library: bytes) -> Iterator[str]:
-    """Shared libraries that a musl extension needs besides musl itself, which has no versions of symbols.
+    """Yields the shared libraries that a musl extension needs besides musl itself, whose symbols have no versions.
 
-    auditwheel cannot read such wheels where glibc's headers are installed: it takes their `libc.so`, a script of the
-    linker, for musl's.
+    auditwheel cannot check such wheels if glibc's headers are installed: it mistakes their `libc.so`, a linker script,
+    for musl's library.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -117,7 +117,7 @@ def needed_besides_musl(library: bytes) -> Iterator[str]:
 
 
 def audit(wheel: Path) -> Iterator[str]:
-    """The finding of auditwheel, if it does not grant the tag of the file's name."""
+    """Yields the finding of auditwheel if it does not grant the tag in the file's name."""
     command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     granted = granted_tag(done.stdout)
@@ -131,7 +131,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """The platform tag that auditwheel grants; the name of the file, which the report begins with, has others."""
+    """Returns the platform tag that auditwheel grants. The file's name, at the start of the report, has other tags."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Installs a wheel into an empty environment and runs the smoke test there, without Rust on PATH.
 
-``python tools/release/install_wheel.py dist/jeton-….whl python3.11 python3.13`` does it for each interpreter. pip may
-take no source distribution, so a dependency without a wheel is an error.
+``python tools/release/install_wheel.py dist/jeton-….whl python3.11 python3.13`` does this for each interpreter. pip is
+not allowed to use source distributions, so a dependency without a wheel is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def install(wheel: Path, interpreter: str) -> int:
-    """Runs the smoke test in an environment of one interpreter; returns the exit code, below zero after a signal."""
+    """Runs the smoke test in a new environment of one interpreter; returns the exit code, below zero after a signal."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([interpreter, "-m", "venv", folder], check=True)
         scripts = Path(folder) / ("Scripts" if os.name == "nt" else "bin")

@@ -3,7 +3,7 @@
 
 ``python tools/release/licenses.py`` writes the file, ``--check`` compares it with the crates of `Cargo.lock`. The
 crates are the normal dependencies of `jeton-python` on every released platform; build scripts and procedural macros are
-not in the binary, and are left out. A crate without a license file gets the name of its license.
+not in the binary, so they are left out. For a crate without a license file, the name of its license is written.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def main() -> int:
 
 
 def collect() -> str:
-    """The text of the file."""
+    """Returns the text of `THIRD_PARTY_LICENSES.txt`."""
     crates: dict[str, dict[str, Any]] = {}
     for target, _ in PLATFORMS.values():
         crates |= linked(metadata(target))
-    texts: dict[str, int] = {}  # text -> number
+    texts: dict[str, int] = {}  # text of a license -> its number
     parts = [HEADER]
     for _, crate in sorted(crates.items()):
         folder = Path(crate["manifest_path"]).parent
@@ -61,7 +61,7 @@ def collect() -> str:
 
 
 def metadata(target: str) -> dict[str, Any]:
-    """Resolved dependencies for a target."""
+    """Returns the resolved dependencies for a target."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -69,7 +69,7 @@ def metadata(target: str) -> dict[str, Any]:
 
 
 def linked(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Crates that are linked into the extension: name and version → package."""
+    """Returns the crates that are linked into the extension: name and version → package."""
     packages = {package["id"]: package for package in found["packages"]}
     nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
     queue = [key for key, package in packages.items() if package["name"] == "jeton-python"]
@@ -87,7 +87,7 @@ def linked(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def normalized(path: Path) -> str:
-    """A license without trailing white space and with Unix line ends."""
+    """Returns a license with Unix line ends and without trailing white space."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Signs and uploads the distributions of a release; the workflow `release` runs it on a tag.
+"""Signs and uploads the distributions of a release; the workflow `release` runs it when a tag is pushed.
 
 ``--check-only`` checks that `dist/` has one wheel for each platform and the source distribution, all of the version
-that the tag names. Without it, each file is signed (Sigstore, with the identity of the workflow) and uploaded with its
-attestation by trusted publishing. That works on GitHub Actions only: there is no token.
+that the tag names. Without this option, each file is signed (Sigstore, with the identity of the workflow) and uploaded
+with its attestation by trusted publishing. This works only on GitHub Actions, because no token is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from wheel import PLATFORMS, ROOT
 
-# Platform -> its tag, in the file name of a wheel.
+# Platform -> its tag in the file name of a wheel.
 TAGS = {
     "manylinux-x86_64": "manylinux_2_17_x86_64",
     "manylinux-aarch64": "manylinux_2_17_aarch64",
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def check(names: list[str], tag: str) -> list[str]:
-    """Missing, unexpected and wrongly versioned files."""
+    """Returns the missing, unexpected and wrongly versioned files."""
     if not tag.startswith("v"):
         return [f"the tag is {tag!r}, expected v and a version"]
     version = tag.removeprefix("v")

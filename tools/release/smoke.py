@@ -1,7 +1,7 @@
 """Smoke test of an installed wheel: ``python -I tools/release/smoke.py``. It needs Jeton's core dependencies only.
 
 It trains, saves, loads, encodes, decodes, counts on threads, explains and runs the command line, and checks that the
-package was imported from the environment and that nothing it used needs an extra.
+package was imported from the environment and that none of the imported modules needs an extra.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import jeton
 
 
 def check(name: str, value: object, expected: object) -> None:
-    """Stops with an error if a value is not the expected one."""
+    """Exits with an error if a value is not the expected one."""
     if value != expected:
         sys.exit(f"smoke test: {name}: {value!r}, expected {expected!r}")
 

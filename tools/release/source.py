@@ -2,8 +2,8 @@
 """Makes the source distribution, and builds a wheel from it in an empty environment without a network.
 
 Before the build, `cargo vendor` copies the crates of the lock file into the unpacked distribution, and maturin is
-installed. Then cargo and pip run offline, cargo with an empty home, on Linux without network interfaces. Needs Rust.
-``--only-make`` leaves out the build.
+installed. Then cargo and pip run offline, and cargo has an empty home folder. On Linux they also have no network
+interfaces. Needs Rust. ``--only-make`` leaves out the build.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def build(source: Path, folder: Path) -> int:
-    """Builds a wheel of the unpacked distribution offline, and runs the smoke test with it."""
+    """Builds a wheel from the unpacked distribution offline, and runs the smoke test with it."""
     vendor(source)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
@@ -55,7 +55,7 @@ def build(source: Path, folder: Path) -> int:
     subprocess.run([*pip, "install", "--quiet", "maturin>=1.9,<2"], check=True)
     offline = {
         **os.environ,
-        "CARGO_HOME": str(folder / "cargo"),  # empty: no crate of this machine
+        "CARGO_HOME": str(folder / "cargo"),  # empty, so that no crate of this machine is used
         "CARGO_NET_OFFLINE": "true",
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
     }
@@ -69,10 +69,10 @@ def build(source: Path, folder: Path) -> int:
 
 
 def vendor(source: Path) -> None:
-    """Copies the crates into the unpacked distribution, of the versions in its lock file.
+    """Copies the crates of the lock file, in the same versions, into the unpacked distribution.
 
-    The distribution lacks the member `fuzz` of the workspace, so cargo removes crates from the lock file, which
-    `--locked` would forbid.
+    The distribution lacks the workspace's member `fuzz`, so cargo removes crates from the lock file. `--locked` would
+    forbid this.
 
     Raises:
         RuntimeError: cargo could not copy them.
@@ -91,13 +91,13 @@ def vendor(source: Path) -> None:
 
 
 def locked(source: Path) -> set[tuple[str, str]]:
-    """Names and versions in the lock file."""
+    """Returns the names and versions in the lock file."""
     read = tomllib.loads((source / "Cargo.lock").read_text(encoding="utf-8"))
     return {(package["name"], package["version"]) for package in read["package"]}
 
 
 def without_network() -> list[str]:
-    """The command that runs another one without network interfaces; empty where the system does not permit it."""
+    """Returns the command that runs another one without network interfaces; empty if the system forbids that."""
     command = ["unshare", "--map-root-user", "--net", "--"]
     if shutil.which("unshare") is None:
         return []

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds the wheel for one platform: ``python tools/release/wheel.py manylinux-x86_64``.
 
-Linux wheels are linked by zig, against the glibc that their tag names or against musl, so they build on any Linux and
-need no container. Paths of the building machine are replaced in the binary. Needs maturin, and ziglang for Linux.
+zig links Linux wheels against the glibc version in their tag, or against musl, so they build on any Linux without a
+container. Paths of the building machine are replaced in the binary. Needs maturin, and ziglang for Linux.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 
-# Platform -> target of Rust, and the tag that the wheel must satisfy.
+# Platform -> Rust's target, and the tag that the wheel must satisfy.
 PLATFORMS = {
     "manylinux-x86_64": ("x86_64-unknown-linux-gnu", "manylinux_2_17"),
     "manylinux-aarch64": ("aarch64-unknown-linux-gnu", "manylinux_2_17"),
@@ -45,13 +45,13 @@ def main() -> int:
     if options.free_threaded:
         command += ["--interpreter", options.free_threaded]
     flags = [os.environ.get("RUSTFLAGS", ""), *remapped()]
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # where maturin finds zig
+    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # maturin finds zig there
     environment = {**os.environ, "PATH": scripts, "RUSTFLAGS": " ".join(filter(None, flags))}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
 def remapped() -> list[str]:
-    """Flags that replace paths of this machine in debug information and panic messages."""
+    """Returns flags that replace paths of this machine in debug information and panic messages."""
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     return [f"--remap-path-prefix={path}={name}" for path, name in ((cargo, "cargo"), (str(ROOT), "jeton"))]
 

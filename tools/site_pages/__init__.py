@@ -1,1 +1,1 @@
-"""Pages of the documentation site that are made: the API reference, the commands, the lessons."""
+"""Generated pages of the documentation site: the API reference, the commands, the lessons."""

@@ -1,8 +1,8 @@
 """Pages of the API reference, from signatures and docstrings that griffe reads.
 
-griffe parses the sources and the stub of the core without importing them. A name gets a heading whose anchor is the
-name as users write it (``jeton.Tokenizer.encode``), its signature, and the sections of its docstring. Text in
-backquotes that is a public name becomes a link.
+griffe parses the sources and the stub of the core without importing them. For each public name, a page has a heading,
+the signature, and the sections of the docstring. The anchor of the heading is the name as users write it
+(``jeton.Tokenizer.encode``). A public name in backquotes becomes a link.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jeton import _core
 from .examples import fenced_examples
 from .public import ApiPage, PublicName
 
-# Sections of items: title, and whether an item's name is an identifier.
+# Docstring sections that are lists of items -> their titles.
 ITEM_SECTIONS = {"parameters": "Arguments", "attributes": "Attributes", "returns": "Returns", "yields": "Yields"}
 RAISED = {"raises": "Raises", "warns": "Warns"}
 CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?!`)")
@@ -28,7 +28,7 @@ MAX_LINE = 100
 
 
 class Reference:
-    """Documentation of all public names."""
+    """Documentation of all public names, from griffe."""
 
     def __init__(self, sources: Path, pages: list[ApiPage]) -> None:
         griffe.stdlib_decorators["jeton.util.lazy.cached_property"] = griffe.stdlib_decorators[
@@ -37,7 +37,8 @@ class Reference:
         self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
         self._document_core(pages)
         self.pages = pages
-        # A short name may be on several pages: a page links to its own, others to the first in the navigation.
+        # A short name can be on several pages. A page links to its own entry; other pages link to the first one in the
+        # navigation.
         self.anchors = {slug: dict(self._anchors(slug)) for slug in (page.slug for page in pages)}
 
     def _document_core(self, pages: list[ApiPage]) -> None:
@@ -50,7 +51,7 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Names as docstrings of a page write them → address within the folder of the reference; the last one holds."""
+        """Yields each name that docstrings of a page can write, and its address; the last address of a name counts."""
         others = [page for page in self.pages if page.slug != slug]
         own = [page for page in self.pages if page.slug == slug]
         for page in [*others[::-1], *own]:
@@ -65,7 +66,7 @@ class Reference:
                             yield anchor, f"{page.slug}.md#{public.name}.{member.name}"
 
     def resolve(self, public: PublicName) -> Any:
-        """The definition of a public name.
+        """Returns the definition of a public name.
 
         Raises:
             LookupError: griffe does not find it.
@@ -80,7 +81,7 @@ class Reference:
         return found
 
     def page(self, page: ApiPage) -> str:
-        """Markdown of a page."""
+        """Returns the Markdown of a page."""
         parts = [f"# {page.title}"]
         if page.opening:
             parts.append(self._linked(page.opening, page.slug))
@@ -143,7 +144,7 @@ class Reference:
 
 
 def members(found: Any) -> list[Any]:
-    """Public members of a class with a docstring, in the order of the source; inherited ones of our classes follow."""
+    """Returns a class's public members with a docstring, in source order, then those inherited from our classes."""
     own = [found.members[name] for name in found.members]
     inherited = [member for name, member in found.inherited_members.items() if name not in found.members]
     resolved = [member.final_target if member.is_alias else member for member in [*own, *inherited]]
@@ -155,12 +156,12 @@ def members(found: Any) -> list[Any]:
 
 
 def is_property(member: Any) -> bool:
-    """Properties of all kinds; attributes are in the docstring of their class."""
+    """Tests whether a member is a property of any kind. Attributes are documented in the docstring of their class."""
     return bool(member.is_attribute and ("property" in member.labels or "cached" in member.labels))
 
 
 def signatures(found: Any, name: str) -> list[str]:
-    """Signatures of a function, all of them if it is overloaded; the type of a property or a constant."""
+    """Returns the signatures of a function (several if it is overloaded), or the type of a property or a constant."""
     if found.is_module:
         return []
     if found.is_attribute:
@@ -174,7 +175,7 @@ def signatures(found: Any, name: str) -> list[str]:
 
 
 def record_parameters(found: Any) -> list[Any]:
-    """Parameters of a class that `jeton.util.record.record` makes; griffe knows those of dataclasses only."""
+    """Returns the parameters of a class made by `jeton.util.record.record`, since griffe supports only dataclasses."""
     if "jeton.util.record.record" not in [decorator.callable_path for decorator in found.decorators]:
         return []
     fields = [one for one in found.attributes.values() if one.annotation and "ClassVar" not in str(one.annotation)]
@@ -184,7 +185,7 @@ def record_parameters(found: Any) -> list[Any]:
 
 
 def default(field: Any) -> Any:
-    """Default of a field of a record: its value, or the `default` of `field(…)`."""
+    """Returns the default of a record's field: its value, or the `default` of `field(…)`."""
     for argument in getattr(field.value, "arguments", ()):
         if getattr(argument, "name", "") == "default":
             return argument.value
@@ -192,7 +193,7 @@ def default(field: Any) -> Any:
 
 
 def call(name: str, parameters: list[Any], returns: Any) -> str:
-    """A signature, on several lines if it is long."""
+    """Returns a signature as text, on several lines if it is long."""
     shown: list[str] = []
     star = False
     for parameter in parameters:
@@ -220,19 +221,19 @@ def call(name: str, parameters: list[Any], returns: Any) -> str:
 
 
 def last_positional_only(parameters: list[Any]) -> Any:
-    """The parameter that ``/`` follows."""
+    """Returns the last positional-only parameter, which ``/`` follows; there must be at least one."""
     return [p for p in parameters if p.kind and p.kind.value == "positional-only"][-1]
 
 
 def value_of(found: Any) -> str:
-    """A constant with its value."""
+    """Returns a constant with its value."""
     value = str(getattr(found, "value", "") or "")
     annotation = f": {found.annotation}" if getattr(found, "annotation", None) else ""
     return f"{found.name}{annotation}" + (f" = {value}" if value and len(value) <= MAX_LINE else "")
 
 
 def link_names(text: str, anchors: Mapping[str, str], page: str) -> str:
-    """Links the public names in backquotes, except in blocks of code."""
+    """Converts public names in backquotes to links, except in blocks of code."""
 
     def linked(match: re.Match[str]) -> str:
         target = anchors.get(match[1])

@@ -1,4 +1,4 @@
-"""Checks of the built site: links and anchors, and requests of pages and style sheets to other hosts."""
+"""Checks of the built site: links and anchors, and requests to other hosts by pages and style sheets."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 
 THEME_ANCHORS = {"__skip"}  # targets that the theme's script adds
 STYLE_URL = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
-# Attributes that make a browser request something when it shows a page.
+# Elements and attributes by which a browser requests files when it shows a page.
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 
 
 class Page(HTMLParser):
-    """Anchors, links and requests of an HTML page."""
+    """Anchors, links and requests that are in an HTML page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collects the attributes of a tag."""
+        """Collects anchors, links and requests from the attributes of a tag."""
         values = {name: value or "" for name, value in attrs}
         for name, value in values.items():
             if name in ("id", "name"):
@@ -38,18 +38,18 @@ class Page(HTMLParser):
 
 
 class Site:
-    """A folder of HTML pages."""
+    """The HTML pages of a folder, with checks of their links."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @cached_property
     def pages(self) -> dict[Path, Page]:
-        """Path → page."""
+        """Returns path → page."""
         return {path: Page(path) for path in sorted(self.folder.rglob("*.html"))}
 
     def findings(self) -> Iterator[str]:
-        """Broken links and requests to other hosts, as ``file: link: reason``."""
+        """Yields broken links and requests to other hosts, as ``file: link: reason``."""
         for style in sorted(self.folder.rglob("*.css")):
             for link in STYLE_URL.findall(style.read_text(encoding="utf-8")):
                 yield f"{style.relative_to(self.folder)}: {link}: is loaded from another host"
@@ -58,7 +58,7 @@ class Site:
             for link in page.loaded:
                 if urlsplit(link).netloc:
                     yield f"{name}: {link}: is loaded from another host"
-            if name.as_posix() == "404.html":  # its links are relative to the address that was asked for
+            if name.as_posix() == "404.html":  # its links are relative to the address that was requested
                 continue
             for link in (*page.links, *page.loaded):
                 reason = self.broken(path, link)
@@ -66,7 +66,7 @@ class Site:
                     yield f"{name}: {link}: {reason}"
 
     def broken(self, path: Path, link: str) -> str | None:
-        """The reason why a link is broken; None if it is not, or leads to another host."""
+        """Returns the reason why a link is broken; None if it is not broken or leads to another host."""
         parts = urlsplit(link)
         if parts.scheme or parts.netloc:
             return None
@@ -76,11 +76,11 @@ class Site:
         if not target.is_file():
             return "no such file"
         page = self.pages.get(target)
-        is_state = parts.fragment.startswith("view=")  # of the playground
+        is_state = parts.fragment.startswith("view=")  # the anchor is a state of the playground
         if parts.fragment and page and not is_state and unquote(parts.fragment) not in page.anchors | THEME_ANCHORS:
             return "no such anchor"
         return None
 
     def anchors(self) -> set[str]:
-        """Anchors of all pages."""
+        """Returns the anchors of all pages."""
         return {anchor for page in self.pages.values() for anchor in page.anchors}

@@ -1,4 +1,4 @@
-"""Pages of the command line, from the commands themselves: usage, description, and every option with its default."""
+"""Pages of the command line, generated from the commands: usage, description, and every option with its default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jeton.cli import COMMANDS, _jeton
 
 
 def command_pages() -> Iterator[tuple[str, str]]:
-    """File name, without extension, and Markdown of each command."""
+    """Yields the file name (without extension) and the Markdown of each command."""
     for name in COMMANDS:
         context = click.Context(_jeton, info_name="jeton")
         command = _jeton.get_command(context, name)
@@ -23,7 +23,7 @@ def command_pages() -> Iterator[tuple[str, str]]:
 
 
 def describe(command: click.Command, parent: click.Context, name: str, level: int) -> Iterator[str]:
-    """Parts of the page of a command; subcommands follow, one level deeper."""
+    """Yields the parts of a command's page. Its subcommands follow, one level deeper."""
     context = click.Context(command, info_name=name, parent=parent)
     yield f"{'#' * level} {context.command_path}"
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
@@ -41,7 +41,7 @@ def describe(command: click.Command, parent: click.Context, name: str, level: in
 
 
 def option_item(option: click.Parameter, context: click.Context) -> str | None:
-    """An item of the list of options; None for hidden ones. A list, because a wide table scrolls on narrow screens."""
+    """Returns an item of the list of options; None for hidden options. A wide table would scroll on narrow screens."""
     record = option.get_help_record(context)
     if record is None:
         return None
@@ -50,7 +50,7 @@ def option_item(option: click.Parameter, context: click.Context) -> str | None:
 
 
 def description(text: str) -> str:
-    r"""Help as Markdown: paragraphs after ``\b`` keep their lines, so they are blocks of code."""
+    r"""Converts help to Markdown. Paragraphs after ``\b`` keep their lines, so they become blocks of code."""
     parts = []
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if paragraph.startswith("\b"):
@@ -62,10 +62,10 @@ def description(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Code that may break after a vertical bar."""
+    """Returns Markdown for code in which lines can break after a vertical bar."""
     return f"<code>{html.escape(text, quote=False)}</code>".replace("|", "&#124;<wbr>")
 
 
 def escaped(text: str) -> str:
-    """Plain text as Markdown."""
+    """Escapes plain text for Markdown."""
     return re.sub(r"([\\`*_\[\]#])", r"\\\1", html.escape(text, quote=False)).replace("|", "&#124;<wbr>")

@@ -1,4 +1,4 @@
-"""Examples in docstrings."""
+"""Conversion of examples in docstrings."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import re
 
 
 def fenced_examples(text: str) -> str:
-    """Puts prompts that are not in a section of examples into blocks of code."""
+    """Encloses prompts that are outside of a section of examples in fences of code."""
     return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)

@@ -1,9 +1,9 @@
 """Pages of the lessons, in the order of reading, in English and Chinese.
 
-A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, the exercise, and boxes:
-the libraries that the lesson was checked against (`lessons.toml`), and its citation, with its sources
-(docs/bibliography.md). Links to the previous and the next lesson are at both ends. The alternative text of a picture is
-its title.
+A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, and the exercise. Two
+boxes follow: one has the libraries that the lesson was checked against (`lessons.toml`), the other its citation and its
+sources (docs/bibliography.md). Links to the previous and the next lesson are at the start and the end. The alternative
+text of a picture is its title.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jeton.reference.check import find, statement
 from .examples import fenced_examples
 
 LANGUAGES = ("en", "zh")
-YEAR = 2026  # of the citations
+YEAR = 2026  # year of the citations
 FACTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
 VERSIONS: dict[str, str] = FACTS.pop("versions") | {"jeton": jeton.__version__}
 EXAMPLES = "tests/reference/test_lessons.py::test_every_example_{}runs"
@@ -67,22 +67,22 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 
 
-# An address of the playground, which `jeton play` serves, in a block of its own.
+# An address of the playground, as `jeton play` serves it, that is the only text of its block.
 ADDRESS = re.compile(r"(?m)^ {4}http://127\.0\.0\.1:7777/(#\S+)$")
 
 
 class Lesson(NamedTuple):
-    """A lesson in one language."""
+    """A lesson in one language, with its addresses and its page."""
 
     path: str  # "lessons/en/step01_levels.md"
-    title: str  # for the navigation, which shows it as HTML
+    title: str  # in HTML, for the navigation
     text: str
     picture: str  # "step01_levels.en.svg"
-    group: str  # title of its group
+    group: str  # title of the group of lessons
 
 
 def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterator[Lesson]:
-    """All lessons in both languages, each in the order of reading; `playground`: the site has that page, too."""
+    """Yields all lessons in both languages, each in reading order. With `playground`, the site also has that page."""
     order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
     for language in LANGUAGES:
         for at, (group, entry) in enumerate(order):
@@ -109,7 +109,7 @@ def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterat
 
 
 def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps: tuple[str, str]) -> Iterator[str]:
-    """The sections of a page."""
+    """Yields the sections of a lesson's page."""
     words = WORDS[language]
     source = step.read_text(encoding="utf-8")
     tree = ast.parse(source)
@@ -122,13 +122,13 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
     yield f"# {title}"
     yield steps[0]
     yield drawing
-    yield prose.strip("\n")  # a block of code may come first
+    yield prose.strip("\n")  # strips only line ends, since a block of code may come first
     yield f"## {words['code']}"
     yield f"```python\n{code}\n```"
     if name := find(step.stem):
         text = statement(name, language)
         yield f"## {words['exercise']}"
-        # the English text begins with a title, and has no fences
+        # The English text begins with a title, and its examples are not in fences.
         yield text if language == "zh" else fenced_examples(text.partition("\n\n")[2]).strip()
         yield words["run"].format(step=name)
     yield box("check", words["checked"], checked(step.stem, language, (prose + source).count("\n>>> ")))
@@ -137,7 +137,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
 
 
 def with_playground(text: str, language: str) -> str:
-    """Markdown with the page of `tools/build_page.py` below each of its addresses. It is loaded when it is opened."""
+    """Adds the page of `tools/build_page.py` below each playground address. It is loaded when the reader opens it."""
     label = WORDS[language]["try"]
 
     def embedded(address: re.Match[str]) -> str:
@@ -149,16 +149,16 @@ def with_playground(text: str, language: str) -> str:
 
 
 def number_and_title(entry: contents.Lesson, language: str) -> str:
-    """The title in the navigation and in links."""
+    """Returns a lesson's number and title, for the navigation and links."""
     return f"{entry.number} {entry.title(language)}"
 
 
 def links(
     language: str, entry: contents.Lesson, before: contents.Lesson | None, after: contents.Lesson | None
 ) -> tuple[str, str]:
-    """Links to the lessons before and after, to the overview, to the other language, and to the notebook.
+    """Returns links to the lessons before and after, to the overview, to the other language, and to the notebook.
 
-    Once for the start of a page and once for its end, which differ in the name that screen readers say.
+    They are used at the start and at the end of a page, with different names for screen readers.
     """
     words = WORDS[language]
 
@@ -183,13 +183,13 @@ def links(
 
 
 def box(kind: str, title: str, text: str) -> str:
-    """An admonition."""
+    """Returns an admonition in Markdown."""
     lines = [f"    {line}" if line else "" for line in text.splitlines()]
     return "\n".join([f'!!! {kind} "{title}"', "", *lines])
 
 
 def checked(name: str, language: str, examples: int) -> str:
-    """The table of comparisons of a lesson."""
+    """Returns the table of a lesson's comparisons with libraries."""
     words = WORDS[language]
     rows = [
         (
@@ -207,13 +207,13 @@ def checked(name: str, language: str, examples: int) -> str:
 
 
 def test_name(test: str) -> str:
-    """A test, with places where a narrow column may break its name."""
+    """Returns the name of a test, with places where a narrow column may break it."""
     parts = re.split(r"(?<=[_/:])(?![_/:])", test)
     return f"<code>{'<wbr>'.join(parts)}</code>"
 
 
 def cite(entry: contents.Lesson, language: str) -> str:
-    """The BibTeX entry of a lesson, and its sources in the bibliography."""
+    """Returns the BibTeX entry of a lesson, and its sources in the bibliography."""
     title = entry.title(language).replace("`", "").replace("{", r"\{").replace("}", r"\}")
     lines = [
         f"@misc{{jeton-{entry.name.replace('_', '-')}{'-zh' if language == 'zh' else ''},",
@@ -231,26 +231,26 @@ def cite(entry: contents.Lesson, language: str) -> str:
 
 
 def sources(name: str) -> list[str]:
-    """The headings of the bibliography under which a lesson is named."""
+    """Returns the headings of the bibliography under which a lesson is mentioned."""
     text = (Path(__file__).parents[2] / "docs" / "bibliography.md").read_text(encoding="utf-8")
     sections = [section.partition("\n") for section in re.split(r"(?m)^## ", text)[1:]]
     return [heading for heading, _, section in sections if f"/{name}.py)" in section]
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
+    """Returns the anchor of a heading, formed as on GitHub."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def in_chinese(text: str) -> str:
-    """Markdown that is marked as Chinese, for screen readers and fonts: the language of the site is English."""
+    """Marks Markdown as Chinese, for screen readers and fonts, because the language of the site is English."""
     front = match[0] if (match := re.match(r"---\n[\s\S]*?\n---\n", text)) else ""
     text = text.removeprefix(front)
     return f'{front}<div lang="zh-Hans" markdown="1">\n\n{text.strip()}\n\n</div>\n'
 
 
 def figure(picture: Path) -> str:
-    """The picture of a lesson, for a page in `lessons/en` or `lessons/zh`."""
+    """Returns the picture of a lesson, for a page in `lessons/en` or `lessons/zh`."""
     title = re.search(r"<title>(.*?)</title>", picture.read_text(encoding="utf-8"))
     if title is None:
         raise ValueError(f"{picture} has no title")
@@ -259,7 +259,7 @@ def figure(picture: Path) -> str:
 
 
 def introduction(folder: Path, language: str) -> str:
-    """The page before the lessons: the overview of the package, or its Chinese page, and links to all lessons."""
+    """Returns the page before the lessons: the overview of the package in a language, and links to all lessons."""
     chinese = language == "zh"
     if chinese:
         parts = [(folder / "zh.md").read_text(encoding="utf-8").strip()]
@@ -284,5 +284,5 @@ def introduction(folder: Path, language: str) -> str:
 
 
 def without_table(text: str) -> str:
-    """The overview without its table of the lessons, for the page has links."""
+    """Returns the overview without its table of lessons, because the page has links to them."""
     return re.sub(r":\n\n(?: {4}.*\n)+", ".\n", text).strip()

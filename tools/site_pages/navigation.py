@@ -59,7 +59,7 @@ PROJECT = {
 def navigation(
     api: Mapping[str, str], commands: Mapping[str, str], lessons: Sequence[Entry], decisions: Mapping[str, str]
 ) -> list[Entry]:
-    """The tree of pages: title → page."""
+    """Returns the tree of pages: title → page."""
     return [
         {
             "Start": [
@@ -80,7 +80,7 @@ def navigation(
 
 
 def entries(pages: Mapping[str, str]) -> list[Entry]:
-    """Entries of the navigation for title → page."""
+    """Returns navigation entries for title → page."""
     return [{title: page} for title, page in pages.items()]
 
 
@@ -100,7 +100,7 @@ PALETTES = [
 
 
 def configuration(nav: list[Entry], description: str) -> str:
-    """`zensical.toml`: no fonts, scripts or pictures of other hosts; headings have the anchors of GitHub."""
+    """Returns `zensical.toml`: no fonts, scripts or pictures of other hosts; headings have anchors as on GitHub."""
     palettes = ""
     for media, scheme, icon, name in PALETTES:
         palettes += f"[[project.theme.palette]]\nmedia = {json.dumps(media)}\n"
@@ -134,7 +134,7 @@ pymdownx.superfences = {{}}
 
 
 def inline(value: Any) -> str:
-    """A tree of entries as TOML on one line."""
+    """Returns a tree of entries as TOML on one line."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""Notebooks of the lessons: the code of a lesson, its prose, and its examples as cells with their output.
+"""Notebooks of the lessons: code and prose of a lesson as cells, and its examples as cells with their output.
 
 The examples run here, in plain Python, and their results must be those of the lesson. A notebook needs the installed
-package; imports of earlier lessons are written with its name. Its format is nbformat 4.5, which is JSON.
+package, from which it imports what earlier lessons define. Its format is nbformat 4.5, which is JSON.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ TEXTS = {
 
 
 class Part(NamedTuple):
-    """Prose, or one example."""
+    """A paragraph of prose, or one example."""
 
     text: str
     example: doctest.Example | None = None
 
 
 def notebook(step: Path, language: str, exercise: str) -> dict[str, Any]:
-    """The notebook of a lesson in a language, with the statement of its exercise (or an empty one).
+    """Returns the notebook of a lesson in one language. `exercise` is the statement of its exercise; it may be empty.
 
     Raises:
         ValueError: an example does not give what the lesson says.
@@ -88,12 +88,12 @@ def notebook(step: Path, language: str, exercise: str) -> dict[str, Any]:
 
 
 def write(step: Path, language: str, exercise: str) -> str:
-    """The file of a notebook."""
+    """Returns the content of a notebook's file."""
     return json.dumps(notebook(step, language, exercise), ensure_ascii=False, indent=1) + "\n"
 
 
 def alone(source: str, tree: ast.Module) -> str:
-    """The code of a lesson without its docstring and its script part."""
+    """Returns the code of a lesson without its docstring and without the part that runs it as a script."""
     dropped = [tree.body[0]]
     for node in tree.body:
         if isinstance(node, ast.If) and any(name in ast.unparse(node.test) for name in ("__package__", "__name__")):
@@ -105,7 +105,7 @@ def alone(source: str, tree: ast.Module) -> str:
 
 
 def parts(text: str) -> Iterator[Part]:
-    """Prose and examples, in order; prompts in blocks of code of prose are examples too."""
+    """Yields prose and examples, in order. Prompts in blocks of code within prose are examples, too."""
     prose = ""
     for found in doctest.DocTestParser().parse(text):
         if isinstance(found, str):
@@ -120,17 +120,17 @@ def parts(text: str) -> Iterator[Part]:
 
 
 def fenced(text: str) -> str:
-    """Puts prompts into blocks of code."""
+    """Encloses prompts in fences of code."""
     return text if "```" in text else fenced_examples(text).strip()
 
 
 def markdown(text: str) -> Cell:
-    """A cell of prose."""
+    """Returns a cell of prose."""
     return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
 
 
 def code_cell(source: str, outputs: list[dict[str, Any]], *, hidden: bool = False, fails: bool = False) -> Cell:
-    """A cell of code; `fails` lets a run of the notebook continue after its exception."""
+    """Returns a cell of code. With `fails`, a run of the notebook continues after the cell's exception."""
     metadata: dict[str, Any] = {"jupyter": {"source_hidden": True}} if hidden else {}
     metadata |= {"tags": ["raises-exception"]} if fails else {}
     lines = source.rstrip().splitlines(keepends=True)
@@ -141,7 +141,7 @@ def run(example: doctest.Example, namespace: dict[str, Any], place: str) -> Cell
     """Runs an example and compares its output with that of the lesson.
 
     Raises:
-        ValueError: they differ.
+        ValueError: the outputs differ.
     """
     printed, value, error = execute(example.source, namespace)
     flags = sum(flag for flag, on in example.options.items() if on)

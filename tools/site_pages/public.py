@@ -1,7 +1,7 @@
-"""Public names: those of ``jeton``, of its public modules, of the drop-ins and of the integration of transformers.
+"""Public names: those of ``jeton``, of its public modules, of the drop-ins, and of the integration of transformers.
 
-`api_pages` distributes them over the pages of the reference. A module with public names and no title here is an error,
-so a new public module needs a decision.
+`api_pages` distributes them over the pages of the reference. A module with public names that has no title here is an
+error, so that each new public module gets a place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PublicName(NamedTuple):
 
 
 class ApiPage(NamedTuple):
-    """A page of the reference: its file name, its title, a paragraph on its module if users import that, its names."""
+    """A page of the reference: file name, title, a paragraph about its module if users import the module, and names."""
 
     slug: str
     title: str
@@ -69,7 +69,7 @@ BESIDE_THE_PACKAGE = (
 
 
 def api_pages() -> list[ApiPage]:
-    """Pages of the reference, in the order of the navigation.
+    """Returns the pages of the reference, in the order of the navigation.
 
     Raises:
         ValueError: a module with public names has no title.
@@ -90,7 +90,7 @@ def api_pages() -> list[ApiPage]:
 
 
 def exports(module: str) -> Iterator[PublicName]:
-    """Names that a module exports, including those that it imports on first use."""
+    """Yields the names that a module exports, including those that it imports on first use."""
     loaded = import_module(module)
     lazy = getattr(loaded, "_MODULES", {})
     for name in sorted({*loaded.__all__, *lazy}):
@@ -98,5 +98,5 @@ def exports(module: str) -> Iterator[PublicName]:
 
 
 def slug(module: str) -> str:
-    """File name of a module's page, without its extension."""
+    """Returns the file name of a module's page, without extension."""
     return module.removeprefix("jeton.").strip("_").replace(".", "-")

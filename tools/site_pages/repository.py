@@ -1,7 +1,8 @@
 """Markdown files of the repository as pages of the site: their addresses, their links, and GitHub's dialect.
 
-A page keeps its text. Links to another page get the address of that page; links to a file that is not a page, such as a
-script or a record, get a page that shows the file, or a copy of it.
+The text of a page stays unchanged except for its links. Links to a file that is another page get the address of that
+page. For a file that is not a page, such as a script or a record, the site gets a page that shows the file, or a copy
+of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CODE_IN_TABLE = re.compile(r"(`+)((?:(?!\1).)*\\\|(?:(?!\1).)*)\1")
 SHOWN = {".py": "python", ".toml": "toml", ".rs": "rust", ".txt": "text", ".pyi": "python", ".md": "markdown"}
 COPIED = {".svg", ".png", ".csv", ".json"}
 
-# File of the repository → page of the site. `docs/` follows by itself.
+# File of the repository → page of the site. Files of `docs/` keep their names.
 PAGES = {
     "benchmarks/README.md": "benchmarks.md",
     "benchmarks/encoder.md": "encoder_speed.md",
@@ -39,7 +40,7 @@ PAGES = {
 
 
 class Repository:
-    """Finds the page, or the file, that a link of a page leads to."""
+    """Lookup of the page, or the file, that a page's link leads to."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -56,12 +57,12 @@ class Repository:
         self.copies: dict[str, str] = {}  # address → file that is copied
 
     def page(self, name: str) -> str:
-        """Markdown of the page for a file of the repository."""
+        """Returns the Markdown of the page for a file of the repository."""
         text = (self.root / name).read_text(encoding="utf-8")
         return convert(text, lambda target: self.target(name, target))
 
     def target(self, name: str, link: str) -> str | None:
-        """The address for a link of a file; None if the site has nothing there.
+        """Returns the site's address for a link in a file; None if the site has no page for the target.
 
         Raises:
             FileNotFoundError: the link leads nowhere.
@@ -76,7 +77,7 @@ class Repository:
         return os.path.relpath(address, folder) + hash_sign + anchor
 
     def address(self, name: str) -> str | None:
-        """The page of the site that shows a file or folder of the repository."""
+        """Returns the page of the site that shows a file or folder of the repository."""
         path = self.root / name
         if not path.exists():
             raise FileNotFoundError(f"a link leads to {name}, which does not exist")
@@ -95,7 +96,7 @@ class Repository:
         return None
 
     def source(self, name: str) -> str:
-        """Markdown of a page that shows a file."""
+        """Returns the Markdown of a page that shows a file."""
         path = self.root / name
         text = path.read_text(encoding="utf-8").rstrip()
         fence = "`" * 4
@@ -119,7 +120,7 @@ def outside_code(text: str, target: Callable[[str], str | None]) -> str:
 
 
 def linked(match: re.Match[str], target: Callable[[str], str | None]) -> str:
-    """A link with its address on the site."""
+    """Returns a link with the address of its target on the site."""
     address = target(match[2])
     return match[0] if address is None else f"]({address})"
 

@@ -1,17 +1,16 @@
-//! Matching of added tokens in a text: leftmost-longest.
+//! Finds added tokens in a text, by leftmost-longest matching.
 //!
-//! Of two added tokens that begin at the same position the longer one matches (`<a>b` over `<a>`); of two positions
-//! the earlier one. The caller's permission, not the text, selects the tokens to match. Flags change the matches: a
-//! single-word token matches only without adjacent word characters, and a token may include the white space on its
-//! left or right.
+//! A match at an earlier position takes precedence; among matches at the same position, the longest one (`<a>b` over
+//! `<a>`). The caller's permission, not the text, selects the tokens to match. Flags change the matches: a single-word
+//! token matches only without adjacent word characters, and a token can include the white space on its left or right.
 //!
-//! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up to
-//! the characters of the right one.
+//! Invariant: matches are ascending, disjoint and not empty. If two tokens could include the same white space, the left
+//! token includes it, up to the characters of the right token.
 //!
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
 //! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,
-//! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. Where two
-//! tokens claim the same white space, HF includes it in both; here only the left one does. The ids are equal.
+//! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. HF includes
+//! white space between two tokens in both of them; the ids are equal.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
@@ -20,20 +19,20 @@ use crate::util::pattern_set::{Candidates, PatternSet};
 /// An added token to match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added<'a> {
-    /// Content.
+    /// Content of the token.
     pub content: &'a [u8],
-    /// Id.
+    /// Id of the token.
     pub id: u32,
-    /// Matches only without adjacent word characters.
+    /// True if the token matches only without adjacent word characters.
     pub single_word: bool,
-    /// Includes white space on its left.
+    /// True if a match includes the white space on its left.
     pub lstrip: bool,
-    /// Includes white space on its right.
+    /// True if a match includes the white space on its right.
     pub rstrip: bool,
-    /// The included white space is limited to ASCII.
+    /// True if only ASCII white space is included.
     pub ascii_space: bool,
-    /// Matches of this token stay plain text, and tokens that overlap them do not match either. HF treats special
-    /// tokens like this under `encode_special_tokens`.
+    /// True if matches of this token stay ordinary text. Tokens that overlap such a match do not match either. HF
+    /// treats special tokens in this way under `encode_special_tokens`.
     pub passed_over: bool,
 }
 
@@ -48,15 +47,15 @@ impl<'a> Added<'a> {
 #[derive(Debug, Clone)]
 pub struct AddedTokenMatcher {
     contents: Box<PatternSet>,
-    tokens: Vec<Added<'static>>, // pattern -> token, without its content
+    tokens: Vec<Added<'static>>, // pattern -> token; its content is left empty
 }
 
 /// A match of an added token in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddedTokenMatch {
-    /// First byte.
+    /// Byte offset of the start.
     pub start: usize,
-    /// One past the last byte.
+    /// Byte offset of the end, exclusive.
     pub end: usize,
     /// Id of the token.
     pub id: u32,
@@ -98,8 +97,7 @@ impl AddedTokenMatcher {
         }
     }
 
-    /// Adds the number of matches of each token in a text to `counts`, whose index is the token's id. Other ids are not
-    /// counted.
+    /// Adds the number of matches of each token in a text to `counts[id]`. Ignores ids beyond the end of `counts`.
     pub fn count(&self, text: &[u8], counts: &mut [u64]) {
         for found in self.matches(text) {
             if let Some(count) = counts.get_mut(found.id as usize) {
@@ -111,7 +109,7 @@ impl AddedTokenMatcher {
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// None.
+    /// Never fails; the result type is that of the other stages.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;
@@ -132,11 +130,11 @@ pub struct Matches<'m> {
     matcher: &'m AddedTokenMatcher,
     text: &'m [u8],
     candidates: Candidates,
-    at: usize,                        // position of the automaton
+    at: usize,                        // position at which the search continues
     end: usize,                       // end of the last token, including white space
     white_end: usize,                 // end of the white space that was read for `rstrip`
-    ascii_end: usize,                 // likewise, for ASCII white space
-    waiting: Option<AddedTokenMatch>, // the last token, until the start of the next one is known
+    ascii_end: usize,                 // end of the ASCII white space that was read
+    waiting: Option<AddedTokenMatch>, // last match, kept until the start of the next match is known
 }
 
 impl Iterator for Matches<'_> {
@@ -149,14 +147,14 @@ impl Iterator for Matches<'_> {
                 return Some(AddedTokenMatch { end: last.end.min(found.start), ..last });
             }
             if found.end == self.at {
-                return self.waiting.take(); // no following token claims its white space
+                return self.waiting.take(); // no token follows that could include its white space
             }
         }
     }
 }
 
 impl Matches<'_> {
-    /// Returns the next match that the flags allow.
+    /// Returns the next match that the flags permit.
     fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
             let found = self.matcher.contents.find(self.text, self.at, &mut self.candidates)?;
@@ -170,9 +168,9 @@ impl Matches<'_> {
             let to = if token.rstrip { self.white_end(end, ascii) } else { end };
             self.end = to;
             if from == to {
-                continue; // the previous token includes all of it as white space; HF drops it, too
+                continue; // the previous token includes all of this match as white space; HF drops it, too
             }
-            let from = if from < to { from } else { start }; // HF panics here
+            let from = if from < to { from } else { start }; // HF panics in the second case
             return Some(AddedTokenMatch { start: from, end: to, id: token.id });
         }
     }
@@ -191,9 +189,9 @@ impl Matches<'_> {
         start.max(low)
     }
 
-    /// Returns the end of the white space after `end`.
+    /// Returns the end of the white space that begins at `end`.
     fn white_end(&mut self, end: usize, ascii: bool) -> usize {
-        // The text between an earlier token's end and `white_end` is white space, also the part after this token.
+        // All text between the end of an earlier token and `known` is white space, so reading can continue at `known`.
         let known = if ascii { &mut self.ascii_end } else { &mut self.white_end };
         let mut to = end.max(*known);
         while let Some(c) = first_char(&self.text[to..]).filter(|&c| is_white(c, ascii)) {
@@ -204,7 +202,7 @@ impl Matches<'_> {
     }
 }
 
-/// Returns true for white space; with `ascii`, for ASCII white space only.
+/// Returns true if `c` is white space; with `ascii`, only if it is ASCII white space.
 fn is_white(c: char, ascii: bool) -> bool {
     c.is_whitespace() && (!ascii || c.is_ascii())
 }
@@ -258,7 +256,7 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// Each line has the matches of HF 0.23.3, except for overlaps.
+    /// Compares each line with the matches of HF 0.23.3, except for overlaps.
     #[test]
     fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];

@@ -1,18 +1,19 @@
-//! Text with its alignment to the input, split into chunks and rewritten by the stages before the model.
+//! Text with its alignment to the input. The stages before the model split it into chunks and rewrite it.
 //!
-//! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers). All
-//! stages work on one [`AlignedText`], in order, and are independent of each other.
+//! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers).
+//! All stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
 //! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the
-//! input. Its *source* is the text that it replaces: sources are ascending and cover all text that is not removed.
-//! Its *origin* is the range that Hugging Face reports. The origin leaves out the second of two composed characters,
-//! and all but the last of the characters that a `Replace` matches.
+//! input. The *source* of a byte is the input text that the byte replaces: sources are ascending and cover all text
+//! that is not removed. The *origin* of a byte is the range that Hugging Face reports. It leaves out the second of two
+//! composed characters, and all but the last of the characters that a `Replace` matches.
 //!
 //! Cost: one pass over the text for each stage. Tracing takes eight bytes for each byte, and eight more once the
 //! first source differs from its origin. If there are many chunks, they go through the remaining stages in batches
-//! ([`AlignedText::batches`]) that fit the CPU caches, so a stage must treat each chunk as if it was alone. The output
-//! of stages is bounded by the input ([`most_bytes`]), because each component of a file can double a text. Source of
-//! the alignment rules, which determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
+//! ([`AlignedText::batches`]) that fit the CPU caches, so a stage must process each chunk independently of the others.
+//! The output of stages is bounded by the input ([`most_bytes`]), because each component in a file could double a text.
+//! Source: the alignment rules, which determine offsets, are from huggingface/tokenizers, tokenizer/normalizer.rs
+//! (`transform_range`).
 
 use std::ops::Range;
 
@@ -20,30 +21,30 @@ use crate::error::{Error, Result};
 use crate::util::alloc;
 use crate::util::cancel::most_bytes;
 
-/// Chunks in a batch; few in tests, so that short texts have many batches.
+/// Number of chunks in a batch. It is small in tests, so that short texts have many batches.
 const BATCH: usize = if cfg!(test) { 3 } else { 1 << 10 };
 
 /// Half-open byte range of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InputRange {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
-/// Range of the text that the remaining stages process on its own.
+/// Range of the text that the remaining stages process independently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// First byte in the text.
+    /// Offset of the first byte in the text.
     pub start: u32,
-    /// One past the last.
+    /// Offset after the last byte in the text.
     pub end: u32,
-    /// Its origin; only with tracing.
+    /// Origin of the chunk; only with tracing.
     pub origin: InputRange,
-    /// Its source; only with tracing.
+    /// Source of the chunk; only with tracing.
     pub source: InputRange,
-    /// Id of an added token, which later stages skip.
+    /// Id of the added token, if the chunk is one. Later stages skip such chunks.
     pub id: Option<u32>,
 }
 
@@ -58,14 +59,14 @@ impl Chunk {
 #[derive(Debug)]
 pub struct ChunkSink<'d> {
     chunks: &'d mut Vec<Chunk>,
-    start: u32, // of the chunk
+    start: u32, // start of the chunk in the text
     origins: &'d [InputRange],
     sources: &'d [InputRange],
 }
 
 impl ChunkSink<'_> {
-    /// Appends a part: a byte range of the chunk's text, after the previous ones, with its added token, if any. Empty
-    /// parts are ignored.
+    /// Appends a part: a byte range of the chunk's text, with the id of its added token, if it is one. Parts must be in
+    /// order. Empty parts are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -77,18 +78,18 @@ impl ChunkSink<'_> {
     }
 }
 
-/// Returns the range of the input from the start of the first byte's range to the end of the last byte's.
+/// Returns the input range from the start of the first byte's range to the end of the last byte's range.
 fn whole(ranges: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     let ranges = ranges.get(bytes)?;
     Some(InputRange { start: ranges.first()?.start, end: ranges.last()?.end })
 }
 
-/// Text between two stages.
+/// Text that one stage passes to the next stage.
 #[derive(Debug, Clone, Default)]
 pub struct AlignedText {
     text: String,
     origins: Option<Vec<InputRange>>, // one for each byte of text
-    sources: Option<Vec<InputRange>>, // likewise; None if equal to the origins
+    sources: Option<Vec<InputRange>>, // one for each byte of text; None if equal to the origins
     chunks: Vec<Chunk>,
     before: usize, // bytes of the text in previous batches
     most: usize,   // maximum bytes of the text, including previous batches
@@ -130,7 +131,7 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the maximum output of stages to that of the whole input, of which this text is a part.
+    /// Sets the maximum output of stages, in bytes. Parts of an input use the maximum of the whole input.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }
@@ -145,7 +146,7 @@ impl AlignedText {
         &self.chunks
     }
 
-    /// Returns true if tracing is on.
+    /// Returns true if the ranges of the input are recorded (tracing).
     pub fn is_traced(&self) -> bool {
         self.origins.is_some()
     }
@@ -187,13 +188,14 @@ impl AlignedText {
         })
     }
 
-    /// Sets the bytes of previous batches at this stage, for positions and for the output limit.
+    /// Sets the number of bytes of the previous batches after this stage. They count for positions and for the output
+    /// limit.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }
 
-    /// Rewrites all chunks except added tokens: `write` writes the replacement of a chunk. Chunks that become empty are
-    /// removed.
+    /// Rewrites all chunks except added tokens. `write` gets the text of a chunk and writes its replacement. Chunks
+    /// that become empty are removed.
     ///
     /// # Errors
     /// Errors of `write`; [`Error::text`] for text over the output limit.
@@ -236,8 +238,8 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Rewrites a text without alignment: `write` writes its replacement, of at most `most` bytes. Returns None,
-    /// without allocating, if the replacement is the text itself, with each character aligned with itself.
+    /// Rewrites a text without alignment. `write` writes its replacement, of at most `most` bytes. Returns None,
+    /// without allocating, if the replacement equals the text and each character would be aligned with itself.
     ///
     /// # Errors
     /// As [`AlignedText::rewrite`].
@@ -258,8 +260,8 @@ impl AlignedText {
         Ok(Some(text))
     }
 
-    /// Splits all chunks except added tokens: `cut` gets the position and the text of a chunk, and appends the parts
-    /// to keep, in order.
+    /// Splits all chunks except added tokens. `cut` gets the position and the text of a chunk, and appends the parts
+    /// that are kept, in order.
     ///
     /// # Errors
     /// Errors of `cut`.
@@ -280,20 +282,20 @@ impl AlignedText {
     }
 }
 
-/// Writer of origins and sources of the replacement of a chunk.
+/// Writer for the origins and sources of a chunk's replacement.
 #[derive(Debug)]
 struct TraceWriter<'d> {
     old_origins: &'d [InputRange],
     old_sources: &'d [InputRange],
     from: (InputRange, InputRange), // origin and source of the chunk
-    start: usize,                   // of the chunk, in the new text
-    source_at: usize,               // consumed bytes of `old_sources`
+    start: usize,                   // start of the chunk in the new text
+    source_at: usize,               // number of consumed items of `old_sources`
     origins: &'d mut Vec<InputRange>,
     sources: &'d mut Option<Vec<InputRange>>, // None while equal to the origins
 }
 
 impl TraceWriter<'_> {
-    /// Writes the ranges of `len` bytes.
+    /// Writes the same two ranges for each of `len` bytes.
     #[inline]
     fn put(&mut self, len: usize, origin: InputRange, source: InputRange) {
         if source != origin && self.sources.is_none() {
@@ -305,7 +307,7 @@ impl TraceWriter<'_> {
         }
     }
 
-    /// Copies the ranges of the next `bytes` bytes, which begin at `at`.
+    /// Copies the ranges of the next `bytes` bytes of the old text, which begin at `at`.
     fn copy(&mut self, at: usize, bytes: usize) {
         let old = &self.old_sources[self.source_at..self.source_at + bytes];
         let origins = &self.old_origins[at..at + bytes];
@@ -319,14 +321,15 @@ impl TraceWriter<'_> {
         self.source_at += bytes;
     }
 
-    /// Returns the source of the next `bytes` bytes, or the empty range at this position if `bytes` is 0.
+    /// Returns the source of the next `bytes` bytes of the old text; if `bytes` is 0, the empty range at this position.
     fn next_source(&self, bytes: usize) -> InputRange {
         let here = || self.old_sources.get(self.source_at).map_or(self.from.1.end, |next| next.start);
         whole(self.old_sources, self.source_at..self.source_at + bytes)
             .unwrap_or_else(|| InputRange { start: here(), end: here() })
     }
 
-    /// Returns the range of an insertion: that of the previous byte, or an empty range at the start.
+    /// Returns the range of an inserted character: the range of the previous byte, or an empty range at the start of
+    /// the chunk.
     fn inserted(old: &[InputRange], at: usize, from: InputRange) -> InputRange {
         match at {
             0 => InputRange { start: from.start, end: from.start },
@@ -342,19 +345,19 @@ impl TraceWriter<'_> {
         }
     }
 
-    /// Returns the empty range after the last of `ranges` that was written for this chunk.
+    /// Returns the empty range at the end of the last range written for this chunk.
     fn after(&self, ranges: &[InputRange], from: InputRange) -> InputRange {
         let here = ranges[self.start..].last().map_or(from.start, |last| last.end);
         InputRange { start: here, end: here }
     }
 }
 
-/// Writer of the replacement of a chunk, from start to end, with its alignment.
+/// Writer for the replacement of a chunk, with its alignment. It consumes the old text from start to end.
 #[derive(Debug)]
 pub struct AlignedWriter<'d> {
     old: &'d str,
-    at: usize,    // consumed bytes of `old`
-    start: usize, // of the chunk, in `text`
+    at: usize,    // number of consumed bytes of `old`
+    start: usize, // start of the chunk in `text`
     text: &'d mut String,
     trace: Option<TraceWriter<'d>>,
     before: usize, // bytes written for previous batches
@@ -362,20 +365,20 @@ pub struct AlignedWriter<'d> {
     state: WriterState,
 }
 
-/// State of the output.
+/// State of the output of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriterState {
-    /// The output equals the consumed part of the old text, and nothing is written yet. Only without tracing.
+    /// The output equals the consumed part of the old text, and is not written yet. Only without tracing.
     Unchanged,
-    /// The output is written.
+    /// The output differs from the old text, and is written.
     Writes,
     /// An allocation for the output failed.
     NoMemory,
 }
 
 impl AlignedWriter<'_> {
-    /// Writes the unchanged text before the first change. Returns false if there is no memory for the output:
-    /// [`AlignedWriter::check`] then returns the error.
+    /// Starts to write: if no output is written yet, writes the unchanged text before the first change. Returns false
+    /// if there is no memory for the output: [`AlignedWriter::check`] then returns the error.
     #[inline]
     fn begin(&mut self) -> bool {
         self.state == WriterState::Writes || self.write_unchanged()
@@ -401,12 +404,12 @@ impl AlignedWriter<'_> {
         self.at
     }
 
-    /// Returns the rest of the old text.
+    /// Returns the part of the old text that is not consumed yet.
     pub fn rest(&self) -> &str {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit, for writers that emit more text for a character than any Unicode mapping does.
+    /// Checks the output limit. Writers that emit more text for a character than any Unicode mapping does must call it.
     ///
     /// # Errors
     /// [`Error::text`] for text over the limit.
@@ -425,15 +428,15 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0: an insertion, with the ranges of the previous byte. 0: replaces the next old character. −n: also
-    /// replaces the n old characters after it; their text is in the source of the new character, but not in its
+    /// `change` > 0 inserts the character, with the ranges of the previous byte. 0 replaces the next old character. −n
+    /// also replaces the n old characters after it: their text is in the source of the new character, but not in its
     /// origin.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`], but removes the last `removed` of the old characters instead
-    /// of replacing them.
+    /// Writes one character like [`AlignedWriter::put`], but the last `removed` of the consumed old characters are
+    /// removed, not replaced.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);
@@ -461,8 +464,8 @@ impl AlignedWriter<'_> {
         self.at += chars_len(&self.old[self.at..], consumed);
     }
 
-    /// Removes the next `chars` old characters without counting them in Hugging Face's alignment: from here on,
-    /// origins refer to earlier text.
+    /// Removes the next `chars` old characters without counting them in Hugging Face's alignment, so that origins of
+    /// the following text are shifted to earlier text.
     pub fn remove_uncounted(&mut self, chars: usize) {
         self.begin();
         if let Some(trace) = &mut self.trace {
@@ -470,7 +473,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Copies the next `bytes` bytes of the old text, which end at a character boundary.
+    /// Copies the next `bytes` bytes of the old text. They must end at a character boundary.
     pub fn copy(&mut self, bytes: usize) {
         let end = self.at + bytes;
         if self.state == WriterState::Writes {
@@ -482,7 +485,7 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Copies the next `bytes` bytes, all ASCII, in lower case; each byte is aligned with itself.
+    /// Copies the next `bytes` bytes in lower case, each aligned with itself. All of them must be ASCII.
     pub fn copy_ascii_lowercase(&mut self, bytes: usize) {
         let is_upper = |&byte: &u8| byte.is_ascii_uppercase();
         let changes =
@@ -497,13 +500,13 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Returns true if tracing is on.
+    /// Returns true if the ranges of the input are recorded (tracing).
     pub fn is_traced(&self) -> bool {
         self.trace.is_some()
     }
 
-    /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is
-    /// 0, the range is empty, at this position.
+    /// Replaces the next `bytes` bytes of the old text by `new`. Each new byte gets the input range of all replaced
+    /// bytes; if `bytes` is 0, the empty range at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
         if bytes == 0 && new.is_empty() || !self.begin() {
             self.at += bytes;
@@ -520,8 +523,8 @@ impl AlignedWriter<'_> {
         self.at += bytes;
     }
 
-    /// Replaces the next `bytes` bytes of the old text, at least one, by `new`, with the origin of the last replaced
-    /// byte.
+    /// Replaces the next `bytes` bytes of the old text by `new`, with the origin of the last replaced byte. `bytes`
+    /// must not be 0.
     pub fn replace_match(&mut self, bytes: usize, new: &str) {
         let writes = self.begin();
         self.at += bytes;
@@ -553,7 +556,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text remains consumed.
+    /// Removes the last `bytes` written bytes. They must begin at a character boundary. The old text stays consumed.
     pub fn take_back(&mut self, bytes: usize) {
         if !self.begin() {
             return;
@@ -564,7 +567,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Writes `new`, with the empty input range after the last written byte.
+    /// Writes `new`, aligned with the empty input range after the last written byte.
     pub fn append(&mut self, new: &str) {
         if !self.begin() {
             return;

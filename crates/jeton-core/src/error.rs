@@ -1,30 +1,30 @@
 //! The error type of the core.
 //!
-//! Every fallible function of this crate returns [`Error`]. The binding turns it into the Python exception that its
-//! [`ErrorKind`] names, in one `match`; no other place decides which exception a user sees.
+//! Every fallible function of this crate returns [`Error`]. One `match` in the binding converts it to a Python
+//! exception by its [`ErrorKind`]; no other code decides which exception a user sees.
 //!
 //! Invariant: no user input makes this crate panic.
 
-/// Kind of an error, with the facts a caller can act on.
+/// Kind of an error, with the data that a caller needs to react.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Invalid option or combination of options.
     #[error("{message}")]
     Config {
-        /// The value given, the value expected and what to do.
+        /// Says which value was given, which was expected, and what to do.
         message: String,
-        /// The option with its value, at the start of the message, if one option is invalid: `vocab_size=100`.
+        /// If a single option is invalid: the option with its value, `vocab_size=100`, which begins the message.
         option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,
-        /// Unsupported feature, if that is the reason.
+        /// Name of the unsupported feature, if this is the reason for the error.
         feature: Option<String>,
     },
     /// Invalid file; `place` is the location (line, byte, JSON path).
     #[error("{message} ({place})")]
     Format {
-        /// The value given and the value expected.
+        /// Says which value was given and which was expected.
         message: String,
         /// Line, byte offset or JSON path.
         place: String,
@@ -32,25 +32,25 @@ pub enum ErrorKind {
     /// Text that cannot be encoded, with the offset of the first problem.
     #[error("{message}")]
     Text {
-        /// The value given and what to do.
+        /// Says what was given and what to do.
         message: String,
         /// Byte offset in the text.
         at: usize,
     },
-    /// A single character takes more tokens than a part of a text may have.
+    /// A single character takes more tokens than the limit for a part of a text.
     #[error("the character at byte {at} takes {count} tokens, more than the limit of {limit}")]
     Limit {
         /// Byte offset in the text.
         at: usize,
-        /// Number of its tokens.
+        /// Number of tokens of the character.
         count: usize,
-        /// The limit.
+        /// Maximum number of tokens of a part.
         limit: usize,
     },
     /// Unknown id.
     #[error("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")]
     UnknownId {
-        /// The id.
+        /// The unknown id.
         id: u32,
         /// Index in the list of ids.
         position: usize,
@@ -64,21 +64,21 @@ pub enum ErrorKind {
     NotUtf8 {
         /// Byte offset in the decoded bytes.
         at: usize,
-        /// Reason, in the words of Python's decoder.
+        /// Reason, worded as in Python's decoder.
         reason: &'static str,
     },
-    /// The text contains a special token, which the caller refuses.
+    /// The text contains a special token, and the caller has chosen an error for this case.
     #[error("the text contains the special token {token:?} at byte {at}")]
     Special {
         /// The special token.
         token: String,
-        /// Byte offset in the text handed in.
+        /// Byte offset in the caller's text.
         at: usize,
     },
     /// Training failed.
     #[error("{0}")]
     Training(String),
-    /// Operating system error: a full disk, an unreadable file.
+    /// Error of the operating system, such as a full disk or an unreadable file.
     #[error("{message}")]
     System {
         /// Message of the system.
@@ -86,10 +86,10 @@ pub enum ErrorKind {
         /// Error code of the system, if any.
         code: Option<i32>,
     },
-    /// Failed allocation.
+    /// An allocation failed.
     #[error("{bytes} bytes of memory cannot be allocated")]
     Memory {
-        /// Bytes requested.
+        /// Number of bytes requested.
         bytes: usize,
     },
     /// A defect of Jeton itself.
@@ -108,11 +108,11 @@ pub struct Error(Box<ErrorKind>);
 /// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Maximum number of characters kept at the start and at the end of a message, because a message may quote input of
-/// any length.
+/// Maximum number of characters that are kept at the start, and as many at the end, of a message, because a message can
+/// quote input of any length.
 const MOST_CHARACTERS: usize = 400;
 
-/// Removes the middle of a long message.
+/// Returns the message; removes the middle of a long message.
 fn clipped(message: String) -> String {
     let mut chars = message.char_indices();
     let Some((start, _)) = chars.nth(MOST_CHARACTERS) else { return message };
@@ -152,7 +152,7 @@ impl Error {
         ErrorKind::Config { message, option: None, stage: None, feature }.into()
     }
 
-    /// Adds the stage to the error of an option, and puts it at the start of the message.
+    /// Adds the stage to a `Config` error, and to the start of its message.
     pub fn in_stage(self, stage: &'static str) -> Self {
         match self.into_kind() {
             ErrorKind::Config { message, feature, .. } => {
@@ -183,7 +183,7 @@ impl Error {
         ErrorKind::Memory { bytes }.into()
     }
 
-    /// Adds `by` to the byte offset, for callers that passed part of a text.
+    /// Adds `by` to the byte offset, if any. Callers that passed only part of a text need it.
     pub fn shifted(self, by: usize) -> Self {
         match self.into_kind() {
             ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),

@@ -1,5 +1,5 @@
-//! The loops of Jeton over text and over vocabulary entries: split, count, learn, encode, decode. The input is bytes
-//! and the output values: no Python, no paths, no network.
+//! The loops of Jeton over text and over vocabulary entries: split, count, learn, encode, decode. The crate takes bytes
+//! and returns values. It uses neither Python, nor paths, nor the network.
 //!
 //! ```text
 //! text    ─ match added tokens ─ normalize ─ pretokenize ─ model ─ postprocess ─►  ids
@@ -7,8 +7,8 @@
 //! corpus  ─ count pretokens ─►  Counts  ─ learn merges ─►  merges
 //! ```
 //!
-//! `normalize`, `pretokenize`, `model` and `postprocess` do not depend on each other; `decode` uses only `normalize`
-//! of them. [`tokenizer`] owns all five. [`train`] and [`mod@format`] do not depend on the tokenizer;
+//! `normalize`, `pretokenize`, `model` and `postprocess` do not depend on each other; `decode` depends only on
+//! `normalize`. [`tokenizer`] combines all five. [`train`] and [`mod@format`] do not depend on the tokenizer;
 //! [`sentencepiece`] and [`audit`] do. `tools/check_layers.py` enforces these layers.
 //!
 //! From a corpus to a tokenizer, and from a text to ids and back:
@@ -73,7 +73,7 @@ mod regex;
 pub mod sentencepiece;
 pub mod tokenizer;
 
-// tokenizer → facts about its entries
+// tokenizer → properties of its entries
 pub mod audit;
 
 // corpus → documents; documents → counts → merges

@@ -1,20 +1,20 @@
-//! Parallel encoding of a batch of texts, with the results of one thread.
+//! Parallel encoding of a batch of texts. Results equal the results of a single thread.
 //!
-//! The batch is split into parts of about equal bytes. A split between texts is always valid. A split inside of a
-//! long text is a guess: the pretokenizer runs from an arbitrary character until its boundaries have, almost
-//! certainly, synchronized with the true ones, and the split is one of these boundaries. If the pretokenizer is
-//! memoryless (the text after a boundary determines the following boundaries), the guess is verified at no cost: the
-//! preceding part continues to its first boundary at or after the split. If this boundary is the split, the guess was
-//! right, by induction from the start of the text. If not, the later part is repeated from the end of the earlier
-//! one. Results therefore do not depend on the number of threads. A text that the backtracking matcher splits is not
-//! divided, because its step budget applies to the whole text.
+//! The batch is split into parts of about equal bytes. A split between texts is always valid. A split inside a long
+//! text is a guess: the pretokenizer runs from an arbitrary character until its boundaries have, almost certainly,
+//! synchronized with the true boundaries; one of them becomes the split. If the pretokenizer is memoryless (the text
+//! after a boundary determines the following boundaries), verifying the guess costs nothing: the preceding part
+//! continues to its first boundary at or after the split. If this boundary is the split, the guess was right, by
+//! induction from the start of the text. Otherwise, the later part is encoded again from the end of the earlier part.
+//! Results therefore do not depend on the number of threads. A text that the backtracking matcher splits is not
+//! divided, because the matcher's step budget applies to the whole text.
 //!
-//! The calling thread is one of the workers. If it only waited for two other threads, Linux would keep both on one
-//! processor for some milliseconds.
+//! The calling thread is one of the workers. If it only waited for two other threads, Linux would keep both threads on
+//! one processor for a few milliseconds.
 //!
-//! Cost: no copy of the text. The caller's `watch` is called at each cancellation check of the calling thread, and
-//! then every 20 ms. Threads are started for each batch (50 µs each) instead of pooled, so that they also exist in a
-//! forked process.
+//! Cost: no copy of the text. The calling thread calls `watch` at each of its cancellation checks, and every 20 ms
+//! while it waits. Threads are started for each batch (50 µs each), not pooled, because a forked process does not have
+//! the threads of a pool.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,8 +27,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Number of pretokens between a guessed position and the split. Boundaries usually synchronize within three; with
-/// 32, no guess was wrong on Chinese, code and mixed text.
+/// Number of pretokens between an arbitrary position and the split. Boundaries usually synchronize within three
+/// pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for others.
@@ -41,27 +41,27 @@ pub struct BatchPosition {
     byte: usize,
 }
 
-/// End of the last pretoken of a part: the first boundary at or after the part's end.
+/// Position where the last pretoken of a part ends: the first boundary at or after the part's end.
 pub type Landing = BatchPosition;
 
-/// Consecutive texts, or ranges of texts.
+/// Part of a batch: consecutive texts, of which the first and the last can be ranges.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchPart<'t> {
     texts: &'t [&'t str],
-    /// Index among the parts.
+    /// Index of the part in the list of parts.
     pub index: usize,
     start: BatchPosition,
     end: BatchPosition,
 }
 
 impl BatchPart<'_> {
-    /// Returns the part with another index, and with `start` as its start, if given.
+    /// Returns the part with another index. If the index is 0 and `start` is given, the part begins at `start`.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }
     }
 
-    /// Returns the indices of its texts in the batch.
+    /// Returns the indices in the batch of the texts in this part.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }
     }
@@ -70,8 +70,8 @@ impl BatchPart<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
-    /// Calls `each` with the ranges of texts of this part. `each(text, from, until)` processes all pretokens that
-    /// start in `from..until` and returns the start of the next one; `until` may be beyond the text.
+    /// Calls `each` with the ranges of texts of this part. `each(text, from, until)` processes all pretokens that start
+    /// in `from..until` and returns the start of the next pretoken; `until` can be beyond the text.
     ///
     /// # Errors
     /// Errors of `each`.
@@ -136,7 +136,7 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // Splits could change the position at which the step budget of a text is exhausted.
+        // Other texts are not split, because a split could change where their step budget is exhausted.
         if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },
@@ -152,7 +152,7 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
     Ok(cuts.iter().zip(ends).enumerate().map(|(index, (&start, end))| BatchPart { texts, index, start, end }).collect())
 }
 
-/// Returns a probable boundary shortly after `byte`; `None` if the text ends before one is found.
+/// Returns a probable boundary shortly after `byte`; `None` if the text ends before a boundary is found.
 fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result<Option<usize>> {
     let mut start = byte;
     while !text.is_char_boundary(start) {
@@ -161,11 +161,11 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
     pretokenizer.spans_from(text, start).nth(SYNC_PRETOKENS).map(|span| span.map(|span| span.start)).transpose()
 }
 
-/// Minimum bytes for each thread: starting a thread costs about 50 µs.
+/// Minimum number of bytes for each thread, because starting a thread costs about 50 µs.
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
-/// Runs `work` on all parts, each in its own thread, and returns the results in order. `watch` is called regularly in the
-/// calling thread; if it returns false, all `keep_going` callbacks do, too.
+/// Runs `work` on all parts, each in its own thread, and returns the results in order. `watch` is called regularly in
+/// the calling thread; if `watch` returns false, all `keep_going` callbacks return false, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
@@ -179,7 +179,7 @@ pub fn run<'t, R: Send>(
     Ok(results)
 }
 
-/// Runs parts on up to `threads` threads; `each` is called with the results in order, while other parts run.
+/// Runs parts on up to `threads` threads. Calls `each` with the results in order, while other parts run.
 ///
 /// # Errors
 /// As [`run`].
@@ -202,7 +202,7 @@ pub fn run_in_order<'t, R: Send>(
             }
             let part = &parts[job];
             let done = match landing {
-                // Repeated in this thread, which is rare; the other threads continue.
+                // The guess was wrong, which is rare. This thread repeats the part; the other threads continue.
                 Some(start) if start != part.start => {
                     work(&BatchPart { start, end: part.end.max(start), ..*part }, &|| true)
                 }
@@ -236,8 +236,8 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// Runs jobs. `each` is called with the results in order, while other jobs run, in the thread that finished one. If
-/// it returns false, no more jobs are started, and the running ones are cancelled.
+/// Runs jobs. Calls `each` with the results in order, while other jobs run; the calls are made in threads that have
+/// finished a job. If `each` returns false, no more jobs are started, and running jobs are cancelled.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -261,7 +261,7 @@ pub fn jobs_in_order<R: Send>(
     };
     std::thread::scope(|scope| {
         let (at_work, all_done) = mpsc::channel::<()>();
-        // If the system refuses threads, fewer run.
+        // If the system cannot start a thread, fewer threads run.
         let start = |_| {
             let (at_work, work, stop) = (at_work.clone(), &work, &stop);
             let all = move || {
@@ -280,8 +280,8 @@ pub fn jobs_in_order<R: Send>(
             !stop.load(Ordering::Relaxed)
         };
         work(&look);
-        // Without other threads there is nothing to wait for. On WebAssembly, which has no clock, a wait with a
-        // timeout panics.
+        // Waits only if there are other threads. On WebAssembly, which has no clock, waiting with a timeout would
+        // panic.
         while num_others > 0 && all_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             look();
         }
@@ -289,7 +289,7 @@ pub fn jobs_in_order<R: Send>(
     joined.take_what_is_left(num_jobs);
 }
 
-/// In-order reducer: buffers results until `each` can be called in order.
+/// In-order reducer: buffers results so that `each` is called in order.
 ///
 /// Non-blocking: a thread that finishes while another runs `each` leaves its result to that thread.
 struct Joined<R, E> {
@@ -299,7 +299,7 @@ struct Joined<R, E> {
 
 struct Joining<R, E> {
     turn: usize,
-    early: BTreeMap<usize, Result<R>>, // results that are not next in order
+    early: BTreeMap<usize, Result<R>>, // results that arrived before their turn
     each: E,
 }
 
@@ -312,7 +312,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
             let mut joining = match self.joining.try_lock() {
                 Ok(joining) => joining,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => break, // that thread checks again when it has finished
+                Err(TryLockError::WouldBlock) => break, // the other thread checks for this result when it has finished
             };
             let arrived = std::mem::take(&mut *self.arrived());
             joining.early.extend(arrived);
@@ -323,7 +323,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
         wants_more
     }
 
-    /// Passes on the remaining results after all threads have ended, with an error for each missing one.
+    /// Calls `each` with the remaining results after all threads have ended, and with an error for each missing result.
     fn take_what_is_left(self, num_jobs: usize) {
         let Joining { turn, mut early, mut each } = self.joining.into_inner().unwrap_or_else(PoisonError::into_inner);
         for i in turn..num_jobs {

@@ -1,8 +1,8 @@
-//! Templates around the ids of a text or a pair, and HF's trimming of offsets.
+//! Templates that add tokens around the ids of a text or a pair of texts; HF's trimming of offsets.
 //!
-//! A template is a list of items: a sequence (A, the text; B, the other text of a pair) or fixed ids, each with a type id.
-//! HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists. Without a template, a pair is A with type
-//! id 0, then B with type id 1.
+//! A template is a list of items: a sequence (A, the text; B, the other text of a pair) or fixed ids, each with a type
+//! id. HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists. Without a template, a pair is A
+//! with type id 0, then B with type id 1.
 //!
 //! Invariant: without special tokens, sequences keep the template's order and type ids.
 //! Cost: linear in the output.
@@ -13,16 +13,16 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Maximum occurrences of sequences in a template. HF has no limit, but a file of a few kilobytes must not repeat a text
-/// thousands of times.
+/// Maximum number of sequences in a template. HF has no limit. Jeton's limit prevents a file of a few kilobytes from
+/// repeating a text thousands of times.
 const MOST_SEQUENCES: usize = 16;
 
-/// Index of a text.
+/// One of the two texts of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Sequence {
-    /// The text.
+    /// The text, or the first text of a pair.
     A,
-    /// The other text of a pair.
+    /// The second text of a pair.
     B,
 }
 
@@ -30,14 +30,14 @@ pub enum Sequence {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Item {
-    /// A whole text.
+    /// All tokens of a text.
     Sequence {
-        /// Index of the sequence.
+        /// One of the two texts.
         sequence: Sequence,
-        /// Type id of its tokens.
+        /// Type id of the text's tokens.
         type_id: u32,
     },
-    /// Tokens of the template.
+    /// Fixed tokens of the template.
     Ids {
         /// Ids in order.
         ids: Vec<u32>,
@@ -46,7 +46,7 @@ pub enum Item {
     },
 }
 
-/// Templates of a text and of a pair.
+/// Templates for one text and for a pair of texts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
@@ -57,7 +57,7 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
-    /// For rows that overflow. The caller creates these rows, so the field is ignored here.
+    /// Option for rows that overflow. The caller creates these rows, so the core ignores it.
     #[serde(default, rename = "overflow_type_ids")]
     _overflow_type_ids: Option<bool>,
 }
@@ -74,7 +74,7 @@ fn or_both<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Re
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(both))
 }
 
-/// The default adds nothing: A, or A and B.
+/// The default template adds no tokens: it consists of text A, or of texts A and B.
 impl Default for Template {
     fn default() -> Self {
         Self {
@@ -90,16 +90,16 @@ impl Default for Template {
 /// Origin of a token in the output of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSource {
-    /// Index of the text.
+    /// Text that the token belongs to.
     pub sequence: Sequence,
-    /// Index of the token in it.
+    /// Index of the token in the text.
     pub index: usize,
 }
 
 /// Output of a template, as columns of equal length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled<T> {
-    /// The tokens.
+    /// Tokens of the texts and of the template, in order.
     pub tokens: Vec<T>,
     /// Type id of each token.
     pub type_ids: Vec<u32>,
@@ -150,7 +150,7 @@ impl Template {
         self.add_prefix_space
     }
 
-    /// Returns the number of ids that are added to a text, or to a pair.
+    /// Returns the number of ids that the template adds to a text, or to a pair.
     pub fn num_added(&self, is_pair: bool) -> usize {
         let added = |item: &Item| match item {
             Item::Ids { ids, .. } => ids.len(),
@@ -159,7 +159,7 @@ impl Template {
         self.items(is_pair, true).map(added).sum()
     }
 
-    /// Returns all items, or only the sequences with `add_special_tokens = false`.
+    /// Returns the items of the template. If `add_special_tokens` is false, returns only the sequences.
     pub fn items(&self, is_pair: bool, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
         let items = if is_pair { &self.pair } else { &self.single };
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))
@@ -205,10 +205,11 @@ impl Template {
 
 /// Excludes white space at both ends of a token from its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
-/// `content` is the token. `is_bytes` is true for the bytes of a byte-level entry, in which only the space is white
-/// space, since HF sees `Ċ` for a line feed; it is false for text (an added token, or a spelling such as `Ġthe`).
-/// `index` is the index of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts
-/// before the text has no offsets and is not removed.
+/// `content` is the content of the token. `is_bytes` is true if the content is the bytes of a byte-level entry. Then
+/// only the space counts as white space, because HF tests the spelling, in which `Ċ` stands for a line feed. `is_bytes`
+/// is false for text (an added token, or a spelling such as `Ġthe`). `index` is the index of the token in its text.
+/// `span` is in characters. The space that `add_prefix_space` inserts before the text has no offsets and is not
+/// removed.
 #[must_use]
 pub fn trim_offsets(
     content: &[u8],
@@ -221,17 +222,17 @@ pub fn trim_offsets(
     span
 }
 
-/// Numbers of characters at both ends of a token that HF counts as white space.
+/// Numbers of characters at the two ends of a token that HF counts as white space.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WhiteEnds {
-    /// At its start.
+    /// Number at the start of the token.
     pub leading: usize,
-    /// At its end.
+    /// Number at the end of the token.
     pub trailing: usize,
 }
 
 impl WhiteEnds {
-    /// Counts them; `content` and `is_bytes` have the meaning they have in [`trim_offsets`].
+    /// Counts the white space at both ends of a token; `content` and `is_bytes` are as in [`trim_offsets`].
     pub fn of(content: &[u8], is_bytes: bool) -> Self {
         if is_bytes {
             let leading = content.iter().take_while(|&&byte| byte == b' ').count();
@@ -243,10 +244,10 @@ impl WhiteEnds {
         Self { leading, trailing: text.chars().rev().take_while(is_white).count() }
     }
 
-    /// Trims offsets; the other arguments are those of [`trim_offsets`].
+    /// Trims the offsets `span` of the token; the arguments are as in [`trim_offsets`].
     #[inline]
     pub fn trim(self, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
-        // Without branches, which would be mispredicted: half of the tokens begin with a space.
+        // Uses no branches, because they would be mispredicted: half of the tokens begin with a space.
         let is_kept = (self.leading == 1) & add_prefix_space & ((index == 0) | (span.0 == 0));
         span.0 = (span.0 + if is_kept { 0 } else { self.leading }).min(span.1);
         let end = span.1.saturating_sub(self.trailing).max(span.0);

@@ -63,7 +63,8 @@ const KINDS: [&str; 9] = [
     "x{30,300}",
 ];
 
-/// Generates pretokens of up to 15 bytes, which are their own keys, and longer ones; some move boundaries.
+/// Generates pretokens of up to 15 bytes, which are their own keys, and longer ones. Some change the boundaries of
+/// their neighbors.
 fn word() -> impl Strategy<Value = String> {
     prop::sample::select(&KINDS[..]).prop_flat_map(|kind| prop::string::string_regex(kind).unwrap())
 }
@@ -143,7 +144,7 @@ proptest! {
     }
 }
 
-/// The boundary that a later thread guesses is wrong, so its counts are undone.
+/// A later thread guesses a wrong boundary, so its counts are undone.
 #[test]
 fn counts_after_a_wrong_boundary_are_undone() {
     // Pretokens of a megabyte have no boundary inside. Boundaries of groups of three digits depend on the first digit.

@@ -152,7 +152,7 @@ fn make_words(random: &mut Random) -> Made {
         LETTERS[..random.below(3) + 12].iter().map(|&c| (Kind::Token, c.into())).collect();
     let mut known: HashSet<String> = contents.iter().map(|(_, content)| content.clone()).collect();
     let mut merges = Vec::new();
-    let inside = random.below(6) == 0; // pieces may cross the start of a word
+    let inside = random.below(6) == 0; // pieces can cross the start of a word
     for _ in 0..10 + random.below(80) {
         let (left, right) = (random.below(contents.len()), random.below(contents.len()));
         let joined = contents[left].1.clone() + &contents[right].1;

@@ -94,7 +94,7 @@ const PATTERNS: &[&str] = &[
     r"(((((a)))))|((b)(c))?d|()e",
     r"\p{L}+(?:['’]\p{L}+)*|\p{N}+(?:[.,]\p{N}+)*|\s+|.",
     r"(?:https?://|www\.)\S+|\w+|\s+|[^\w\s]+",
-    // repeats up to a terminator that may be missing
+    // repeats up to a terminator that can be missing
     r"[^\n]*\n",
     r"\S*\s|[^.]*\.",
     r"(?:a*?)*?b",

@@ -107,7 +107,7 @@ fn sequences_that_depend_on_later_boundaries_are_not_joined() {
     }
 }
 
-/// The matcher splits the runs for which a lookahead decides.
+/// The matcher splits the runs in which a lookahead decides where pretokens end.
 #[test]
 fn lookaheads_within_runs_equal_the_matcher() {
     let mut random = Random(8);

@@ -64,7 +64,8 @@ fn memory_limit_does_not_change_the_result() {
     }
 }
 
-/// A bucket has a thousand suffixes under the smallest limit, and here all suffixes begin with the same characters.
+/// Under the smallest limit, a bucket has space for a thousand suffixes. Here, more suffixes begin with the
+/// same characters.
 #[test]
 fn suffixes_that_exceed_a_bucket_are_sorted() {
     let long = |unit: &str, num: usize| "▁".to_owned() + &unit.repeat(num);

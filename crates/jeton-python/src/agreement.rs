@@ -1,4 +1,4 @@
-//! `Agreement`: counts of the boundaries and tokens that several tokenizers have in common on a corpus.
+//! `Agreement`: counts the boundaries and tokens that several tokenizers have in common on a corpus.
 
 use jeton_core::tokenizer::{Agreement as Core, Encoder, Passage};
 use pyo3::buffer::PyBuffer;
@@ -11,14 +11,14 @@ use crate::error;
 use crate::signals::SignalCheck;
 use crate::tokenizer::Tokenizer;
 
-/// Counts of all texts added so far.
+/// Counts of the common boundaries and tokens in all texts added so far.
 #[pyclass(module = "jeton._core")]
 pub struct Agreement {
     counts: Core,
     toks: Vec<Py<Tokenizer>>,
 }
 
-/// Ids of all texts, and the number of ids up to the end of each text.
+/// Ids of all texts, concatenated, and the cumulative number of ids at the end of each text.
 type Columns = (PyBuffer<u8>, Vec<usize>);
 type PassageRow<'py> = (Bound<'py, PyBytes>, u64, Vec<Vec<Bound<'py, PyBytes>>>);
 
@@ -29,8 +29,8 @@ impl Agreement {
         Self { counts: Core::new(toks.len()), toks }
     }
 
-    /// Adds texts. `columns`: for each tokenizer, the ids if the bytes of its tokens are the text, else None. Returns
-    /// the index of the tokenizer that failed, with its error.
+    /// Adds texts. `columns`: for each tokenizer, the ids if the bytes of its tokens are the text, else None. If a
+    /// tokenizer fails, returns its index and the error.
     fn add(
         &mut self,
         py: Python<'_>,
@@ -63,12 +63,13 @@ impl Agreement {
         }
     }
 
-    /// Returns the numbers of common boundaries and of common tokens: matrices by rows.
+    /// Returns two matrices, row by row: the numbers of common boundaries and of common tokens, for each pair of
+    /// tokenizers.
     fn matrices(&self) -> (Vec<u64>, Vec<u64>) {
         (self.counts.boundaries().to_vec(), self.counts.tokens().to_vec())
     }
 
-    /// Returns the number of passages that are split differently, and of their bytes.
+    /// Returns the number of passages that the tokenizers split differently, and the number of bytes of these passages.
     fn passages(&self) -> (u64, u64) {
         self.counts.passages()
     }
@@ -79,7 +80,8 @@ impl Agreement {
         PyBytes::new(py, &counts.iter().flat_map(|count| count.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// Returns frequent passages: bytes, number of occurrences, and how each tokenizer splits the first occurrence.
+    /// Returns the most frequent passages: bytes, number of occurrences, and the tokens of each tokenizer for the first
+    /// occurrence.
     fn frequent_passages<'py>(&self, py: Python<'py>, most: usize) -> Vec<PassageRow<'py>> {
         let row = |(bytes, passage): (&[u8], &Passage)| {
             let pieces = |inner: &Vec<usize>| {
@@ -95,8 +97,8 @@ impl Agreement {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns the number of distinct decoded byte strings that entries of both vocabularies have, and of those of
-    /// each vocabulary.
+    /// Returns three numbers of distinct decoded byte strings of entries: in both vocabularies, in this one, and in
+    /// `other`.
     fn shared_entries(&self, py: Python<'_>, other: &Self) -> (usize, usize, usize) {
         py.detach(|| self.0.shared_entries(&other.0))
     }

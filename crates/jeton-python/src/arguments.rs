@@ -1,4 +1,4 @@
-//! Conversion of Python arguments for the core.
+//! Converts Python arguments to types of the core.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts for the core, which then need not validate the UTF-8 of a `str`.
+    /// Converts the text to an input of the core. The core need not validate the UTF-8 of a `str`.
     pub fn input(&self) -> Input<'a> {
         match self {
             Text::Str(text) => Input::from(*text),
@@ -59,7 +59,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts a core error about this text; positions become the caller's unit.
+    /// Converts a core error about this text to an exception. Positions become characters for a `str`, bytes for
+    /// `bytes`.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -68,11 +69,12 @@ impl<'a> Text<'a> {
     }
 }
 
-/// UTF-8 of strings that are not ASCII. Python's own UTF-8 would be cached for as long as the strings exist.
+/// UTF-8 of strings that are not ASCII. Python's own conversion is not used, because it keeps the UTF-8 in each string
+/// for as long as the string exists.
 #[derive(Default)]
 pub struct Wide {
     bytes: Vec<u8>,
-    spans: Vec<Option<Range<usize>>>, // range of each text; None if it is not stored here, or has a surrogate
+    spans: Vec<Option<Range<usize>>>, // range of each text in `bytes`; None if it is not stored, or has a surrogate
 }
 
 impl Drop for Wide {
@@ -81,14 +83,15 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum numbers of characters of a string for which the conversion is worth its overhead, in a batch and alone.
+/// Minimum number of characters for which the conversion is faster than Python's: of a string in a batch, and of a
+/// single string.
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
-/// Minimum characters of a batch for which a second thread prefaults memory.
+/// Minimum number of characters of a batch for which a second thread prefaults memory.
 const WORTH_A_THREAD: usize = 1 << 22;
 
-/// Number of characters that are copied at once; they fit the L2 cache.
+/// Number of characters that are copied at once. This many fit the L2 cache.
 const STEP: usize = 1 << 15;
 
 impl Wide {
@@ -108,7 +111,7 @@ impl Wide {
         let mut bytes = utf8::room_for(total);
         let (mut done, mut has_help) = (0, threads == 1 || total < WORTH_A_THREAD);
         let spans = std::thread::scope(|scope| {
-            let mut help = None; // thread that maps pages of `bytes`; joined before `bytes` may move
+            let mut help = None; // thread that maps pages of `bytes`; joined before `bytes` can move
             let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
                 let Some((text, len)) = text else { return Ok(None) };
                 let start = bytes.len();
@@ -125,10 +128,11 @@ impl Wide {
                     done += points.len();
                     if !has_help && done >= STEP {
                         has_help = true;
-                        let left = (total - done).saturating_mul(bytes.len()) / done; // extrapolated
+                        // Estimate for the remaining characters.
+                        let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and
-                        // if it may grow, the thread has been joined above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and if
+                        // it could grow, the thread has been joined above.
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -140,7 +144,7 @@ impl Wide {
         Ok(Self { bytes, spans })
     }
 
-    /// Returns the texts from which this was built.
+    /// Returns the texts of `objects`, from which this value was built.
     pub fn texts<'a>(&'a self, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Text<'a>>> {
         let text = |(index, (object, span)): (usize, (&'a Bound<'_, PyAny>, &Option<Range<usize>>))| {
             let text = self.text(object, span.as_ref());
@@ -149,7 +153,7 @@ impl Wide {
         objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
-    /// Converts one text if it is long; returns the text.
+    /// Returns one text, converted here if it is long.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
@@ -159,17 +163,18 @@ impl Wide {
 
     fn text<'a>(&'a self, object: &'a Bound<'_, PyAny>, span: Option<&Range<usize>>) -> PyResult<Text<'a>> {
         match span {
-            // SAFETY: `utf8::append` wrote it, and its ends are character boundaries.
+            // SAFETY: `utf8::append` wrote the range, and its ends are character boundaries.
             Some(span) => Ok(Text::Str(unsafe { str::from_utf8_unchecked(&self.bytes[span.clone()]) })),
             None => Text::of(object),
         }
     }
 }
 
-/// Minimum characters or bytes of a text that several threads may encode, equal to `_LONG_TEXT` of `jeton.tokenizer`.
+/// Minimum length of a text that several threads can encode, in characters or bytes. Equals `_LONG_TEXT` of
+/// `jeton.tokenizer`.
 const WORTH_THREADS: usize = 1 << 18;
 
-/// Returns true for a text that several threads may encode.
+/// Returns true if the text is long enough for several threads to encode it.
 pub fn is_long(text: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(match text.cast::<PyString>() {
         Ok(text) => num_code_points(text)? >= WORTH_THREADS,
@@ -197,8 +202,8 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer part
-    // gives an error.
+    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer string
+    // would be an error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -213,7 +218,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     let at: Option<usize> = error.value(py).getattr("start").and_then(|start| start.extract()).ok();
     let place = at.map_or_else(String::new, |at| format!(" at position {at}"));
     let message = format!(
-        "the text contains a lone surrogate{place}; it is not Unicode text; encode and count with errors=\"replace\" replace it with U+FFFD"
+        "the text contains a lone surrogate{place}, which is not valid Unicode; encode and count accept errors=\"replace\", which puts U+FFFD there"
     );
     error::make::<InvalidTextError>(py, message, &[("position", Fact::Number(at))])
 }
@@ -226,10 +231,10 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     ids_or_wide(list)?.map_err(|(position, _)| PyOverflowError::new_err(format!("ids[{position}] is out of range")))
 }
 
-/// The first integer beyond u32, with its position in the list.
+/// Position in a list, and value, of the first integer beyond u32.
 pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 
-/// Converts a list of ids, up to the first integer beyond u32.
+/// Converts a list of ids; returns the first integer beyond u32 instead, if there is one.
 ///
 /// # Errors
 /// `TypeError` for other types.
@@ -253,7 +258,7 @@ pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, 
     if ids.len() == list.len() {
         return Ok(Ok(ids));
     }
-    drop(PyErr::take(list.py())); // for an integer beyond 64 bits, which is read again
+    drop(PyErr::take(list.py())); // clears the exception for an integer beyond 64 bits; `integer` reads it again
     ids.clear();
     for (position, item) in list.iter().enumerate() {
         let item = if item.is_exact_instance_of::<PyInt>() { item } else { integer(position, &item)? };
@@ -291,12 +296,12 @@ pub fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
     // SAFETY: any object is valid: if it is not an `int`, the result is -1 with an exception set.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {
-        drop(PyErr::take(integer.py())); // an overflow, if any
+        drop(PyErr::take(integer.py())); // clears the exception of an overflow, if any
     }
     u32::try_from(value).ok()
 }
 
-/// Converts an object that is not an `int`, such as an integer of NumPy.
+/// Converts an object that is not an `int`, such as a NumPy integer, to an `int`.
 fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     callback::index(item).or_else(|failed| {
         if !failed.is_instance_of::<PyTypeError>(item.py()) {
@@ -309,7 +314,7 @@ fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     })
 }
 
-/// Converts `None`, `"all"`, `"raise"` or a list of ids.
+/// Converts the permission for special tokens: `None`, `"all"`, `"raise"` or a list of ids.
 pub fn permission(object: &Bound<'_, PyAny>) -> PyResult<Permission> {
     if object.is_none() {
         return Ok(Permission::None);

@@ -1,4 +1,4 @@
-//! Facts about entries for `jeton.audit`, as columns by id.
+//! Properties of entries for `jeton.audit`, as columns with one value for each id.
 
 use jeton_core::audit::{self, Fate};
 use jeton_core::util::cancel::KeepGoing;
@@ -12,13 +12,14 @@ use crate::tokenizer::Tokenizer;
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
-/// Fates of all entries, with a text for each that is reached.
+/// Fate of each entry (whether some text produces it), and a text for each entry that some text produces.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Reachability(audit::Reachability);
 
 #[pymethods]
 impl Reachability {
-    /// Searches texts and proofs for all entries. `budget`: maximum number of texts after the likely ones.
+    /// Searches, for each entry, a text that produces the entry, or a proof that no text does. `budget`: maximum number
+    /// of texts that are tried after the most likely ones.
     #[new]
     fn new(py: Python<'_>, tok: &Tokenizer, budget: usize) -> PyResult<Self> {
         let work = |keep_going: KeepGoing<'_>| audit::reachability(&tok.0, budget, keep_going);
@@ -30,19 +31,19 @@ impl Reachability {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }
 
-    /// Returns 1 for ids whose own text is encoded as that id alone, u32 by id.
+    /// Returns 1 for each id whose own text is encoded as exactly this id, u32 by id.
     fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
     }
 
-    /// Returns the text that produces the id; None if none was found.
+    /// Returns a text that produces the id; None if no such text was found.
     fn text<'py>(&self, py: Python<'py>, id: usize) -> Option<Bound<'py, PyBytes>> {
         let start = id.checked_sub(1).map_or(Some(0), |before| self.0.ends.get(before).copied())?;
         let text = self.0.texts.get(start..*self.0.ends.get(id)?)?;
         (self.0.fates.get(id) == Some(&Fate::Reached)).then(|| PyBytes::new(py, text))
     }
 
-    /// Returns the indices of the merges of the tokenizer's list that no text uses, as u32.
+    /// Returns the indices, in the tokenizer's merge list, of the merges that no text uses, as u32.
     fn unused_merges<'py>(&self, py: Python<'py>, tok: &Tokenizer) -> PyResult<View<'py>> {
         let work = |keep_going: KeepGoing<'_>| audit::unused_merges(&tok.0, &self.0.fates, keep_going);
         column::view(py, run_with_signals(py, work, |failed| error::plain(py, failed))?)
@@ -51,7 +52,8 @@ impl Reachability {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns the kinds of all entries, their shapes (`audit::Shape`) and their numbers of characters, u32 by id.
+    /// Returns three columns of u32 by id: the kind of the entry, its shape (`audit::Shape`), and its number of
+    /// characters.
     fn entry_shapes<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
         let work = |keep_going: KeepGoing<'_>| audit::shapes(&self.0, keep_going);
         let (shapes, lengths) = run_with_signals(py, work, |failed| error::plain(py, failed))?;
@@ -60,7 +62,7 @@ impl Tokenizer {
         Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
     }
 
-    /// Returns the ids of entries with equal text, in groups. The flag of a group is true if the decoded bytes are
+    /// Returns groups of ids whose entries have equal text. The flag of a group is true if their decoded bytes are
     /// equal, too.
     fn duplicate_entries(&self, py: Python<'_>) -> PyResult<Vec<(Vec<u32>, bool)>> {
         run_with_signals(py, |keep_going| audit::duplicates(&self.0, keep_going), |failed| error::plain(py, failed))

@@ -1,4 +1,5 @@
-//! Batches: ids of many texts with their offsets, and texts of many sequences of ids; also tokens of a single text.
+//! Encodes batches of texts to ids with offsets, and decodes batches of ids; also returns spans and texts of the tokens
+//! of one text.
 
 use std::collections::HashMap;
 
@@ -23,9 +24,9 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes many texts: (ids, offsets of the texts, HF's offsets, the offsets that each id would have as the first
-    /// one of a truncated text), little-endian; ids are u32, the others i64. The last column is None if it would
-    /// equal the third, or without `truncates`.
+    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, HF's
+    /// offsets of the ids, and the offsets that each id would have as the first id of a truncated text. The last column
+    /// is None if it equals the third, or without `truncates`.
     #[pyo3(signature = (texts, special, threads, *, template=false, truncates=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch_with_offsets<'py>(
@@ -50,8 +51,8 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
     }
 
-    /// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian; ids are
-    /// u32, the others i64.
+    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, and for
+    /// each id the index of its pretoken in the text.
     fn encode_batch_with_words<'py>(
         &self,
         py: Python<'py>,
@@ -66,8 +67,9 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
     }
 
-    /// Returns spans of the ids of a text, given as little-endian u32: two little-endian i64 for each. `kind`: 0 byte
-    /// spans, 1 character spans, 2 HF's offsets; 3 indices of pretokens, one i64 for each.
+    /// Returns spans of the ids of a text; `ids` is little-endian u32. Each span is two little-endian i64. `kind`: 0
+    /// for byte spans, 1 for character spans, 2 for HF's offsets. 3 returns the index of each id's pretoken instead,
+    /// one i64.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans<'py>(
         &self,
@@ -80,7 +82,8 @@ impl Tokenizer {
         column::view(py, values(py, self, text, &ids, special, kind)?)
     }
 
-    /// Likewise, for few ids and after `use_numpy`, as an array: int64[n, 2], or int64[n] for pretokens.
+    /// Like `known_spans`, but returns a NumPy array if there are few ids and `use_numpy` was called: int64[n, 2], or
+    /// int64[n] for pretokens.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans_array<'py>(
         &self,
@@ -97,7 +100,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the texts, as the model sees them, of all tokens of a text with one of these ids, in order.
+    /// Returns, in order, the text that the model encoded for each token with one of `ids`.
     #[pyo3(signature = (text, ids, special))]
     fn token_texts(
         &self,
@@ -116,7 +119,7 @@ impl Tokenizer {
         run_with_signals(py, work, |failed| text.error(py, failed))
     }
 
-    /// Decodes lists of ids to a list of `str`, with U+FFFD for invalid UTF-8, or without `as_text` to a list of
+    /// Decodes lists of ids. Returns a list of `str`, with U+FFFD for invalid UTF-8; without `as_text`, a list of
     /// `bytes`.
     #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
     fn decode_lists<'py>(
@@ -138,7 +141,7 @@ impl Tokenizer {
         decoded(py, self, &ids, &ends, threads, as_text, skip_special)
     }
 
-    /// Likewise, from little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
+    /// Like `decode_lists`, for ids as little-endian u32. Row i has the ids `offsets[i]..offsets[i + 1]`.
     #[pyo3(signature = (ids, offsets, threads, *, as_text, skip_special))]
     fn decode_rows<'py>(
         &self,
@@ -153,7 +156,7 @@ impl Tokenizer {
         decoded(py, self, &ids, &offsets, threads, as_text, skip_special)
     }
 
-    /// Returns the bytes of each id in the middle of decoded text.
+    /// Returns the bytes that each id adds in the middle of decoded text.
     fn decode_tokens<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
         let ids = arguments::ids(ids)?;
         self.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;
@@ -187,7 +190,7 @@ impl Tokenizer {
     }
 }
 
-/// Kind of the column of pretokens.
+/// Value of `kind` for the index of the pretoken.
 const WORDS: u8 = 3;
 
 fn values(

@@ -1,8 +1,7 @@
-//! Ids of a rendered chat and their spans, if only the template spells special tokens.
+//! Encodes a rendered chat, with spans, if only text of the template spells special tokens.
 //!
-//! This is the case for nearly every chat, so it takes one call: encoding, and a search for special tokens in text
-//! that is not the template's. Left out: texts in which a message spells a special token; `jeton/chat/encode.py`
-//! encodes these in segments.
+//! Nearly every chat is such a case. One call encodes it and searches for special tokens in the text of messages. Left
+//! out: chats in which a message spells a special token; `jeton/chat/encode.py` encodes them in segments.
 
 use std::ops::Range;
 
@@ -18,17 +17,17 @@ use crate::column;
 use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::{Tokenizer, SHORT};
 
-/// Origin of the template's own text. All other text has another origin.
+/// Name of the origin of the template's own text. Text of messages has other origins.
 const TEMPLATE: &str = "template";
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes a rendered chat with all special tokens permitted. Returns `None` in three cases: a special token
-    /// overlaps text that is not the template's; a special token is not a match in the text (apart from the unknown
-    /// token `unk`); or this cannot be determined here.
+    /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that
+    /// is not the template's, if a special token other than the unknown token `unk` is not a match in the text, or if
+    /// this cannot be determined here.
     ///
-    /// `runs`: tuples that begin with a number of characters and the origin of the text, which is a tuple that begins
-    /// with a word. Together they cover the text.
+    /// `runs`: tuples that together cover the text. A tuple begins with a number of characters and the origin of these
+    /// characters; the origin is a tuple that begins with its name.
     fn encode_chat(
         &self,
         py: Python<'_>,
@@ -65,8 +64,8 @@ impl Tokenizer {
         Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
     }
 
-    /// Returns the range of characters of each id of a rendered chat, with all special tokens permitted: two
-    /// little-endian i64 for each.
+    /// Returns the range of characters of each id of a rendered chat, with all special tokens permitted. Each range is
+    /// two little-endian i64.
     fn chat_spans<'py>(
         &self,
         py: Python<'py>,
@@ -83,7 +82,7 @@ impl Tokenizer {
     }
 }
 
-/// Returns the ranges of characters that are not the template's own.
+/// Returns the ranges of characters whose origin is not the template.
 fn foreign_runs(runs: &Bound<'_, PyList>) -> PyResult<Vec<Range<usize>>> {
     let mut foreign: Vec<Range<usize>> = Vec::new();
     let mut end: usize = 0;
@@ -101,7 +100,7 @@ fn foreign_runs(runs: &Bound<'_, PyList>) -> PyResult<Vec<Range<usize>>> {
     Ok(foreign)
 }
 
-/// A byte offset in a text, and its number of characters.
+/// A byte offset in a text, and the number of characters before it.
 #[derive(Default)]
 struct Position {
     byte: usize,

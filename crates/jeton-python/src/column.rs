@@ -10,16 +10,16 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-/// Returns a writable view of little-endian integers, which live as long as any view of them.
+/// Returns a writable view of little-endian integers. The integers live as long as any view of them.
 pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, PyMemoryView>> {
     PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
 }
 
-/// Owner of the memory.
+/// Owner of the integers to which views refer.
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
-/// Minimum number of ids for which untouched capacity is returned to the system.
+/// Minimum number of ids for which unused capacity is returned to the system.
 const LARGE: usize = 1 << 19;
 
 enum Integers {
@@ -59,11 +59,11 @@ impl From<Vec<u8>> for Column {
     }
 }
 
-/// Copies little-endian u32, which another thread may change.
+/// Copies little-endian u32 of a buffer. Another thread can change the buffer during the copy.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: `len` is the size of `ids`, which is initialized and may contain any bytes. `ids` is not used while
+    // SAFETY: `len` is the size of `ids`, which is initialized and can contain any bytes. `ids` is not used while
     // `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
@@ -71,7 +71,7 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     Ok(ids)
 }
 
-/// Copies little-endian i64, likewise.
+/// Copies little-endian i64 of a buffer. Another thread can change the buffer during the copy.
 pub fn wide(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<i64>> {
     let mut values = vec![0i64; bytes.item_count() / 8];
     let len = std::mem::size_of_val(&values[..]);
@@ -95,7 +95,7 @@ impl Drop for Column {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
-        // Creates no slice, because NumPy may be writing to the integers.
+        // Creates no slice, because NumPy could be writing to the integers.
         match &self.0 {
             Integers::Ids(ids) => ids.len() * size_of::<u32>(),
             Integers::Short(ids) => ids.len() * size_of::<u16>(),

@@ -1,4 +1,4 @@
-//! Completions of truncated text: the distinct beginnings of encoded texts that cover a number of bytes.
+//! Completions of truncated text: finds the distinct first ids of encoded texts that cover a number of bytes.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -7,7 +7,7 @@ use pyo3::types::PyList;
 
 use crate::column;
 
-/// Rows of ids, concatenated.
+/// Rows of ids, concatenated, with the end of each row.
 #[derive(Default)]
 struct Rows {
     ids: Vec<u32>,
@@ -20,8 +20,8 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows, shorter ones first, then in ascending order. Rows of one id are added to `singles`
-    /// instead.
+    /// Returns the distinct rows that have several ids, shorter rows first, then in ascending order. Adds rows of
+    /// one id to `singles`.
     fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
         let mut rows: Vec<&[u32]> = Vec::new();
@@ -40,8 +40,8 @@ impl Rows {
     }
 }
 
-/// Returns lists of the distinct rows of ids, shorter ones first, then in ascending order: the first ids of each text
-/// that together cover `num_bytes` bytes, each of `singles`, and `more`.
+/// Returns lists of distinct rows of ids, shorter rows first, then in ascending order. The rows are: the first ids of
+/// each text that together cover `num_bytes` bytes, each id of `singles`, and the rows of `more`.
 ///
 /// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: callback
 /// that gets a list of ids and returns the ids to use instead.

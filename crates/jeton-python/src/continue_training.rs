@@ -1,4 +1,4 @@
-//! `learn_more`: merges on top of a tokenizer's own.
+//! `learn_more`: learns merges in addition to the merges of a tokenizer.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ impl TokenizerTokens<'_> {
         self.tokenizer.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Tokens)
     }
 
-    /// Returns the rule for extending this vocabulary.
+    /// Returns the rule that new entries must satisfy to extend this vocabulary.
     fn extension<'a>(
         &'a self,
         rule: Option<&'a dyn Rule>,
@@ -93,7 +93,7 @@ impl KnownTokens for TokenizerTokens<'_> {
     }
 }
 
-/// Returns, for each spelling, whether the rules permit it.
+/// Returns, for each spelling, true if the rules permit it.
 #[pyfunction]
 pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> PyResult<Vec<bool>> {
     let rules = NamedRule::from_json(rules_json).map_err(|failed| error::plain(py, failed))?;
@@ -105,10 +105,10 @@ type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
 #[pymethods]
 impl Counts {
-    /// Learns more merges, starting from the tokens of a tokenizer for the counted pretokens.
+    /// Learns more merges. Starts with the counted pretokens as the tokenizer encodes them.
     ///
-    /// `protect`: counted pretokens whose encoding must not change. `extends`: the vocabulary is finished, so results
-    /// must not be spelled like its entries, and a vocabulary that ranks tokens gets no merge list.
+    /// `protect`: counted pretokens whose encoding must not change. `extends`: true if the vocabulary is finished. New
+    /// entries must then not be spelled like its entries, and a vocabulary that ranks tokens gets no merge list.
     #[pyo3(signature = (tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run, extends = false, protect = None))]
     #[allow(clippy::too_many_arguments)]
     fn learn_more(

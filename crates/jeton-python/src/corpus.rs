@@ -1,4 +1,4 @@
-//! `TextColumn`: the documents of a block of a file; encoding them, and counting spellings in them.
+//! `TextColumn`: the documents of a block of a file. Encodes them, and counts spellings in them.
 
 use std::path::PathBuf;
 use std::str;
@@ -20,18 +20,18 @@ use crate::reading;
 use crate::signals::run_on_threads;
 use crate::tokenizer::Tokenizer;
 
-/// Documents, each valid UTF-8, in the few buffers into which they were read.
+/// Documents, each valid UTF-8, stored in the buffers into which they were read.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct TextColumn(Texts);
 
 enum Texts {
     /// Ranges of one buffer.
     Buffer(String, Vec<Span>),
-    /// Ranges of a `bytes` object, which is valid UTF-8 and immutable.
+    /// Ranges of a `bytes` object. The object is valid UTF-8, and immutable.
     Block(PyBackedBytes, Vec<Span>),
-    /// Ranges of the memory of another object, which is valid UTF-8 and which no other code accesses.
+    /// Ranges of the memory of another object. The memory is valid UTF-8, and no other code accesses it.
     Borrowed(PyBuffer<u8>, Vec<Span>),
-    /// One `bytes` object for each document, valid UTF-8.
+    /// One `bytes` object for each document. Each is valid UTF-8.
     Objects(Vec<PyBackedBytes>),
 }
 
@@ -81,7 +81,7 @@ pub fn texts_of<'a>(columns: &'a [Bound<'_, TextColumn>]) -> Vec<&'a str> {
 
 #[pymethods]
 impl TextColumn {
-    /// Creates a column from documents; raises `ValueError` for one that is not UTF-8.
+    /// Creates a column from documents; raises `ValueError` for a document that is not UTF-8.
     #[new]
     fn new(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>) -> PyResult<Self> {
         let objects: Vec<PyBackedBytes> = texts.into_iter().map(PyBackedBytes::from).collect();
@@ -91,16 +91,16 @@ impl TextColumn {
         }
     }
 
-    /// Reads files of known sizes, 64 MiB at most in total, each as a document. None if a file cannot be read, is not
-    /// UTF-8, or has another size by now.
+    /// Reads each file as a document. `sizes` are the known sizes of the files, 64 MiB at most in total. None if a file
+    /// cannot be read, is not UTF-8, or now has another size.
     #[staticmethod]
     fn from_files(py: Python<'_>, paths: Vec<PathBuf>, sizes: Vec<usize>, threads: usize) -> Option<Self> {
         py.detach(|| reading::whole_files(&paths, &sizes, threads))
             .map(|(whole, spans)| Self(Texts::Buffer(whole, spans)))
     }
 
-    /// Reads a field of JSON lines: a document for each line. Also returns the indices of the lines that the caller
-    /// has to parse; their documents are empty.
+    /// Reads a field of JSON lines: one document from each line. Also returns the indices of the lines that the caller
+    /// has to parse; the documents of these lines are empty.
     #[staticmethod]
     fn from_json_rows(py: Python<'_>, block: &[u8], field: &str) -> PyResult<(Self, Vec<usize>)> {
         let rows = py.detach(|| json_rows::read(block, field)).map_err(|failed| error::plain(py, failed))?;
@@ -145,7 +145,7 @@ impl TextColumn {
         self.len()
     }
 
-    /// Number of bytes of all documents.
+    /// Total number of bytes of all documents.
     #[getter]
     fn num_bytes(&self) -> usize {
         self.texts().map(str::len).sum()
@@ -190,7 +190,8 @@ impl TextColumn {
         Ok(Self::joined(taken.ok_or_else(beyond)?.into_iter()))
     }
 
-    /// Returns the documents, with those at some ascending indices replaced, or left out for None.
+    /// Returns the documents with changes: the document at each of the (ascending) `indices` is replaced by the item of
+    /// `texts`, or left out if the item is None.
     fn replaced(&self, indices: Vec<usize>, texts: Vec<Option<Bound<'_, PyBytes>>>) -> PyResult<Self> {
         let valid = |text: &Option<Bound<'_, PyBytes>>| {
             text.as_ref().map(|text| str::from_utf8(text.as_bytes()).map(str::to_owned)).transpose()
@@ -220,21 +221,21 @@ impl TextColumn {
     }
 }
 
-/// Returns the number of line ends.
+/// Returns the number of line ends in the block.
 #[pyfunction]
 pub fn count_line_ends(block: &[u8]) -> usize {
     lines::count_ends(block)
 }
 
-/// (ids, lengths, dropped, highest)
+/// (ids, number of ids of each row, indices of dropped documents, highest id)
 type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<usize>, Option<u32>);
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes the documents of columns, each between the ids `before` and `after`. Returns the ids in an integer
-    /// type ("uint16", "int32" or "uint32") and the number of ids of each row (i64), both little-endian; the indices
-    /// of the documents without ids of their own, if `drops_empty` leaves them out; and the highest id. Special
-    /// tokens are not matched.
+    /// Encodes the documents of columns, each between the ids `before` and `after`. Returns the ids as `dtype`
+    /// ("uint16", "int32" or "uint32") and the number of ids of each row (i64), both little-endian; the indices of
+    /// dropped documents; and the highest id. `drops_empty` drops documents without ids of their own. Special tokens
+    /// are not matched.
     #[pyo3(signature = (columns, dtype, threads, *, before, after, drops_empty))]
     #[allow(clippy::too_many_arguments)]
     fn encode_columns<'py>(
@@ -268,8 +269,8 @@ impl Tokenizer {
     }
 }
 
-/// Counts spellings in documents. Of two overlapping ones the earlier counts; if both begin at the same position, the
-/// longer.
+/// Counts spellings in documents. If two occurrences overlap, only the earlier one counts; if both begin at the same
+/// position, only the longer one.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpellingCounter {
     matcher: Option<AddedTokenMatcher>,

@@ -1,4 +1,4 @@
-//! `Counter`: documents → distinct pretokens with their counts, in memory and in runs on disk.
+//! `Counter`: counts the distinct pretokens of documents, in memory and in runs on disk.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -18,14 +18,14 @@ use crate::error;
 use crate::mmap::{self, Limit};
 use crate::signals::{run_with_signals, SignalCheck};
 
-/// Buffer size for reading each run, and for writing.
+/// Buffer size in bytes, for reading each run and for writing.
 const BUFFER: usize = 1 << 17;
 
 /// Counts documents, batch by batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
 
-/// Totals of dropped pretokens: (distinct pretokens, their occurrences, bytes of these).
+/// Totals of dropped pretokens: (distinct pretokens, occurrences, bytes of all occurrences).
 type DroppedColumns = (u64, u64, u64);
 
 fn finished() -> PyErr {
@@ -36,7 +36,7 @@ fn columns(dropped: Dropped) -> DroppedColumns {
     (dropped.distinct, dropped.occurrences, dropped.bytes)
 }
 
-/// Writes a run to a new file; a durable one is synced to disk.
+/// Writes a run to a new file. If `durable`, syncs the file to disk.
 fn write_run<R>(
     path: &PathBuf,
     durable: bool,
@@ -47,7 +47,7 @@ fn write_run<R>(
     let mut buffered = writer.finish()?;
     buffered.flush()?;
     if durable {
-        buffered.get_ref().sync_all()?; // may take a second on a busy disk
+        buffered.get_ref().sync_all()?; // can take a second on a busy disk
     }
     Ok(filled)
 }
@@ -82,8 +82,8 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counter out while it works: after an error, or by another thread at the same time, it must not be
-    /// used.
+    /// Takes the counter out of `self` for the duration of a call. The counter cannot be used by another thread
+    /// meanwhile, nor after an error.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }
@@ -119,9 +119,9 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts the documents of columns, in order, without the first `skip`. An error about a document has the
-    /// document's index as `document`, and a position in bytes. After Ctrl-C the batch has `patience` seconds to
-    /// finish; if it does, the counter stays valid. Otherwise, and after any error, the counter is invalid.
+    /// Counts the documents of columns, in order, without the first `skip` documents. An error about a document has the
+    /// document's index as `document`, and a position in bytes. After Ctrl-C, the batch has `patience` seconds to
+    /// finish. If it finishes in time, the counter stays valid; otherwise, and after any error, the counter is invalid.
     #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
     fn add(
         &self,
@@ -157,12 +157,12 @@ impl Counter {
         })
     }
 
-    /// Returns the memory in bytes, and the position after all documents.
+    /// Returns the memory of the counts in bytes, and the position after all documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }
 
-    /// Writes all counts as a run to a new file, and frees them. A durable one is synced to disk.
+    /// Writes all counts as a run to a new file, and frees their memory. If `durable`, syncs the file to disk.
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
@@ -173,8 +173,8 @@ impl Counter {
         Ok(())
     }
 
-    /// Merges the counts with runs; drops pretokens with a count below `min_count`. Returns the counts, which spill to
-    /// files of `memory`, and the totals of dropped pretokens. The counter is empty afterwards.
+    /// Merges the counts with runs; drops pretokens with a count below `min_count`. Returns the counts and the totals
+    /// of dropped pretokens. The counts spill to files if they exceed `memory`. The counter is empty afterwards.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,

@@ -1,4 +1,4 @@
-//! `Counts`: distinct pretokens. `Counts.learn`: merges and the resulting vocabulary.
+//! `Counts`: distinct pretokens with their counts. `Counts.learn` learns merges, and returns them with the vocabulary.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -24,10 +24,10 @@ use crate::run::Run;
 use crate::signals::run_with_signals;
 use crate::vocabulary::Vocabulary;
 
-/// A Python file object.
+/// A Python file object, as a writer.
 struct Object<'a> {
     file: &'a Py<PyAny>,
-    failed: &'a Mutex<Option<PyErr>>, // exception of the object
+    failed: &'a Mutex<Option<PyErr>>, // exception that the object raised
 }
 
 impl Write for Object<'_> {
@@ -84,30 +84,30 @@ impl Counts {
         self.0.iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// Returns the sum of both; pretokens that occur only in `other` come last.
+    /// Returns the sum of both counts; pretokens that occur only in `other` come last.
     fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
 
-    /// Returns the counts minus those of `other`.
+    /// Returns the counts minus the counts of `other`.
     fn less(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
 
-    /// Returns the counts times a fraction, rounded half to even.
+    /// Returns the counts multiplied by `numerator / denominator`, rounded half to even.
     fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |scaled, keep_going| scaled.scale(numerator, denominator, keep_going))
             .map(|(scaled, ())| scaled)
     }
 
-    /// Returns the counts without pretokens with a count below `min_count`, and the dropped (distinct pretokens,
-    /// occurrences, bytes).
+    /// Returns the counts without the pretokens whose count is below `min_count`, and (distinct pretokens, occurrences,
+    /// bytes) of the dropped pretokens.
     fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
         let (kept, dropped) = self.changed(py, memory, |kept, keep_going| kept.drop_rare(min_count, keep_going))?;
         Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
     }
 
-    /// Returns the n most frequent pretokens, ties by first appearance.
+    /// Returns the n most frequent pretokens; pretokens with equal counts are in order of first appearance.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
         py.detach(|| self.0.most_common(n)).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
@@ -117,24 +117,24 @@ impl Counts {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// Returns, for each of some positions, the number of pretokens whose first position is before it.
+    /// Returns, for each of `places`, the number of distinct pretokens that first appear before this position.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }
 
-    /// Returns (script, distinct pretokens, occurrences, their bytes), by descending bytes.
+    /// Returns rows of (script, distinct pretokens, occurrences, bytes of all occurrences), by descending bytes.
     fn scripts(&self, py: Python<'_>) -> Vec<(&'static str, u64, u64, u64)> {
         let shares = py.detach(|| self.0.scripts());
         shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
     }
 
-    /// Position after the last one.
+    /// Position after the last counted pretoken.
     #[getter]
     fn end(&self) -> u64 {
         self.0.end()
     }
 
-    /// Returns a checksum.
+    /// Returns a checksum of the pretokens and their counts.
     fn checksum(&self, py: Python<'_>) -> u32 {
         py.detach(|| self.0.checksum())
     }
@@ -153,7 +153,7 @@ impl Counts {
         }
     }
 
-    /// Reads a run from an offset of a file to its end.
+    /// Reads a run that is stored in a file between the offsets `at` and `end`.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
         let read = |keep_going: KeepGoing<'_>| {
@@ -166,7 +166,8 @@ impl Counts {
         run_with_signals(py, read, |failed| error::plain(py, failed)).map(Self)
     }
 
-    /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
+    /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log (see
+    /// `Learned`).
     #[pyo3(signature = (*, level, end_of_word, end_of_word_style, tie_break, min_frequency, vocab_size, run, rules=None))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
@@ -224,8 +225,8 @@ impl Counts {
 }
 
 impl Counts {
-    /// Copies the counts and changes the copy, within a memory limit and without the GIL; returns the copy and the
-    /// result of the change.
+    /// Copies the counts and applies `change` to the copy, within a memory limit and without the GIL. Returns the copy
+    /// and the result of `change`.
     fn changed<R: Send>(
         &self,
         py: Python<'_>,
@@ -247,7 +248,7 @@ impl Counts {
 /// use.
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Converts the name of a tie rule.
+/// Converts the name of a tie rule to the core's type.
 pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
     match name {
         "first" => Ok(TieBreak::First),
@@ -263,7 +264,7 @@ pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRu
     json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
-/// Converts `"byte"` or `"char"`.
+/// Converts the name of a level of symbols: `"byte"` or `"char"`.
 pub fn read_level(level: &str) -> PyResult<Level> {
     match level {
         "byte" => Ok(Level::Byte),
@@ -272,7 +273,7 @@ pub fn read_level(level: &str) -> PyResult<Level> {
     }
 }
 
-/// Converts `None`, `"symbol"` or `"suffix"`.
+/// Converts the style of end-of-word marks: `None`, `"symbol"` or `"suffix"`.
 pub fn read_end(style: Option<&str>) -> PyResult<EndOfWord> {
     match style {
         None => Ok(EndOfWord::None),

@@ -1,4 +1,4 @@
-//! Cuts texts to a number of tokens, and counts tokens: up to a limit, or of many texts.
+//! Cuts texts to a number of tokens, and counts tokens, up to a limit or for many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
@@ -19,7 +19,7 @@ fn unit(name: &str) -> PyResult<TextUnit> {
     TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at must be one of {names}, not {name:?}")))
 }
 
-/// Runs `work` on the cutter of a text without the GIL, and `finish` on its result and the text.
+/// Runs `work` on the cutter of a text without the GIL; then runs `finish` on the result and the text.
 fn cut<R: Send, T>(
     tok: &Tokenizer,
     text: &Bound<'_, PyAny>,
@@ -45,7 +45,7 @@ fn num_chars(text: &str) -> usize {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns the number of tokens of a text if it is at most `limit`.
+    /// Returns the number of tokens of a text; None if it exceeds `limit`.
     fn count_up_to(
         &self,
         text: &Bound<'_, PyAny>,
@@ -55,8 +55,8 @@ impl Tokenizer {
         cut(self, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
     }
 
-    /// Returns which characters are kept: those before the first number, and those from the second number on. `side`:
-    /// the side on which text is removed.
+    /// Returns two character offsets. The text before the first and from the second on is kept; the text between them
+    /// is removed. `side`: side on which text is removed.
     #[allow(clippy::too_many_arguments)]
     fn truncate(
         &self,
@@ -97,8 +97,8 @@ impl Tokenizer {
         }
         let finish = |parts: Vec<Chunk>, inner: &str| {
             let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
-            let (mut chars, mut bytes) = (0, 0); // up to the end of the previous part
-            let mut ends = [number(0)?, number(0)?]; // the same, as objects
+            let (mut chars, mut bytes) = (0, 0); // offsets of the end of the previous part
+            let mut ends = [number(0)?, number(0)?]; // the same offsets as Python objects
             let part = |Chunk { start, end, count }| {
                 let (mut first, mut starts) = (chars, ends.clone());
                 if start < bytes {
@@ -118,7 +118,7 @@ impl Tokenizer {
         cut(self, text, at, special, |cutter, _| cutter.parts(limit, overlap), finish)
     }
 
-    /// Counts the tokens of many texts, as little-endian i64.
+    /// Returns the number of tokens of each text, as little-endian i64.
     fn count_batch<'py>(
         &self,
         py: Python<'py>,
@@ -140,8 +140,8 @@ fn substring<'py>(text: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResul
     unsafe { Bound::from_owned_ptr_or_err(text.py(), ffi::PyUnicode_Substring(text.as_ptr(), start, end)) }
 }
 
-/// Returns an object of `class`, a subclass of `tuple` without other fields, like `tuple.__new__` but without calling
-/// it.
+/// Creates an object of `class`, a subclass of `tuple` without other fields. Does not call `__new__`, because the
+/// call would be slower.
 fn tuple_of<'py, const N: usize>(
     class: &Bound<'py, PyType>,
     fields: [Bound<'py, PyAny>; N],
@@ -160,15 +160,15 @@ fn tuple_of<'py, const N: usize>(
     }
 }
 
-/// Hides a tuple from the garbage collector, which would visit all parts of a text repeatedly. Its items are strings,
-/// numbers and such tuples, so it cannot be part of a cycle.
+/// Hides a tuple from the garbage collector, which would visit all parts of a text repeatedly. The items of the tuple
+/// are strings, numbers and tuples of these, so it cannot be part of a cycle.
 fn untracked(tuple: Bound<'_, PyTuple>) -> Bound<'_, PyTuple> {
     // SAFETY: a tuple is an object that the garbage collector tracks.
     unsafe { ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast()) };
     tuple
 }
 
-/// Returns the ends of the units of a text, in characters; for tests.
+/// Returns the ends of the units of a text, in characters. Only tests use it.
 #[pyfunction]
 pub fn unit_boundaries(text: &str, at: &str) -> PyResult<Vec<usize>> {
     let (mut chars, mut from) = (0, 0);

@@ -1,5 +1,5 @@
-//! Decoders and templates alone, for tests that compare them with other libraries. `Tokenizer` uses both inside the
-//! core.
+//! Decoders and templates without a tokenizer, for tests that compare them with other libraries. `Tokenizer` uses them
+//! inside the core.
 
 use jeton_core::decode::Decoder;
 use jeton_core::postprocess::{self, Template};
@@ -10,13 +10,13 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 
-/// (ids, type ids, mask of the template's tokens, origin of each other token: index of the text, 0 or 1, and index of
-/// the token).
+/// (ids, type ids, mask of the template's tokens, origins). The origin of a token of a text is the index of the text (0
+/// or 1) and the token's index in it; template tokens have None.
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
 #[pymethods]
 impl Vocabulary {
-    /// Decodes ids with decoder components, to bytes and to text.
+    /// Decodes ids with the given decoder components. Returns the result as bytes and as text.
     fn decode_parts<'py>(
         &self,
         py: Python<'py>,
@@ -36,7 +36,7 @@ impl Vocabulary {
     }
 }
 
-/// Applies a template to the ids of a text or a pair.
+/// Applies a template to the ids of one text, or of two texts.
 #[pyfunction]
 pub fn apply_template(
     py: Python<'_>,

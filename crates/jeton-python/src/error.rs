@@ -1,4 +1,5 @@
-//! Core errors → Python exceptions, in one match. The classes are defined in `jeton/errors.py`.
+//! Converts core errors to Python exceptions, all in one function. The classes of the exceptions are defined in
+//! `jeton/errors.py`.
 
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::tokenizer::Tokenizer;
@@ -17,7 +18,7 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// Looks up the classes, so that no later call has to (see `once`).
+/// Looks up the exception classes when the module is imported, so that no later call has to (see `once`).
 pub fn find_classes(py: Python<'_>) {
     ConfigError::type_object(py);
     DecodeError::type_object(py);
@@ -29,7 +30,7 @@ pub fn find_classes(py: Python<'_>) {
     UnknownTokenError::type_object(py);
 }
 
-/// Creates an exception of `jeton.errors`, whose constructors run Python code.
+/// Creates an exception of `jeton.errors`. The constructor runs Python code.
 pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact)]) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let error = callback::call(E::type_object(py).as_any(), &(message,).into_pyobject(py)?)?;
@@ -49,7 +50,7 @@ fn keyword(option: &str) -> String {
     format!("\u{1f}\u{1e}{option}\u{1f}\u{1e}")
 }
 
-/// Value of an attribute of an exception.
+/// Value of an additional attribute of an exception.
 pub enum Fact {
     Number(Option<usize>),
     Text(String),
@@ -110,11 +111,12 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     }
 }
 
-/// Returns the error for an integer beyond u32, which equals that of the core for any unknown id.
+/// Returns the exception for an integer beyond u32. It equals the exception for any other unknown id.
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
-    let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string()); // Python limits the number of digits
+    // Fails beyond Python's limit on the number of digits.
+    let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string());
     let message = format!(
         "id {shown} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})"
     );

@@ -1,9 +1,9 @@
-//! `Exclusive`: a value that calls change one at a time, including calls that release the GIL or run Python code.
+//! `Exclusive`: a value that only one call at a time can change, even if the call releases the GIL or runs Python code.
 //!
-//! The mutex is held only for short steps, none of which releases the GIL or runs Python code. A long change marks
-//! the value and releases the mutex while it works. If it held the mutex, code that cannot wait for the end of the
-//! change would block forever: a signal handler or a finalizer that runs during the change in the same thread, and a
-//! child process that was forked in the meantime, in which the changing thread does not exist.
+//! The mutex is held only for short steps, none of which releases the GIL or runs Python code. A long change marks the
+//! value as being changed and releases the mutex while it works. If it held the mutex, two kinds of code would block
+//! forever: a signal handler or finalizer that runs during the change in the same thread, and a child process forked
+//! during the change, in which the changing thread does not exist.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -17,7 +17,7 @@ use crate::error::ConfigError;
 /// Interval at which a call checks whether the change of another thread has ended.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// A value, and its long change in progress, if any.
+/// A value, and the thread that is changing it, if any.
 pub struct Exclusive<T>(Mutex<State<T>>);
 
 struct State<T> {
@@ -25,7 +25,7 @@ struct State<T> {
     changing: Option<Caller>,
 }
 
-/// A thread of a process.
+/// A thread, identified by process and thread id.
 #[derive(Clone, Copy)]
 struct Caller {
     process: u32,
@@ -72,7 +72,7 @@ impl<T> Exclusive<T> {
                 ));
             }
             if caller.process != std::process::id() {
-                state.changing = None; // left by a thread of the parent process
+                state.changing = None; // the changing thread belonged to the parent process
                 return Ok(state);
             }
             drop(state);

@@ -1,4 +1,4 @@
-//! Explanations as tuples.
+//! Converts explanations to tuples.
 
 use jeton_core::model::explain::{Candidate, Split, Step, Story};
 use jeton_core::model::why::{Attempts, PieceMatch, Way, Ways};

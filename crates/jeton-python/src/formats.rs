@@ -1,4 +1,4 @@
-//! Formats of files: bytes ↔ vocabularies.
+//! Reads and writes vocabularies in the formats of files.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const LSTRIP: u8 = 1;
 
 #[pymethods]
 impl Vocabulary {
-    /// Reads a `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
+    /// Reads a `.model`. Returns its options as JSON, and its pieces at their ids. `layout`: a `Layout` as JSON.
     #[staticmethod]
     #[pyo3(signature = (data, layout=None))]
     fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
@@ -33,13 +33,15 @@ impl Vocabulary {
             let model = sentencepiece::read(data)?;
             let facts = model.facts.to_json()?;
             let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
+            // HF's mask tokens include white space before them.
+            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect();
             Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
         };
         py.detach(read).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Reads BERT's vocab.txt → (entries, true if an entry outside `[…]` has an upper-case letter).
+    /// Reads BERT's vocab.txt. Returns the entries, and true if an entry that is not in brackets (`[CLS]`) has an
+    /// upper-case letter.
     #[staticmethod]
     fn from_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
         let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
@@ -47,7 +49,8 @@ impl Vocabulary {
     }
 }
 
-/// Returns the ids of added tokens that merges read or form, in order; these are entries that became special.
+/// Returns the ids of added tokens that are a part or the result of a merge, in order. These tokens are entries that
+/// became special later.
 fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<u32>> {
     let is_added = |&id: &u32| matches!(tok.0.vocab().kind(id), Kind::Added | Kind::Special);
     let ids = tok.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
@@ -59,9 +62,10 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens in it
-    /// that are not entries of the model. `unk`: id of the unknown token, which the model needs. `num_listed`:
-    /// special tokens from this id on are omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens in it that
+    /// are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must contain. `num_listed`:
+    /// special tokens with this id or a higher one are omitted if HF assigns the same ids. `whole`: if true, no added
+    /// token is omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,
@@ -106,8 +110,9 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
-    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
+    /// Returns `model.merges` as JSON text for a model of pieces with scores: the last merge of each piece, by
+    /// descending score. Also returns two pieces with equal scores, if any, because the list is then not equivalent to
+    /// the scores.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = |keep_going: KeepGoing<'_>| {
@@ -125,8 +130,8 @@ impl Tokenizer {
 
     /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `from_sentencepiece`.
     ///
-    /// `layout`: the layout that numbered the pieces, which is undone. `end`: the id after the last piece; if None,
-    /// all entries are pieces.
+    /// `layout`: the layout that assigned the ids of the pieces; the file gets the original order. `end`: the id after
+    /// the last piece; None if all entries are pieces.
     #[pyo3(signature = (facts, layout=None, end=None))]
     fn sentencepiece_file<'py>(
         &self,
@@ -148,7 +153,7 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Returns the list of ranked tokens as JSON; their ids begin with `first`.
+    /// Returns the list of ranked tokens of a tekken.json as JSON. `first`: id of the first ranked token.
     fn tekken_vocab(&self, py: Python<'_>, first: u32) -> PyResult<String> {
         py.detach(|| tekken::write(self.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
     }
@@ -203,7 +208,8 @@ pub enum FieldValue<'py> {
     Bytes(Bound<'py, PyBytes>),
 }
 
-/// Returns the fields of a protobuf message as (number, value). 64-bit numbers are skipped; no message here has them.
+/// Returns the fields of a protobuf message as (number, value). Skips 64-bit numbers, which the supported messages do
+/// not contain.
 #[pyfunction]
 pub fn read_message<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, FieldValue<'py>)>> {
     let mut found = Vec::new();
@@ -238,7 +244,7 @@ pub fn write_message<'py>(py: Python<'py>, fields: Vec<(u32, FieldValue<'py>)>) 
     Ok(PyBytes::new(py, &out))
 }
 
-/// A `tekken.json`.
+/// Content of a `tekken.json` file.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct TekkenFile(tekken::TekkenFile);
 
@@ -255,7 +261,7 @@ impl TekkenFile {
         &self.0.rest
     }
 
-    /// Returns a vocabulary of special tokens from id 0, then the first `num_ranked` tokens.
+    /// Returns a vocabulary: the special tokens from id 0 on, then the first `num_ranked` ranked tokens.
     fn vocabulary(&self, special: Vec<String>, num_ranked: usize) -> Vocabulary {
         let first = special.len() as u32;
         let special = (0..).zip(special).map(|(id, token)| (id, Kind::Special, token.into_bytes()));
@@ -272,14 +278,14 @@ impl TekkenFile {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Reads `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
+    /// Reads `tokenizer.json`. Returns all small members as JSON text, and the vocabulary with the merges.
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
         let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
         Ok((std::mem::take(&mut file.rest), Self { file }))
     }
 
-    /// Reads encoder.json and vocab.bpe, with spellings unchanged.
+    /// Reads encoder.json and vocab.bpe. Spellings are not converted.
     #[staticmethod]
     fn from_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
         let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
@@ -291,7 +297,8 @@ fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
     tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
 }
 
-/// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their bytes.
+/// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their
+/// bytes.
 ///
 /// `size`: number of bytes after the header.
 #[pyfunction]

@@ -1,7 +1,7 @@
-//! `jeton.GrowingText`: ids of a text that grows at its end.
+//! `jeton.GrowingText`: keeps the ids of a text that grows at its end.
 //!
-//! This class is public, with these docstrings, like `TextStream`. Every call is atomic. A long append works on a
-//! copy of the text after the last joint, so other calls read the text as it was before.
+//! The class is public, with the docstrings below, like `TextStream`. Every call is atomic. A long append works on a
+//! copy of the text after the last joint, so other calls read the text as it was before the append.
 
 use jeton_core::tokenizer::{Change, Growing, Permission};
 use jeton_core::util::cancel::KeepGoing;
@@ -17,12 +17,13 @@ use crate::tokenizer::{Tokenizer, SHORT};
 
 /// Ids of a text that grows at its end. `Tokenizer.growing` makes one.
 ///
-/// After each `append`, the ids are those of the whole text. An append takes time for the appended text and for the text
-/// after the last joint, usually one word. A joint is a position where the ids before and after it are independent. The
-/// worst case is a text without joints, such as a long run of one letter: each append encodes all of it again.
+/// After each `append`, the ids are those of the whole text. An append takes time for the appended text and for the
+/// text after the last joint, usually one word. A joint is a position where the ids before and after it are
+/// independent. The worst case is a text without joints, such as a long run of one letter: each append encodes the
+/// whole text again.
 ///
-/// Threads may share it: each call is atomic. A signal handler that runs during a long append, and a process that is
-/// forked meanwhile, read the text as it was before. An append by the handler raises `ConfigError`.
+/// Threads can share an object: each call is atomic. A signal handler that runs during a long append, or a process
+/// forked during it, reads the text as it was before the append. An append by the handler raises `ConfigError`.
 ///
 /// Attributes:
 ///     num_tokens: number of ids of the whole text.
@@ -47,7 +48,7 @@ pub struct GrowingText {
 
 #[pymethods]
 impl Tokenizer {
-    /// Starts an empty text.
+    /// Creates an empty text that grows.
     fn growing_text(slf: Py<Self>, special: Option<&Bound<'_, PyAny>>) -> PyResult<GrowingText> {
         let permission = special.map_or(Ok(Permission::None), arguments::permission)?;
         Ok(GrowingText { tok: slf, permission, growing: Exclusive::new(Growing::default()) })
@@ -59,11 +60,11 @@ impl GrowingText {
     /// Appends to the text.
     ///
     /// Returns:
-    ///     ``(start, ids)``: the first `start` ids of the text stay as they were, and `ids` follow them.
+    ///     ``(start, ids)``: the first `start` ids of the text do not change, and `ids` follow them.
     ///
     /// Raises:
-    ///     InvalidTextError, SpecialTokenError: as `Tokenizer.encode`, with the byte offset in the whole text, which is
-    ///         then unchanged.
+    ///     InvalidTextError, SpecialTokenError: as `Tokenizer.encode`, with the byte offset in the whole text. The
+    ///         append then has no effect.
     fn append(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<(usize, Vec<u32>)> {
         if !text.is_instance_of::<PyString>() {
             return Err(PyTypeError::new_err(format!("append takes a str, not {}", text.get_type().name()?)));

@@ -1,10 +1,10 @@
 //! Lists of ids, or of offsets, that share their Python integers.
 //!
-//! A `list[int]` needs an object for each id, and allocating it costs more than encoding the id in text that was
-//! encoded before. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
+//! A `list[int]` needs a Python object for each id. Allocating the object costs more than encoding cached text that
+//! yields the id. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
 //!
-//! Memory: 2 MiB of pointers, of which the system maps only the used pages, and 32 bytes for each distinct integer;
-//! for tuples, 512 KiB of pointers, and 64 bytes for each distinct tuple, at most 4 MiB.
+//! Memory: for integers, 2 MiB of pointers (the system maps only the used pages) and 32 bytes for each distinct
+//! integer; for tuples, 512 KiB of pointers and 64 bytes for each distinct tuple, at most 4 MiB.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -14,22 +14,23 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// Number of shared integers, which covers the ids of nearly all vocabularies.
+/// Number of shared integers. It covers the ids of nearly all vocabularies.
 const NUM_SHARED: usize = 1 << 18;
 
-/// Number of ids by which integers are prefetched: the pointers and integers of a large vocabulary take megabytes.
+/// Number of ids by which prefetching is ahead. Prefetching helps because the pointers and integers of a large
+/// vocabulary take megabytes.
 const AHEAD: usize = 24;
 
-/// Integer of each id, with a reference to it; null before its first use. Only written with the GIL.
+/// id -> Python integer, to which the table owns a reference; null before first use. Only written with the GIL.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
-/// Number of starts of ranges with shared tuples. It covers texts of some hundred tokens, the usual input of a model.
+/// Number of starts of ranges with shared tuples. It covers texts of a few hundred tokens.
 const SHARED_STARTS: usize = 1 << 12;
 
-/// Number of lengths of ranges with shared tuples, which covers nearly all tokens.
+/// Number of lengths of ranges with shared tuples. It covers nearly all tokens.
 const SHARED_LENS: usize = 1 << 4;
 
-/// Tuple of each range, by start and length; otherwise like `SHARED`.
+/// (start, length) of a range -> Python tuple, stored like the integers of `SHARED`.
 static PAIRS: [AtomicPtr<ffi::PyObject>; SHARED_STARTS * SHARED_LENS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SHARED_STARTS * SHARED_LENS];
 
@@ -57,7 +58,7 @@ pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64
     for (i, value) in integers.enumerate() {
         let integer = integer(py, value)?;
         // SAFETY: `list` is a new list of that length, no other code has access to it, and it takes the reference. If
-        // an integer fails, the remaining items are null, with which `list` may be dropped.
+        // an integer fails, the remaining items are null; a list with null items can be dropped.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
     }
     Ok(list.cast_into()?)
@@ -75,8 +76,8 @@ pub fn pairs<'py>(py: Python<'py>, pairs: &[[i64; 2]]) -> PyResult<Bound<'py, Py
     Ok(list.cast_into()?)
 }
 
-/// Returns a new reference to the tuple of a range. The tuple of a short range at the start of a text is created
-/// once, like the integers: a tuple costs an allocation, and the number of tuples triggers garbage collections.
+/// Returns a new reference to the tuple of a range. The tuple of a short range at the start of a text is created once,
+/// like the integers, because a tuple costs an allocation, and many tuples trigger garbage collections.
 #[inline(always)]
 fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> {
     let shared = match (usize::try_from(start), usize::try_from(end.wrapping_sub(start))) {
@@ -89,8 +90,8 @@ fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> 
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }
-    // SAFETY: the integers are new references, which the tuple takes. A tuple of integers cannot be part of a cycle,
-    // so it need not be tracked; the garbage collector would untrack it itself.
+    // SAFETY: the integers are new references, which the tuple takes. A tuple of integers cannot be part of a cycle, so
+    // it can be untracked, which the garbage collector would also do.
     let made = unsafe {
         let first = Bound::from_owned_ptr(py, integer(py, start)?);
         let second = Bound::from_owned_ptr(py, integer(py, end)?);

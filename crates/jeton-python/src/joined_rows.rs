@@ -1,4 +1,4 @@
-//! Rows that join ranges of columns of integers, such as texts and the template around them.
+//! Builds rows by joining ranges of columns of integers, such as the ids of texts and of the template around them.
 //!
 //! Input: columns as bytes, and the start and size of each range as little-endian i64, row by row. Output: a column
 //! in pooled memory. Cost: one copy of the result.
@@ -13,7 +13,8 @@ use pyo3::types::PyMemoryView;
 
 use crate::column;
 
-/// Joins ranges of ids, little-endian u32. In each row, the first range is one of the first column, and so on.
+/// Joins ranges of ids (little-endian u32). In each row, the first range is from the first column, the second from the
+/// second column, and so on.
 #[pyfunction]
 pub fn join_ids<'py>(
     py: Python<'py>,
@@ -25,7 +26,7 @@ pub fn join_ids<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::IDS, u32::from_le)?)
 }
 
-/// Likewise, for little-endian i64; each element of a range has `width` integers.
+/// Joins ranges like `join_ids`, for columns of little-endian i64. Each element of a range has `width` integers.
 #[pyfunction]
 pub fn join_integers<'py>(
     py: Python<'py>,
@@ -66,7 +67,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the integers of all ranges.
+    /// Returns the integers of all ranges, concatenated.
     fn join<T: Integer>(
         &self,
         columns: &[PyBuffer<u8>],
@@ -87,7 +88,7 @@ impl Ranges {
             let room = &mut joined.spare_capacity_mut()[..size];
             // SAFETY: the column is contiguous and contains the range, which was compared with its length, and `room`
             // has `size` integers, all bytes of which are then initialized. Memory of Python is only read through a
-            // pointer, as in `PyBuffer::copy_to_slice`, because another thread may change it. Any bytes are a valid
+            // pointer, as in `PyBuffer::copy_to_slice`, because another thread can change it. Any bytes are a valid
             // integer.
             unsafe {
                 let from = column.buf_ptr().cast::<u8>().add(start * size_of::<T>());
@@ -100,7 +101,7 @@ impl Ranges {
     }
 }
 
-/// An integer of a column, for which any bytes are valid.
+/// Integer type of a column. Any bytes must be a valid value of the type.
 trait Integer: Copy + Send {}
 
 impl Integer for u32 {}

@@ -3,17 +3,17 @@
 //! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python code handles
 //! options and their combinations; the core has all loops over text.
 //!
-//! An operation on a tokenizer, counts or a vocabulary is a method of that class; a construction from data is a
-//! static method or the constructor; all others are functions. Each file has a class or a topic: `batches`, `cuts`,
-//! `surgery` and others add methods to `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to all
-//! vocabularies, by PyO3's feature `multiple-pymethods`.
+//! An operation on a tokenizer, counts or a vocabulary is a method of its class. Construction from data is a static
+//! method or the constructor. All other operations are functions. Each file has a class or a topic. With PyO3's feature
+//! `multiple-pymethods`, several files add methods to one class: `batches`, `cuts`, `surgery` and others to
+//! `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to the vocabularies.
 //!
-//! Utilities: `signals` (Ctrl-C and progress during long work: `parallel.rs` of the core polls the callback in the calling
-//! thread, and the other threads see a flag), `callback` (calls into Python that survive the exit of the interpreter),
-//! `exclusive` (values that long calls change), `once` (Python objects made on first use), `numpy_array` and `column`
-//! (integers for NumPy), `error` (core errors → exceptions).
+//! Utilities: `signals` (Ctrl-C and progress during long work: `parallel.rs` of the core polls the callback in the
+//! calling thread, and the other threads see a flag), `callback` (calls into Python that survive the exit of the
+//! interpreter), `exclusive` (values that long calls change), `once` (Python objects made on first use), `numpy_array`
+//! and `column` (integers for NumPy), `error` (core errors → exceptions).
 
-// pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
+// The macros of pyo3 expand to code that some lints of Clippy, such as `expect_used`, would report.
 #![allow(missing_docs)]
 
 use pyo3::prelude::*;
@@ -58,7 +58,8 @@ mod tokenizer;
 mod vocabulary;
 mod words;
 
-// Until the thread tests have passed on a free-threaded interpreter, importing the module enables the GIL there.
+// On a free-threaded interpreter, importing the module enables the GIL, because the thread tests have not yet run on
+// one.
 #[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;

@@ -1,9 +1,9 @@
 //! Memory-mapped temporary files, to which the core's vectors spill beyond a memory limit.
 //!
-//! A file has no name, or is deleted when it is closed, so no file remains however the process ends. Its blocks are
-//! allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later
-//! write. This requires a file system that overwrites blocks in place. Copy-on-write file systems allocate at each
-//! write: on Btrfs this is disabled for the file; ZFS and bcachefs have no such option and are refused.
+//! A file has no name, or is deleted when it is closed, so no file remains even if the process is killed. Its blocks
+//! are allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later
+//! write. This requires a file system that overwrites blocks in place, but copy-on-write file systems allocate at each
+//! write. On Btrfs, copy-on-write is disabled for the file; ZFS and bcachefs cannot disable it and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -28,17 +28,17 @@ impl Limit {
     }
 }
 
-/// Returns the limit, or an unlimited one for None.
+/// Returns the limit; for None, returns an unlimited one.
 pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
 
-/// Folder of the files.
+/// Folder in which the spill files are created.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Creates an error from an I/O error, with advice.
+    /// Converts an I/O error to an error of the core whose message says what to do.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -106,7 +106,7 @@ mod copying {
     pub const OVERWRITE: libc::c_int = 0x0080_0000;
 }
 
-/// Ensures that writes to an empty file will overwrite its blocks instead of allocating others.
+/// Ensures that writes to an empty file will overwrite its blocks in place instead of allocating new blocks.
 #[cfg(target_os = "linux")]
 fn overwrite(file: &File) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -116,7 +116,7 @@ fn overwrite(file: &File) -> std::io::Result<()> {
     if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // The type of the field differs between systems; its upper half may be the sign extension.
+    // The type of the field differs between systems; its upper half can be the sign extension.
     match system.f_type as i64 & 0xFFFF_FFFF {
         copying::BTRFS => {
             let mut flags: libc::c_int = 0;
@@ -146,10 +146,10 @@ fn overwrite(_: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Number of bytes in one allocation step. On some file systems a signal undoes a step, so steps are short.
+/// Number of bytes that are allocated in one step. On some file systems a signal undoes a step, so steps are short.
 const STEP: usize = 64 << 20;
 
-/// Extends a file, with blocks allocated on the disk.
+/// Extends a file, and allocates the blocks of the new part on the disk.
 fn allocate(file: &File, from: usize, to: usize) -> std::io::Result<()> {
     for at in (from..to).step_by(STEP) {
         allocate_step(file, at, STEP.min(to - at))?;
@@ -180,7 +180,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     file.flush()
 }
 
-/// Mapped file without a name, so that no other process can open it.
+/// Mapped file. It has no name, so that no other process can open it.
 #[derive(Debug)]
 struct Mapped {
     folder: PathBuf,
@@ -237,7 +237,8 @@ unsafe impl Mapping for Mapped {
     #[cfg(target_os = "linux")]
     fn resident(&self) -> Option<usize> {
         use std::os::unix::fs::FileExt;
-        const ENTRY: usize = 8; // bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped
+        // Bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped.
+        const ENTRY: usize = 8;
         let page = page_bytes()?;
         let map = File::open("/proc/self/pagemap").ok()?;
         let (first, mut left) = (self.map.as_mut_ptr().addr() / page, self.bytes.div_ceil(page));

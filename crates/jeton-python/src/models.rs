@@ -1,4 +1,4 @@
-//! `BareModel`: a model without the stages around it, for parity tests of models.
+//! `BareModel`: a model without the other stages of a tokenizer, for parity tests.
 
 use jeton_core::model::{Model, Out, Sampler, Scratch, Specials};
 use jeton_core::vocab::Vocab;
@@ -16,7 +16,7 @@ pub struct BareModel {
 
 #[pymethods]
 impl BareModel {
-    /// Creates a model. `scores`: by id; empty if there are none.
+    /// Creates a model. `scores`: one for each id; empty if the model has no scores.
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str, scores: Vec<f64>) -> PyResult<Self> {
         let build = || {
@@ -27,7 +27,7 @@ impl BareModel {
         py.detach(build).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns (id, end in bytes) of each token.
+    /// Returns (id, byte offset of the end) of each token.
     fn encode(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<(u32, usize)>> {
         let encode = || {
             let (mut ids, mut ends) = (Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ impl BareModel {
         py.detach(encode).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns only the ids, which most models compute by another code path.
+    /// Returns only the ids. Most models compute them by another code path than `encode`.
     fn encode_ids(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<u32>> {
         let encode = || {
             let mut ids = Vec::new();
@@ -49,7 +49,7 @@ impl BareModel {
         py.detach(encode).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Draws `count` samples with one generator.
+    /// Draws `count` random encodings, all with one random number generator.
     #[pyo3(signature = (pretoken, *, seed, count=1, dropout=0.0, alpha=1.0, nbest=None))]
     #[allow(clippy::too_many_arguments)]
     fn sample(

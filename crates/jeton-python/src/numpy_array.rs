@@ -1,8 +1,8 @@
-//! Short NumPy arrays of ids and of their spans, created by NumPy's C interface.
+//! Creates short NumPy arrays of ids and of their spans, with NumPy's C interface.
 //!
-//! A view of a [`Column`](crate::column::Column) consists of three objects, which cost more than encoding a short
-//! text; an array with its own memory is one object. The interface is a table of pointers, whose order NumPy has kept
-//! since version 1.7. Python code passes the table (`use_numpy`), because importing it here would run Python code.
+//! A view of a [`Column`](crate::column::Column) consists of three objects, which cost more than encoding a short text.
+//! An array with its own memory is one object. The C interface is a table of pointers; NumPy has kept their order since
+//! version 1.7. Python code passes the table (`use_numpy`), because importing NumPy here would run Python code.
 //!
 //! Source: numpy/numpy, numpy/_core/code_generators/numpy_api.py (`multiarray_types_api`, `multiarray_funcs_api`), and
 //! numpy/_core/include/numpy/ndarraytypes.h (`PyArrayObject_fields`).
@@ -15,17 +15,17 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Maximum number of ids of an array with its own memory; for more, copying costs more than a view.
+/// Maximum number of ids of an array with its own memory. For more ids, copying costs more than a view.
 const MOST: usize = 1 << 10;
 
-/// Indices into the table: `PyArray_Type`, `PyArray_New`.
+/// Indices of `PyArray_Type` and `PyArray_New` in the table.
 const TYPE: usize = 2;
 const NEW: usize = 93;
 
-/// `NPY_UINT`: 32 bits on every platform of NumPy.
+/// `NPY_UINT`, which has 32 bits on every platform of NumPy.
 const UINT: c_int = 6;
 
-/// `NPY_LONG` and `NPY_LONGLONG`; for int64, NumPy uses the first of them that has 64 bits.
+/// `NPY_LONG` and `NPY_LONGLONG`. For int64, NumPy uses the first of the two that has 64 bits.
 const LONG: c_int = 7;
 const LONGLONG: c_int = 9;
 
@@ -49,10 +49,10 @@ struct ArrayFields {
     data: *mut c_void,
 }
 
-/// The table; null before `use_numpy`.
+/// NumPy's table of pointers; null before `use_numpy`.
 static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Passes `numpy._core._multiarray_umath._ARRAY_API`.
+/// Sets the table; `api` is `numpy._core._multiarray_umath._ARRAY_API`.
 #[pyfunction]
 pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     // SAFETY: the object is a capsule. The result is null with an exception set if the capsule has a name.
@@ -64,7 +64,7 @@ pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns an array of a few ids; None if there are too many, and before `use_numpy`.
+/// Returns an array of ids; None for more than [`MOST`] ids, and before `use_numpy`.
 pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
     if ids.len() > MOST {
         return Ok(None);
@@ -72,8 +72,7 @@ pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, Py
     copied(py, ids, UINT, &[ids.len() as ffi::Py_ssize_t])
 }
 
-/// Returns an array of the integers of a few ids, with two columns for `spans`; None if there are too many, and
-/// before `use_numpy`.
+/// Returns an array of int64 values, with two columns if `spans`; None for too many values, and before `use_numpy`.
 pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if values.len() > 2 * MOST {
         return Ok(None);
@@ -86,7 +85,8 @@ pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult
     }
 }
 
-/// Returns an array of `values`. The type with this number must have their size. None before `use_numpy`.
+/// Returns an array of `values`; None before `use_numpy`. The NumPy type with the given number must have the size of
+/// `T`.
 fn copied<'py, T: Copy>(
     py: Python<'py>,
     values: &[T],

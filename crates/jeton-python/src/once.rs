@@ -1,11 +1,11 @@
 //! Python objects that are created once, on first use.
 //!
-//! `pyo3::sync::PyOnceLock`, and therefore `pyo3::intern!` and `import_exception!`, release the GIL while the cell is
-//! marked as being initialized. A process that another thread forks at that moment would wait forever for the cell.
-//! With `made_once` the object is created first, and the GIL is held while the cell is marked. The classes of
-//! exceptions are looked up when the module is imported (`error::find_classes`).
+//! `pyo3::sync::PyOnceLock`, and therefore `pyo3::intern!` and `import_exception!`, release the GIL while their cell is
+//! marked as being initialized. If another thread forks the process at this moment, the child process would wait for
+//! the cell forever. `made_once` instead creates the object first, and holds the GIL while the cell is marked. The
+//! classes of exceptions are looked up when the module is imported (`error::find_classes`).
 
-/// Returns a string as an interned Python string.
+/// Returns a string literal as an interned Python string.
 macro_rules! interned {
     ($py:expr, $text:literal) => {{
         static STRING: ::std::sync::OnceLock<::pyo3::Py<::pyo3::types::PyString>> = ::std::sync::OnceLock::new();

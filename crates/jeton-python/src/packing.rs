@@ -1,4 +1,4 @@
-//! Placement of documents in rows of one length, and copies of ranges.
+//! Places documents in rows of equal length, and copies ranges of columns.
 
 use jeton_core::util::alloc;
 use jeton_core::util::best_fit as packing;
@@ -9,7 +9,7 @@ use pyo3::types::PyMemoryView;
 
 use crate::{column, error};
 
-/// Returns the row of each item as a column of u32; `lengths` is an array of little-endian u32 as bytes.
+/// Returns the row of each item as a column of u32. `lengths`: length of each item, as little-endian u32.
 #[pyfunction]
 pub fn best_fit<'py>(py: Python<'py>, lengths: PyBuffer<u8>, capacity: u32) -> PyResult<Bound<'py, PyMemoryView>> {
     let lengths = column::ids(py, &lengths)?;
@@ -23,14 +23,13 @@ pub fn best_fit<'py>(py: Python<'py>, lengths: PyBuffer<u8>, capacity: u32) -> P
     column::view(py, rows)
 }
 
-/// Start of a buffer, for a thread without the GIL.
+/// Address of the start of a buffer, for a thread without the GIL.
 struct Start(*const u8);
 
 // SAFETY: the pointer is only read while the buffer is held; see `gather`.
 unsafe impl Send for Start {}
 
-/// Copies ranges of `values`, items of `size` bytes, and concatenates them. Starts and lengths are little-endian i64
-/// as bytes.
+/// Copies and concatenates ranges of `values`, whose items have `size` bytes. Starts and lengths are little-endian i64.
 #[pyfunction]
 pub fn gather<'py>(
     py: Python<'py>,
@@ -56,7 +55,7 @@ pub fn gather<'py>(
     let mut made: Vec<u8> = alloc::with_capacity(total).map_err(|failed| error::plain(py, failed))?;
     let from = Start(values.buf_ptr().cast());
     let made = py.detach(move || {
-        let from = from; // moved as a whole: a closure would capture its pointer, which is not `Send`
+        let from = from; // moves the whole struct: a closure would capture only its pointer, which is not `Send`
         for (start, length) in ranges {
             let room = made.spare_capacity_mut();
             debug_assert!(length <= room.len(), "the capacity is the sum of the lengths");

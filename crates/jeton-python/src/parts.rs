@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::error;
 
-/// A text, and the input byte range of each of its bytes.
+/// A text, and for each of its bytes the byte range in the input.
 type Traced = (String, Vec<(u32, u32)>);
 
-/// Normalizes texts with a JSON list of components, which is parsed once.
+/// Normalizes texts with a JSON list of components. Parses the list once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,

@@ -22,7 +22,7 @@ pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyB
     byte_alphabet::read(spelling, &mut data).ok().map(|()| PyBytes::new(py, &data))
 }
 
-/// Returns the names of patterns.
+/// Returns the names of all named patterns.
 #[pyfunction]
 pub fn pattern_names() -> Vec<&'static str> {
     pretokenize::names().to_vec()
@@ -34,7 +34,7 @@ pub fn pattern_text(name: &str) -> Option<&'static str> {
     pretokenize::published(name)
 }
 
-/// Translates a pattern to Oniguruma: (regex, None) or (None, unsupported construct).
+/// Translates a pattern to Oniguruma. Returns (regex, None), or (None, unsupported construct).
 #[pyfunction]
 #[pyo3(signature = (pattern, *, is_regex))]
 pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Option<String>) {

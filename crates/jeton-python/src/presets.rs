@@ -1,4 +1,4 @@
-//! Training by the rules of peer libraries, for `training/presets/`.
+//! Trains by the rules of peer libraries, for `training/presets/`.
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
@@ -13,8 +13,8 @@ use crate::error;
 use crate::run::Run;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
-/// Compiles a character map for SentencePiece from the named rules, if a name is given, and from `rules`, which
-/// override them.
+/// Compiles a character map for SentencePiece from named rules, if a name is given, and from `rules`. A rule of `rules`
+/// overrides the named rule with the same source.
 #[pyfunction]
 #[pyo3(signature = (name, rules))]
 pub fn character_map<'py>(
@@ -58,8 +58,8 @@ fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[LearnedMerge]) 
 
 #[pymethods]
 impl Counts {
-    /// Learns like Hugging Face's trainers. `keeps_merges`: true if the vocabulary has merges (BPE), false if it has
-    /// only entries (WordPiece).
+    /// Learns as Hugging Face's trainers do. `keeps_merges`: true if the vocabulary includes merges (BPE), false if it
+    /// has only entries (WordPiece).
     fn learn_hf(&self, py: Python<'_>, options_json: &str, keeps_merges: bool, run: &Run) -> PyResult<LearnedPreset> {
         let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
         let found = run.learn(py, |watch| hf::learn(&self.0, &asked, &run.options(), watch))?;
@@ -71,7 +71,8 @@ impl Counts {
         Ok(learned(vocabulary, num_symbols, &merges))
     }
 
-    /// Learns like SentencePiece's BPE trainer. Pieces get the ids that `reserved` leaves free, by descending score.
+    /// Learns as SentencePiece's BPE trainer does. Pieces get the ids that `reserved` does not use, by descending
+    /// score.
     fn learn_sentencepiece(
         &self,
         py: Python<'_>,
@@ -94,7 +95,7 @@ impl Counts {
         })
     }
 
-    /// Learns the pieces of a word or character model.
+    /// Learns the pieces of SentencePiece's word or character model.
     fn learn_sentencepiece_words(
         &self,
         py: Python<'_>,
@@ -110,8 +111,8 @@ impl Counts {
     }
 
     /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). Pieces
-    /// get the ids that these leave free, by descending score. Returns the vocabulary and the number of characters.
-    /// The progress callback of `run` gets the number of remaining pieces.
+    /// get the ids that `reserved` does not use, by descending score. Returns the vocabulary and the number of
+    /// characters. The progress callback of `run` gets the number of remaining pieces.
     fn learn_unigram(
         &self,
         py: Python<'_>,
@@ -125,7 +126,7 @@ impl Counts {
         Ok((Vocabulary::from_pieces(numbered), model.num_characters))
     }
 
-    /// Returns the number of initial symbols of the counts.
+    /// Returns the number of distinct initial symbols in the counted pretokens.
     fn alphabet_size(&self, py: Python<'_>, level: &str, end_of_word_style: Option<&str>) -> PyResult<usize> {
         let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
         let symbols = py.detach(|| sequences::symbols(&self.0, level, end));

@@ -1,4 +1,4 @@
-//! Whole files as documents, read and validated on several threads.
+//! Reads whole files as documents, and validates them, on several threads.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -9,18 +9,18 @@ use jeton_core::documents::Span;
 use jeton_core::parallel;
 use jeton_core::util::utf8;
 
-/// Maximum total bytes of files that are read at once.
+/// Maximum total size in bytes of the files that one call reads.
 const MOST: usize = 64 << 20;
 
-/// Reads files of known sizes, at most [`MOST`] bytes in total, into one buffer, each as a document. `None` if a file
-/// cannot be read, is not UTF-8, or has another size by now. The caller then reads the files one by one and reports
-/// errors.
+/// Reads each file as a document into one buffer. `sizes` are the known sizes, at most [`MOST`] bytes in total. Returns
+/// `None` if a file cannot be read, is not UTF-8, or now has another size. The caller then reads the files one by one
+/// and reports errors.
 pub fn whole_files(paths: &[PathBuf], sizes: &[usize], threads: usize) -> Option<(String, Vec<Span>)> {
     let total = sizes.iter().try_fold(0usize, |total, &size| total.checked_add(size))?;
     if paths.len() != sizes.len() || total > MOST {
         return None;
     }
-    let mut whole = vec![0; total]; // the threads map its pages when they write to them
+    let mut whole = vec![0; total]; // its pages are mapped when the threads write to them
     let (mut spans, mut rooms, mut rest) = (Vec::with_capacity(sizes.len()), Vec::new(), whole.as_mut_slice());
     for (path, &size) in paths.iter().zip(sizes) {
         let (room, after) = rest.split_at_mut(size);
@@ -45,7 +45,7 @@ pub fn whole_files(paths: &[PathBuf], sizes: &[usize], threads: usize) -> Option
     Some((unsafe { String::from_utf8_unchecked(whole) }, spans))
 }
 
-/// Reads a file into a buffer; returns true if it has exactly that size.
+/// Reads a file into `room`; returns true if the file has exactly the size of `room`.
 fn fills(path: &PathBuf, room: &mut [u8]) -> std::io::Result<bool> {
     let mut file = File::open(path)?;
     match file.read_exact(room) {

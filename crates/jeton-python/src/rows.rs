@@ -1,7 +1,7 @@
-//! Rows of integers as Python lists, padded to one length, like the results of Hugging Face's libraries.
+//! Converts rows of integers to Python lists, padded to equal length, like the results of Hugging Face's libraries.
 //!
-//! Input: a column of integers with the offset of each row, such as a batch has. A row that is shorter than `width`
-//! is padded on one side; longer rows are kept whole.
+//! Input: a column of integers with the offset of each row, as batches have. A row that is shorter than `width` is
+//! padded on one side; longer rows are not truncated.
 //!
 //! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair that
 //! `id_list` does not share. Constant rows share their integers.
@@ -18,7 +18,7 @@ use crate::id_list;
 
 type List<'py> = Bound<'py, PyList>;
 
-/// Length of rows, and the side on which shorter ones are padded.
+/// Minimum length of rows, and the side on which shorter rows are padded.
 #[derive(Clone, Copy)]
 struct Width {
     width: usize,
@@ -26,7 +26,7 @@ struct Width {
 }
 
 impl Width {
-    /// Returns the numbers of fill values before and after a row.
+    /// Returns the numbers of fill values before and after a row of `len` elements.
     fn around(self, len: usize) -> (usize, usize) {
         let filled = self.width.saturating_sub(len);
         if self.left {
@@ -46,19 +46,20 @@ fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
     }
 }
 
-/// Returns lists of the rows of ids, little-endian u32: row i has the ids from `offsets[i]` to `offsets[i + 1]`,
-/// little-endian i64.
+/// Returns the rows of ids as lists. Row i has the ids from `offsets[i]` to `offsets[i + 1]`. Ids are little-endian
+/// u32, offsets little-endian i64.
 #[pyfunction]
 pub fn id_lists<'py>(py: Python<'py>, ids: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<List<'py>> {
     let (ids, offsets) = (column::ids(py, &ids)?, column::wide(py, &offsets)?);
-    let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect(); // a negative offset becomes too large
+    // A negative offset becomes too large.
+    let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
     let rows = ranges(&offsets, ids.len())?.into_iter().map(|range| id_list::list(py, &ids[range]));
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// Returns lists of the rows of a column.
+/// Returns the rows of a column as lists.
 ///
-/// `values`: little-endian integers, of 64 bits if `wide`, else ids of 32 bits. `fill`: the value around short rows.
+/// `values`: little-endian integers, of 64 bits if `wide`, else ids of 32 bits. `fill`: padding value for short rows.
 #[pyfunction]
 #[pyo3(signature = (values, offsets, *, wide, width=0, left=false, fill=0))]
 pub fn row_lists<'py>(
@@ -96,7 +97,7 @@ fn lists<'py>(
     Ok(list)
 }
 
-/// Pads a row of `len` elements to the width.
+/// Pads a row of `len` elements to `width`.
 fn filled<'py>(
     row: &Bound<'py, PySequence>,
     len: usize,
@@ -110,7 +111,7 @@ fn filled<'py>(
     }
 }
 
-/// Returns lists with one value for the elements of each row, and another value as padding of short rows.
+/// Returns lists in which all elements of each row are `value`, and short rows are padded with `fill`.
 #[pyfunction]
 #[pyo3(signature = (value, lengths, *, width=0, left=false, fill=0))]
 pub fn constant_lists(
@@ -130,7 +131,7 @@ pub fn constant_lists(
     Ok(list)
 }
 
-/// Returns lists of tuples: the rows of a column of pairs, with (0, 0) as padding of short rows.
+/// Returns the rows of a column of pairs as lists of tuples. Short rows are padded with (0, 0).
 #[pyfunction]
 #[pyo3(signature = (values, offsets, *, width=0, left=false))]
 pub fn row_pair_lists(
@@ -152,7 +153,7 @@ pub fn row_pair_lists(
     Ok(list)
 }
 
-/// Returns a list of a row of a column, with None for negative values and as padding of a short row.
+/// Returns one row as a list. Negative values become None, and a short row is padded with None.
 #[pyfunction]
 #[pyo3(signature = (values, *, width=0, left=false))]
 pub fn optional_list(py: Python<'_>, values: PyBuffer<u8>, width: usize, left: bool) -> PyResult<Bound<'_, PyList>> {

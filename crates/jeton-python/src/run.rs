@@ -1,4 +1,4 @@
-//! `Run`: memory, threads, progress and checkpoints of a learner.
+//! `Run`: memory limit, threads, progress callback and checkpoints of a training run.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -18,10 +18,11 @@ use crate::error;
 use crate::mmap::{self, Limit};
 use crate::signals::SignalCheck;
 
-/// Bytes of a saved merge: left, right, result, tokens in use (4 each), count, corpus tokens (8 each); little-endian.
+/// Size in bytes of a saved merge: left, right, result, tokens in use (4 bytes each), count, corpus tokens (8 bytes
+/// each); all little-endian.
 const MERGE: usize = 32;
 
-/// Memory, threads, merges of an earlier run, and the progress callback.
+/// Memory limit, threads, progress callback, and the merges of an earlier run that is continued.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Run {
     memory: MemoryLimit,
@@ -37,8 +38,9 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: merges passed to `save` in an earlier run; `pieces`: the same for Unigram. `save` is called with the
-    /// merges or pieces so far, every `save_every` seconds and when learning is interrupted.
+    /// Creates a run. `done`: merges that an earlier run passed to `save`; `pieces`: pieces of an earlier Unigram
+    /// run. `save` is called with the merges or pieces so far, every `save_every` seconds and when learning is
+    /// interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, pieces = None, save = None,
         save_every = 20.0))]
@@ -66,7 +68,7 @@ impl Run {
         LearnOptions { memory: &self.memory, threads: self.threads, done: &self.done, ..LearnOptions::default() }
     }
 
-    /// Learns without the GIL.
+    /// Calls `learn` without the GIL.
     ///
     /// # Errors
     /// Errors of `learn`, and exceptions of the interpreter.
@@ -126,7 +128,7 @@ impl Run {
 
     fn save(&self, merges: &[LearnedMerge]) -> PyResult<()> {
         if self.save.is_none() || merges.len() <= self.done.len() {
-            return Ok(()); // nothing new
+            return Ok(()); // no merges beyond those of the earlier run
         }
         self.save_bytes(&write(merges))
     }
@@ -140,7 +142,7 @@ impl Run {
     }
 }
 
-/// Returns the error of saving instead of a result, unless that error is Ctrl-C.
+/// Returns the error of `save` instead of the result if `save` failed, unless the result is Ctrl-C.
 fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
     match failed {
         Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

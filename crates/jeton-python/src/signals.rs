@@ -1,4 +1,4 @@
-//! Signal handlers and progress callbacks of Python during long work.
+//! Runs Python's signal handlers and progress callbacks during long work.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 
 use crate::callback;
 
-/// Interval at which long work calls the interpreter: a tenth of the second within which Ctrl-C must take effect.
+/// Interval at which long work calls the interpreter. Ctrl-C must take effect within a second; the interval is a tenth
+/// of it.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Cancellation check that runs signal handlers and a progress callback, and stores the exception they raise.
@@ -22,7 +23,7 @@ pub struct SignalCheck {
 }
 
 impl SignalCheck {
-    /// Creates a check that calls `progress` with a number.
+    /// Creates a check that calls `progress`, if any, with the amount of work done.
     pub fn new(progress: Option<Py<PyAny>>) -> Self {
         Self { last: Instant::now(), raised: None, grace_period: Duration::ZERO, deadline: None, progress }
     }
@@ -32,7 +33,7 @@ impl SignalCheck {
         Self { grace_period, ..self }
     }
 
-    /// Returns false to cancel the work. Called without the GIL; cheap between two intervals.
+    /// Returns false to cancel the work. It must be called without the GIL, and is cheap between two intervals.
     pub fn keep_going(&mut self, done: usize) -> bool {
         if self.raised.is_some() {
             return self.deadline.is_some_and(|deadline| Instant::now() < deadline);
@@ -53,8 +54,8 @@ impl SignalCheck {
         self.raised.is_none() || !self.grace_period.is_zero()
     }
 
-    /// Converts the result for the caller. An exception from Python takes precedence, even if the work finished
-    /// before it noticed the exception; otherwise the exception, for example Ctrl-C, would be lost.
+    /// Converts the result for the caller. An exception from Python takes precedence over a result: the work can finish
+    /// before it notices an exception such as Ctrl-C, which would otherwise be lost.
     pub fn finish<R, E>(self, done: Result<R, E>, convert: impl FnOnce(E) -> PyErr) -> PyResult<R> {
         match self.raised {
             Some(raised) => Err(raised),

@@ -1,8 +1,8 @@
-//! `jeton.TextStream`: ids that arrive one by one → text.
+//! `jeton.TextStream`: decodes ids that arrive one by one.
 //!
-//! This class is public, with these docstrings, because a method in Python would take as long for an id as decoding
-//! it. Every call is atomic, so threads can share a stream. A long push takes the state out instead of copying it,
-//! because copying takes time linear in the whole text.
+//! The class is public, with the docstrings below: a wrapper method in Python would take as long for an id as decoding
+//! the id. Every call is atomic, so threads can share a stream. A long push moves the state out of the object instead
+//! of copying it, because copying takes time linear in the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
@@ -18,8 +18,8 @@ use crate::tokenizer::Tokenizer;
 /// Decoder of ids that arrive one by one. `Tokenizer.stream` makes one.
 ///
 /// The texts that `push` and `finish` return, joined, equal `decode` of all ids. Text is returned once, as soon as no
-/// later id can change it. An id takes amortized constant time plus the length of its text. Memory is the length of
-/// `text` and of the text that is held back.
+/// later id can change it. An id takes amortized constant time plus the length of its text. Memory is proportional to
+/// the length of `text` and of the text that is held back.
 ///
 /// An incomplete character and the beginning of a stop string are held back. Some decoder components hold back more:
 ///
@@ -30,8 +30,9 @@ use crate::tokenizer::Tokenizer;
 /// - ``BPEDecoder``, ``CTC`` and ``ByteLevel`` after a component that joins all strings (``Fuse``, ``ByteLevel``): up
 ///   to the whole text. No known tokenizer has this order.
 ///
-/// Threads may share a stream: each call is atomic. Their order is the caller's responsibility. In a process that was
-/// forked while another thread pushed more than a thousand ids at once, every call raises `ConfigError`.
+/// Threads can share a stream, because each call is atomic. The caller is responsible for the order of calls. In a
+/// process that was forked while another thread pushed more than a thousand ids at once, every call raises
+/// `ConfigError`.
 ///
 /// Attributes:
 ///     text: all text that `push` and `finish` returned, without the prompt. Each access copies it.
@@ -57,7 +58,7 @@ const SHORT: usize = 1 << 10;
 /// Number of characters that `repr` shows.
 const SHOWN: usize = 40;
 
-/// Converts a policy for bytes that are not UTF-8.
+/// Converts the name of a policy for bytes that are not UTF-8.
 pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
     match errors {
         "replace" => Ok(InvalidUtf8::Replace),
@@ -104,10 +105,10 @@ impl TextStream {
     ///     and ignored.
     ///
     /// Raises:
-    ///     UnknownTokenError: an id outside the vocabulary or in a gap; with its position in `ids`. The stream is
-    ///         unchanged: none of `ids` was read.
-    ///     DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte's position in the whole text.
-    ///         Text before it in the same call is in `text`. Every later call raises `ConfigError`.
+    ///     UnknownTokenError: an id is outside the vocabulary or in a gap. The exception has its position in `ids`. The
+    ///         stream is unchanged: none of `ids` was read.
+    ///     DecodeError: ``errors="strict"`` and the bytes are not UTF-8. The exception has the byte's position in the
+    ///         whole text. Text before this byte in the same call is in `text`. Every later call raises `ConfigError`.
     ///     ConfigError: the stream is finished or failed, or the text is over the decoder's limit (a hundred times the
     ///         contents of the tokens).
     ///
@@ -136,7 +137,7 @@ impl TextStream {
         text.map(|text| PyString::new(py, &text)).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Ends the text and returns the rest of it, with U+FFFD for an incomplete character as in `decode`.
+    /// Ends the text and returns its remaining part, with U+FFFD for an incomplete character as in `decode`.
     ///
     /// Later calls of `push` raise `ConfigError`; later calls of `finish` return "".
     ///
@@ -153,7 +154,8 @@ impl TextStream {
         self.text_of(py, |stream| self.tokenizer().decoder().finish(stream))
     }
 
-    /// A second stream in the same state, as for a branch of a beam search. Takes time proportional to `text`.
+    /// Returns a second stream in the same state, for example for a branch of a beam search. Takes time proportional to
+    /// `text`.
     ///
     /// Examples:
     ///     >>> from jeton import Tokenizer
@@ -176,7 +178,7 @@ impl TextStream {
         self.copy(py)
     }
 
-    /// All text that `push` and `finish` returned, without the prompt. Each access copies it.
+    /// All text that `push` and `finish` returned, without the prompt. Each access copies the text.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         self.with(py, |stream| PyString::new(py, stream.text()))
@@ -210,7 +212,7 @@ impl TextStream {
         &self.tok.get().0
     }
 
-    /// Accesses the state. `work` must not run Python code.
+    /// Runs `work` on the state. `work` must not run Python code.
     fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut Stream) -> R) -> PyResult<R> {
         self.stream.change(py, |stream| stream.as_mut().map(work))?.ok_or_else(lost)
     }
@@ -219,8 +221,8 @@ impl TextStream {
         self.text_of(py, |stream| self.tokenizer().decoder().push(self.tokenizer().vocab(), stream, ids))
     }
 
-    /// Returns text of the state. The exception is created without holding the lock, because the garbage collector
-    /// may run then.
+    /// Runs `work` on the state, and returns its text. An exception is created without holding the lock, because
+    /// creating it can run the garbage collector.
     fn text_of<'py>(
         &self,
         py: Python<'py>,

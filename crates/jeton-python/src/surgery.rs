@@ -1,4 +1,4 @@
-//! Changes of a finished vocabulary: merge trees, pruning, appended entries, and maps between vocabularies.
+//! Changes finished vocabularies: merge trees, pruning, appended entries, and maps between vocabularies.
 
 use std::collections::HashMap;
 
@@ -26,8 +26,8 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns, by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1 for an
-    /// initial symbol.
+    /// Returns four columns by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1
+    /// for an initial symbol.
     fn merge_trees<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| self.0.model().merge_trees(vocab, keep_going);
@@ -68,7 +68,7 @@ impl Tokenizer {
         column::view(py, remains.into_iter().map(u32::from).collect::<Vec<u32>>())
     }
 
-    /// Returns the count of each id in counted pretokens, as i64 by id.
+    /// Encodes counted pretokens; returns the number of occurrences of each id, as i64 by id.
     fn count_ids<'py>(&self, py: Python<'py>, counts: &Counts) -> PyResult<View<'py>> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| {
@@ -126,7 +126,7 @@ impl Tokenizer {
                 tok.decode_one(id, &mut bytes);
                 (kind == Kind::Special, bytes)
             };
-            let mut rare = Vec::new(); // byte tokens and similar entries; ordinary ones take precedence
+            let mut rare = Vec::new(); // byte tokens and similar entries, used only if no ordinary entry matches
             for (id, kind, _) in other.0.vocab().iter() {
                 match kind {
                     Kind::Token | Kind::EndsWord | Kind::Special => {
@@ -171,8 +171,8 @@ fn append<'py>(
     Ok((vocabulary, column::view(py, made.ids)?, column::view(py, fates)?, made.merges.len()))
 }
 
-/// Returns the vocabulary with appended entries. Scores of new pieces are below all others, and descend in the order
-/// of the pieces.
+/// Returns the vocabulary with appended entries. New pieces get scores below all existing scores, descending in the
+/// order of the pieces.
 fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -> Result<Vocabulary> {
     let vocab = tok.vocab();
     let mut entries: jeton_core::vocab::List = vocab.iter().collect();

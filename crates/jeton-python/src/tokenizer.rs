@@ -1,4 +1,4 @@
-//! `Tokenizer`: text ↔ ids.
+//! `Tokenizer`: converts text to ids and ids to text.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text that is encoded, and maximum ids that are decoded, without releasing the GIL. Releasing it
-/// would cost more than other threads gain.
+/// Maximum bytes of a text to encode, or number of ids to decode, without releasing the GIL. For such short calls,
+/// releasing it costs more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;
@@ -44,7 +44,7 @@ impl Tokenizer {
         run_on_threads(py, |watch| tok.prepare_model(watch), |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
-    /// Builds the tables of the fast path at once.
+    /// Builds the tables of the fast path now instead of on first use.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
         run_on_threads(py, |watch| self.0.prepare(usize::MAX, watch), |failed| error::plain(py, failed))
     }
@@ -79,12 +79,12 @@ impl Tokenizer {
         id_list::list(py, &self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    /// Encodes a text without permission for special tokens, template or sampling.
+    /// Encodes a text. Permits no special tokens, adds no template, and does not sample.
     fn encode_text<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         id_list::list(py, &self.encode_long(py, text, None, 1)?)
     }
 
-    /// Likewise; None for a text that several threads may encode.
+    /// Encodes a text like `encode_text`; returns None for a text that is long enough for several threads.
     fn encode_short<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
         match arguments::is_long(text)? {
             true => Ok(None),
@@ -92,7 +92,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a text. Returns an array for few ids after `use_numpy`, else a view of little-endian u32.
+    /// Encodes a text. Returns a NumPy array if there are few ids and `use_numpy` was called, else a view of
+    /// little-endian u32.
     #[pyo3(signature = (text, special=None, threads=1, template=false))]
     fn encode_array<'py>(
         &self,
@@ -112,7 +113,7 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes many texts: (ids, offsets) as little-endian u32 and i64.
+    /// Encodes many texts. Returns ids (little-endian u32) and offsets of the texts (little-endian i64).
     #[pyo3(signature = (texts, special, threads, template=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch<'py>(
@@ -156,8 +157,8 @@ impl Tokenizer {
     }
 
     /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token:
-    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: only
-    /// encodes the first pretokens, until they have this many tokens.
+    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: stops
+    /// after the pretoken with which this number of tokens is reached.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -186,7 +187,7 @@ impl Tokenizer {
         Ok((columns, pretokens, dropped))
     }
 
-    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, flag). The
+    /// Calls `each` with the tokens of a text in order, a few thousand at a time: (ids, bytes, byte spans, flag). The
     /// flag is true for tokens of the text, and false for tokens of the template.
     #[pyo3(signature = (text, each, special=None, *, template=false))]
     fn tokenize_in_chunks(
@@ -217,7 +218,7 @@ impl Tokenizer {
         raised.map_or(done, Err)
     }
 
-    /// Returns the byte spans of the tokens of a text: two little-endian i64 for each.
+    /// Returns the byte spans of the tokens of a text. A span is two little-endian i64.
     #[pyo3(signature = (text, special=None, *, template=false))]
     fn byte_spans<'py>(
         &self,
@@ -255,8 +256,8 @@ impl Tokenizer {
         )
     }
 
-    /// Returns the first `most` pretokens with all steps; for the whole text, the numbers of pretokens, merges and
-    /// tokens, and the added tokens.
+    /// Returns the first `most` pretokens with all their steps. Also returns, for the whole text, the numbers of
+    /// pretokens, merges and tokens, and the added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(
@@ -295,7 +296,7 @@ impl Tokenizer {
         self.decode_slice(py, &arguments::ids(ids)?, skip_special)
     }
 
-    /// Decodes to text, with replacement characters as in the tokenizer's library.
+    /// Decodes ids to text. Invalid UTF-8 becomes U+FFFD in the way of the library that the tokenizer comes from.
     #[pyo3(signature = (ids, skip_special=false))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;
@@ -304,7 +305,7 @@ impl Tokenizer {
         done.map_err(|failed| error::plain(py, failed))
     }
 
-    /// Decodes little-endian u32. They are passed as bytes, because a view of an array may be unaligned.
+    /// Decodes ids that are passed as bytes (little-endian u32), because a view of an array can be unaligned.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
@@ -331,7 +332,7 @@ impl Tokenizer {
         self.0.vocab().kind(id) as u8
     }
 
-    /// Returns the bytes of an id in the middle of decoded text.
+    /// Returns the bytes that an id adds in the middle of decoded text.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.0.decode_one(id, &mut bytes);
@@ -384,9 +385,9 @@ impl Tokenizer {
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
-    /// Returns all facts about entries and merges that affect ids or decoded bytes, in canonical form. For each id,
-    /// in ascending order: u32 id, u8 kind, u8 flags, u32 length and the content. Then, for a model with a merge
-    /// list, three u32 for each merge; then, for a model with scores, the scores as f64. Numbers are little-endian.
+    /// Returns all data of entries and merges that affects ids or decoded bytes, in canonical form. For each id, in
+    /// ascending order: u32 id, u8 kind, u8 flags, u32 length and the content. For a model with a merge list, three u32
+    /// for each merge follow. For a model with scores, the scores follow as f64. Numbers are little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -421,7 +422,7 @@ impl Tokenizer {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
-    /// Returns the bytes of each id in the middle of decoded text.
+    /// Returns the bytes that each id adds in the middle of decoded text.
     fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
         let mut adds = Vec::new();
         let mut one = |&id: &u32| {

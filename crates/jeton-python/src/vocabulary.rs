@@ -1,4 +1,5 @@
-//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code only passes it on.
+//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code does not read it, only passes it
+//! between calls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,13 +19,13 @@ use crate::error;
 /// (id, kind, content) of an entry that is not learned.
 pub type ReservedEntry = (u32, u8, String);
 
-/// Returns the entries that are not learned; those without a known kind are special tokens.
+/// Converts the entries that are not learned. Entries of an unknown kind become special tokens.
 pub fn reserved_entries(reserved: Vec<ReservedEntry>) -> List {
     let kind = |kind| Kind::from_u8(kind).unwrap_or(Kind::Special);
     reserved.into_iter().map(|(id, number, content)| (id, kind(number), content.into_bytes())).collect()
 }
 
-/// Entries and merges.
+/// Entries and merges of a tokenizer, with scores and flags.
 #[pyclass(frozen, module = "jeton._core")]
 #[derive(Clone, Default)]
 pub struct Vocabulary {
@@ -41,7 +42,8 @@ impl Vocabulary {
 
 #[pymethods]
 impl Vocabulary {
-    /// Builds a vocabulary from lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …), `scores` are by id.
+    /// Builds a vocabulary from lists: `kinds` has the number of each entry's `Kind` (1 token, 2 token that ends a
+    /// word, …); `scores` has one score for each id.
     #[new]
     #[pyo3(signature = (ids, kinds, contents, merges, scores=None))]
     fn new(
@@ -69,9 +71,9 @@ impl Vocabulary {
         Ok(Self { entries, extras: Extras::default() })
     }
 
-    /// Returns a vocabulary with more added tokens; a token with the id of an ordinary entry replaces it. `flags`: 1
-    /// includes white space on the left, 2 on the right, 4 matches single words only, 8 matches in normalized text,
-    /// 16 is also an entry of the model.
+    /// Returns a vocabulary with more added tokens. A token with the id of an ordinary entry replaces the entry.
+    /// `flags` of a token is a sum: 1 if it includes white space on the left, 2 on the right, 4 if it matches single
+    /// words only, 8 if it matches in normalized text, 16 if it is also an entry of the model.
     #[pyo3(signature = (ids, contents, special, flags=None))]
     fn with_added(&self, ids: Vec<u32>, contents: Vec<Vec<u8>>, special: Vec<bool>, flags: Option<Vec<u8>>) -> Self {
         let taken: HashSet<u32> = ids.iter().copied().collect();
@@ -89,7 +91,7 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// Returns the entries with ids below `limit`, with their merges.
+    /// Returns a vocabulary of the entries with ids below `limit`, with their merges.
     fn prefix(&self, limit: u32) -> Self {
         let entries = self.entries.iter().filter(|entry| entry.0 < limit).collect();
         let mut extras = self.extras.clone();
@@ -98,8 +100,8 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// Returns the vocabulary with other ids. `new_ids` has u32 by id, 2³² - 1 for entries to remove. Merges of
-    /// removed entries are removed.
+    /// Returns the vocabulary with other ids. `new_ids`: new id of each id, as u32; 2³² - 1 removes the entry. Merges
+    /// of removed entries are removed, too.
     fn renumbered(&self, py: Python<'_>, new_ids: PyBuffer<u8>) -> PyResult<Self> {
         let new_ids = column::ids(py, &new_ids)?;
         let new = |id: u32| new_ids.get(id as usize).copied().filter(|&id| id != u32::MAX);
@@ -138,9 +140,9 @@ impl Vocabulary {
         Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
     }
 
-    /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all are ordinary entries,
-    /// without flags. `order`: order of the merges that replace the scores, "scores" or "ids"; with None, all entries
-    /// have scores.
+    /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all pieces are ordinary
+    /// entries without flags. `order`: order of the merges that replace the scores, "scores" or "ids". With None, the
+    /// scores are kept.
     #[pyo3(signature = (order=None))]
     fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
         let order = match order {
@@ -193,7 +195,7 @@ impl Vocabulary {
         self.entries.next_id()
     }
 
-    /// Returns (ids, kinds, contents), in the order of the entries, and merges.
+    /// Returns (ids, kinds, contents, merges); the first three are in the order of the entries.
     #[allow(clippy::type_complexity)]
     fn columns<'py>(&self, py: Python<'py>) -> (Vec<u32>, Vec<u8>, Vec<Bound<'py, PyBytes>>, Vec<(u32, u32, u32)>) {
         let entries = || self.entries.iter();
@@ -213,7 +215,7 @@ impl Vocabulary {
         self.entries.iter().map(|entry| entry.0).collect()
     }
 
-    /// Returns the lowest of these ids that belongs to an entry.
+    /// Returns the lowest id of `ids` that belongs to an entry.
     fn first_of(&self, ids: HashSet<u32>) -> Option<u32> {
         self.entries.iter().map(|entry| entry.0).filter(|id| ids.contains(id)).min()
     }
@@ -234,7 +236,7 @@ pub fn sorted_bytes(tokens: Vec<Bound<'_, PyBytes>>) -> Vec<Bound<'_, PyBytes>> 
     sorted_by_content(tokens, |token| token.as_bytes())
 }
 
-/// Sorts items by their bytes. For most pairs the first eight bytes decide; these are compared as integers.
+/// Sorts items by their bytes. For most pairs of items, the first eight bytes decide; they are compared as integers.
 fn sorted_by_content<T>(items: Vec<T>, content: impl Fn(&T) -> &[u8]) -> Vec<T> {
     let mut keyed: Vec<(u64, T)> = items.into_iter().map(|item| (first_eight(content(&item)), item)).collect();
     keyed.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| content(&one.1).cmp(content(&other.1))));
@@ -249,7 +251,7 @@ fn first_eight(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// The two large members of `tokenizer.json`, with spellings unchanged.
+/// Vocabulary and merges of a `tokenizer.json`. Spellings are not converted yet.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpelledVocabulary {
     pub file: hf_json::TokenizerFile,
@@ -269,7 +271,7 @@ impl SpelledVocabulary {
         !self.file.vocab.scores.is_empty()
     }
 
-    /// Returns the spelling of an entry, by its index in a list of pieces.
+    /// Returns the spelling of the piece with this index in a list of pieces.
     fn token(&self, id: usize) -> Option<&str> {
         self.file.vocab.tokens.get(id)
     }
@@ -279,12 +281,12 @@ impl SpelledVocabulary {
         self.file.vocab.ids.len()
     }
 
-    /// Returns true if some entry has this id. Takes linear time; for error messages.
+    /// Returns true if some entry has this id. Takes linear time; only error messages need it.
     fn holds(&self, id: u32) -> bool {
         self.file.vocab.ids.contains(&id)
     }
 
-    /// Returns true if some spelling has `mark` before its end.
+    /// Returns true if some spelling contains `mark` other than at its end.
     fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
@@ -295,8 +297,8 @@ impl SpelledVocabulary {
         self.file.vocab.id(spelling)
     }
 
-    /// Reads the spellings. The added tokens (id, content) are left out, because the caller adds them with their
-    /// roles.
+    /// Converts the spellings to a vocabulary. Leaves out the added tokens `added` (id, content), because the caller
+    /// adds them with their roles.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
     fn read(
         &self,

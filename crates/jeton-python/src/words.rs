@@ -1,4 +1,5 @@
-//! `Words`: words of texts and runs of scripts without spaces, and the tokens in them; `main_script` of a text.
+//! `Words`: finds words of texts and runs of scripts without spaces, and counts the tokens in them. `main_script`: main
+//! script of a text.
 
 use std::str::Utf8Error;
 
@@ -25,7 +26,7 @@ pub struct Words {
 /// (tokens in words, words of one token, tokens in runs).
 type Counts = (usize, usize, usize);
 
-/// Returns the text, validated.
+/// Returns the text as a string, or an error if it is not UTF-8.
 fn utf8<'a>(text: &Text<'a>) -> Result<&'a str, Utf8Error> {
     match text {
         Text::Str(text) => Ok(text),
@@ -37,7 +38,8 @@ fn counts(found: TokensInWords) -> Counts {
     (found.words.tokens, found.words.whole, found.runs.tokens)
 }
 
-/// Returns the name of the script that most characters have; `Japanese` for Han with kana; `None` without letters.
+/// Returns the name of the script that most characters have: `Japanese` for Han with kana, `None` if there are no
+/// letters.
 #[pyfunction]
 pub fn main_script(py: Python<'_>, text: &str) -> &'static str {
     py.detach(|| scripts::main_script(text))
@@ -75,7 +77,7 @@ impl Words {
         (self.words.words(text).to_vec(), self.words.runs(text).to_vec())
     }
 
-    /// Encodes the texts, which must be those of this object, and counts the tokens in their words and runs.
+    /// Encodes `texts`, from which this object was created, and counts the tokens in their words and runs.
     fn count(
         &self,
         py: Python<'_>,
@@ -91,8 +93,8 @@ impl Words {
         run_on_threads(py, count, |failed| error::plain(py, failed)).map(counts)
     }
 
-    /// Counts the tokens in words and runs, from the ids of all texts and the number of ids up to the end of each
-    /// text; None if the total length of the tokens of a text differs from that of the text.
+    /// Counts the tokens in words and runs, given the ids of all texts and the cumulative number of ids at the end of
+    /// each text. None if the tokens of a text have another total length than the text.
     fn count_ids(
         &self,
         py: Python<'_>,

@@ -1,5 +1,6 @@
-//! Priority queue of SentencePiece's BPE in a pretoken, replayed with its stale entries. This is
-//! `explanation/agenda.py` in Rust; that module describes it, and a test compares the two on the answers of the page.
+//! Replay of the priority queue with which SentencePiece's BPE encodes a pretoken, including its stale entries.
+//! `explanation/agenda.py` in the Python package does the same and explains it. A test compares the two on the answers
+//! of the page.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +26,7 @@ struct Entry {
     is_stale: bool,
 }
 
-/// Entry of the queue. Order of popping: highest score, then leftmost, then shortest.
+/// Entry of the queue. Entries are popped by highest score, then leftmost position, then shortest length.
 #[derive(PartialEq)]
 struct Offer {
     cost: f64, // negated score
@@ -52,7 +53,8 @@ impl Ord for Offer {
     }
 }
 
-/// Replays the queue of a pretoken; None if it is too long, or if the replay differs from the merges (position, id) of the core.
+/// Replays the queue of a pretoken. `merges` are the core's merges as (position, id). None if the pretoken is too long,
+/// or if the replay differs from `merges`.
 pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merges: &[(usize, u32)]) -> Option<Agenda> {
     if symbols.len() > MOST_SYMBOLS {
         return None;
@@ -68,7 +70,7 @@ pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merge
 fn replay(tok: &Tokenizer, text: &[u8], starts: &[usize], is_frozen: &[bool]) -> Vec<Entry> {
     let num = starts.len();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let mut ends: Vec<Option<usize>> = ends.take(num).map(Some).collect(); // None: merged into the symbol on the left
+    let mut ends: Vec<Option<usize>> = ends.take(num).map(Some).collect(); // None if merged into the symbol on the left
     let mut before: Vec<Option<usize>> = (0..num).map(|at| at.checked_sub(1)).collect();
     let mut after: Vec<usize> = (1..=num).collect();
     let mut heap = BinaryHeap::new();

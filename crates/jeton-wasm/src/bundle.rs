@@ -1,14 +1,16 @@
-//! Bundle: a tokenizer as one file, which `tools/page/bundle.py` writes from any tokenizer that Jeton loads.
+//! Bundle: the file format of a tokenizer for the page. `tools/page/bundle.py` writes it from any tokenizer that Jeton
+//! loads.
 //!
 //! ```text
 //! "jeton 1\n"    8 bytes
 //! u32            length of the header
 //! header         JSON: Header
-//! columns        ids (each less the previous id + 1), kinds (a byte), lengths and bytes of the contents; left, right and result ids of the
-//!                merges (the results as those of ids, in zigzag); scores (f64); ids of flagged entries (u32) and their flags (a byte)
+//! columns        ids (each less the previous id + 1), kinds (a byte), lengths and bytes of the contents;
+//!                left, right and result ids of the merges (each result less the previous result + 1, in zigzag);
+//!                scores (f64); ids of flagged entries (u32) and their flags (a byte)
 //! ```
 //!
-//! Integers without a type are LEB128; the others are little-endian.
+//! Integers without a stated type are LEB128; the others are little-endian.
 
 use jeton_core::error::{Error, Result};
 use jeton_core::tokenizer::Extras;
@@ -20,12 +22,12 @@ use crate::engine::Facts;
 
 const MAGIC: &[u8] = b"jeton 1\n";
 
-/// Facts before the columns.
+/// Properties of a tokenizer before the columns, in JSON.
 #[derive(Deserialize)]
 pub struct Header {
     /// A `Definition` as the core reads it.
     pub options: Box<RawValue>,
-    /// Facts that the API needs and the core does not have.
+    /// Properties that the API needs and the core does not have.
     pub facts: Facts,
     entries: usize,
     merges: usize,
@@ -33,13 +35,13 @@ pub struct Header {
     flags: usize,
 }
 
-/// A tokenizer, not built yet.
+/// A tokenizer that was read but not built yet.
 pub struct Bundle {
-    /// Its options and facts.
+    /// Options and facts of the tokenizer.
     pub header: Header,
-    /// Its entries.
+    /// Entries of the vocabulary.
     pub entries: List,
-    /// Its merges, scores and flags.
+    /// Merges, scores and flags of the vocabulary.
     pub extras: Extras,
 }
 
@@ -88,7 +90,7 @@ pub fn read(file: &[u8]) -> Result<Bundle> {
     Ok(Bundle { header, entries, extras: Extras { merges, scores, flags } })
 }
 
-/// The unread bytes.
+/// The bytes that have not been read yet.
 struct Rest<'f> {
     file: &'f [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! Requests → replies, and the loaded tokenizers.
+//! Engine of the page: it has the loaded tokenizers, and converts requests to replies.
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize;
@@ -13,18 +13,18 @@ use crate::failure::Failure;
 use crate::files::{self, Format, Opened, Plan};
 use crate::training;
 
-/// Facts about a tokenizer that the core does not have.
+/// Properties of a tokenizer that the core does not have.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Facts {
-    /// Type of the model, as in `Definition`.
+    /// Type of the model, named as in `Definition`.
     pub kind: String,
-    /// Entries are bytes and are spelled in the byte alphabet.
+    /// True if entries are bytes and the page spells them in the byte alphabet.
     pub is_byte_level: bool,
-    /// Initial symbols may cover bytes other than their own.
+    /// True if an initial symbol can cover text other than its own, as for an unknown character.
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
-    /// Other facts for the worker, which gets them with the tokenizer.
+    /// Other properties for the worker, which gets them with the tokenizer.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -41,49 +41,50 @@ pub struct Engine {
     opened: Option<Opened>,
 }
 
-/// Reply to a request: JSON and data.
+/// Reply to a request: JSON, and binary data.
 pub struct Reply {
-    /// An object; `{"error", "kind"}` if the request failed.
+    /// A JSON object; `{"error", "kind"}` if the request failed.
     pub json: String,
-    /// Columns, as the request specifies.
+    /// Binary columns, as the request specifies.
     pub data: Vec<u8>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
-    /// Loads the bundle in the data. Reply: number, facts, sizes, special tokens.
+    /// Loads the bundle in the data. Reply: number of the tokenizer, facts, sizes, special tokens.
     Load,
-    /// Reads the file in the data, for `Spelled`, `Inside` and `Build`. Reply: facts.
+    /// Reads the file in the data, which `Spelled`, `Inside` and `Build` then use. Reply: facts about the file.
     Open { format: Format },
-    /// Returns the ids of spellings in the opened file.
+    /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
-    /// Returns other facts of the opened file: the piece at an index, whether an entry has an id, and whether one has
-    /// a mark inside.
+    /// Returns other facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
+    /// whether an entry has `mark` before its end.
     Inside { piece: usize, id: u32, mark: String },
-    /// Builds a tokenizer from the opened file. Reply: as for `Load`.
+    /// Builds a tokenizer from the opened file. The reply is that of `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
-    /// Returns a regex in Oniguruma's dialect, or null; also those of all named patterns.
+    /// Returns a regex converted to Oniguruma's dialect, or null if that is not possible; also the regexes of all named
+    /// patterns.
     Oniguruma { regex: String },
-    /// Removes a tokenizer.
+    /// Removes a loaded tokenizer.
     Forget { tok: usize },
-    /// Returns the names of patterns.
+    /// Returns the names of all named patterns.
     Patterns,
     /// Returns the number of ids of the text in the data.
     Count { tok: usize, special: bool, template: bool },
-    /// Returns the ids of the text in the data, as data: u32.
+    /// Returns the ids of the text in the data. They are returned as data, in u32.
     Encode { tok: usize, special: bool, template: bool },
     /// Returns the ids and spans of the text in the data, and the bytes of each id.
     Tokenize { tok: usize, special: bool, template: bool },
     /// Returns all steps of encoding the text in the data.
     Explain { tok: usize, special: bool },
-    /// Returns facts about some entries.
+    /// Returns the properties of some entries.
     Entries { tok: usize, ids: Vec<u32> },
-    /// Returns the result of merging an entry's own bytes.
+    /// Returns the steps that merge an entry's own bytes.
     Steps { tok: usize, id: u32 },
-    /// Returns the merge list.
+    /// Returns the list of all merges.
     Merges { tok: usize },
-    /// Returns all entries: ids, kinds as named in the API, and lengths; their bytes as data.
+    /// Returns all entries: ids, kinds as the API names them, and lengths. The bytes of the entries are the data.
     Listing { tok: usize },
     /// Learns merges from the text in the data.
     Train(Box<training::Options>),
@@ -92,7 +93,7 @@ enum Request {
 type Answer = Result<(String, Vec<u8>), Failure>;
 
 impl Engine {
-    /// Answers a request.
+    /// Executes a request, and returns the reply.
     pub fn answer(&mut self, request: &[u8], data: &[u8]) -> Reply {
         let parsed = serde_json::from_slice(request).map_err(|error| Failure::from(Error::config(error.to_string())));
         match parsed.and_then(|request| self.run(request, data)) {
@@ -216,12 +217,12 @@ impl Engine {
     }
 }
 
-/// Facts about an entry.
+/// Properties of an entry that the page shows.
 #[derive(Serialize)]
 struct Entry {
     id: u32,
     kind: u8,
-    hex: String,     // bytes in decoded text
+    hex: String,     // bytes in decoded text, in hexadecimal
     spelled: String, // content with the end-of-word mark, in hexadecimal
     token: String,   // spelling in tokenizer.json
 }
@@ -252,8 +253,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries for search. The bytes of special tokens are those of their spelling, the bytes of others
-    /// those of decoded text.
+    /// Returns all entries, for the search. A special token has the bytes of its spelling; other entries have their
+    /// bytes in decoded text.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;
@@ -284,7 +285,7 @@ fn permit(tok: &Tokenizer, special: bool) -> Result<Permit<'_>, Failure> {
     Ok(tok.permit(if special { &Permission::All } else { &Permission::None })?)
 }
 
-/// Returns the bytes of an id in the middle of decoded text.
+/// Returns the bytes that an id has in the middle of decoded text.
 fn decoded(tok: &Tokenizer, id: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     tok.decode_one(id, &mut bytes);

@@ -1,4 +1,4 @@
-//! Steps of a model as JSON, in the form of the pretokens in Python's `Explanation.to_json`.
+//! Steps of a model as JSON, in the form that `Explanation.to_json` in Python has for pretokens.
 
 use jeton_core::error::Result;
 use jeton_core::model::explain::{Candidate, Split, Step, Story};
@@ -46,7 +46,7 @@ struct Merge {
     rank: u32,
     result: u32,
     position: usize,
-    rivals: Vec<(u32, u32, u32)>, // left, right, rank
+    rivals: Vec<(u32, u32, u32)>, // merges that were possible: left, right, rank
     num_rivals: usize,
 }
 
@@ -82,7 +82,7 @@ struct Matches {
     is_too_long: bool,
 }
 
-/// Merges of an entry's own bytes, for its tree.
+/// Merges that form an entry from its own bytes, for drawing its tree.
 #[derive(Debug, Serialize)]
 pub struct EntrySteps {
     start_ids: Vec<u32>,
@@ -101,7 +101,7 @@ pub fn explain(tok: &Tokenizer, facts: &Facts, text: &[u8], permit: &Permit<'_>)
     Ok(Explanation { pattern: tok.alternatives(), pretokens })
 }
 
-/// Returns the merges of an entry's own bytes; None if no merges form the entry.
+/// Returns the merges that form an entry from its own bytes; None if no merges form it.
 ///
 /// # Errors
 /// As [`Tokenizer::explain_entry`].
@@ -194,7 +194,7 @@ fn path(way: Way) -> Path {
     Path { edges: edges(way.pieces), score: way.score }
 }
 
-/// Returns bytes in hexadecimal.
+/// Returns bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |number: u8| char::from(DIGITS[usize::from(number)]);

@@ -1,4 +1,4 @@
-//! Core errors → class and message, as the Python binding converts them (`error.rs` there).
+//! Conversion of the core's errors to a class and a message, as in the Python binding (`error.rs` there).
 
 use jeton_core::error::{Error, ErrorKind};
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 /// An error in the form of the page's API.
 #[derive(Debug, Serialize)]
 pub struct Failure {
-    /// The message.
+    /// Message for the user.
     pub error: String,
-    /// The class of `jeton.errors`.
+    /// Name of the class in `jeton.errors`.
     pub kind: &'static str,
 }
 
 impl Failure {
-    /// Converts an error; `text`: the text that its byte offsets refer to.
+    /// Converts an error. `text` is the text that its byte offset refers to.
     pub fn of(error: Error, text: &[u8]) -> Self {
         let said = error.to_string();
         let place = |at: usize| String::from_utf8_lossy(&text[..at.min(text.len())]).chars().count();

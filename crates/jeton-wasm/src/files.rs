@@ -1,5 +1,5 @@
-//! Files that a user opens. The core reads their entries; the worker reads the rest as JSON, and sends the plan by
-//! which a tokenizer is built from them.
+//! Files that a user opens. The core reads their entries; the worker reads the rest as JSON. It then sends a plan, from
+//! which a tokenizer is built.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use jeton_core::vocab::{Kind, List};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Formats of files.
+/// Formats of the files that can be opened.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -22,31 +22,31 @@ pub enum Format {
     VocabTxt,
 }
 
-/// A file that was read, from which no tokenizer has been built yet.
+/// A file that was read, but from which no tokenizer has been built yet.
 pub enum Opened {
     Json(TokenizerFile),
     Entries(List, Extras),
 }
 
-/// Plan by which a tokenizer is built from an opened file.
+/// Plan from which a tokenizer is built together with an opened file.
 #[derive(Debug, Deserialize)]
 pub struct Plan {
-    /// Entries are spelled in the byte alphabet.
+    /// True if entries are spelled in the byte alphabet.
     byte_alphabet: bool,
-    /// Mark of entries that end a word.
+    /// Mark at the end of entries that end a word.
     end_of_word: String,
-    /// id, content, special, flags
+    /// Added tokens as (id, content, is special, flags).
     added: Vec<(u32, String, bool, u8)>,
-    /// Kind of entries → their ids.
+    /// Kind of entries → ids of the entries of this kind.
     kinds: HashMap<String, Vec<u32>>,
-    /// Scores by id that replace those of the file.
+    /// Scores by id, which replace the scores in the file.
     scores: Option<Vec<f64>>,
 }
 
-/// Reads a file: its entries, and facts about it.
+/// Reads a file: returns its entries, and facts about it for the worker.
 ///
 /// # Errors
-/// [`Error::format`] with the location.
+/// [`Error::format`] with the location in the file.
 pub fn read(format: Format, data: &[u8]) -> Result<(Opened, serde_json::Value)> {
     let plain = |entries, scores| Opened::Entries(entries, Extras { scores, ..Extras::default() });
     match format {
@@ -81,7 +81,7 @@ pub fn read(format: Format, data: &[u8]) -> Result<(Opened, serde_json::Value)> 
 }
 
 impl Opened {
-    /// Returns the ids of spellings of entries of any kind.
+    /// Returns the id of each spelling, whatever the kind of its entry; None if there is no entry.
     pub fn ids(&self, spellings: &[String]) -> Vec<Option<u32>> {
         match self {
             Self::Json(file) => spellings.iter().map(|spelling| file.vocab.id(spelling)).collect(),
@@ -92,7 +92,7 @@ impl Opened {
         }
     }
 
-    /// Returns the spelling of an entry by its index in a list of pieces.
+    /// Returns the spelling of the entry at this index, if the file is a list of pieces.
     pub fn piece(&self, index: usize) -> Option<&str> {
         match self {
             Self::Json(file) => file.vocab.tokens.get(index),
@@ -108,7 +108,7 @@ impl Opened {
         }
     }
 
-    /// Returns true if a spelling has `mark` before its end.
+    /// Returns true if some spelling has `mark` before its end.
     pub fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         match self {
@@ -117,7 +117,7 @@ impl Opened {
         }
     }
 
-    /// Builds the vocabulary.
+    /// Builds the vocabulary from the opened file and the plan.
     ///
     /// # Errors
     /// [`Error::format`] if an entry and an added token have the same id.

@@ -10,8 +10,9 @@
 //! failure      core errors → class and message, as the Python binding converts them
 //! ```
 //!
-//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. The buffers are in
-//! this module's memory: the caller allocates them by [`allocate`] and frees them by [`release`].
+//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. All buffers are in this
+//! module's memory. With [`allocate`], the caller creates the buffers that it passes; with [`release`], it frees them
+//! and the buffers of replies.
 //!
 //! Left out: composing the answers of the page's API, which the worker does (`tools/page/engine`); threads, files and
 //! clocks, which WebAssembly lacks.
@@ -33,7 +34,8 @@ thread_local! {
     static ENGINE: RefCell<Engine> = RefCell::default();
 }
 
-/// Number of bytes before the content of a reply: the lengths of its JSON and of its data, as little-endian u32.
+/// Number of bytes before the content of a reply. They are two little-endian u32: the lengths of its JSON and of its
+/// data.
 const HEAD: usize = 8;
 
 /// Returns a buffer of `len` bytes, all 0.
@@ -42,8 +44,7 @@ pub extern "C" fn allocate(len: usize) -> *mut u8 {
     leak(vec![0; len])
 }
 
-/// Message of the last panic. A panic ends the call by a trap, after which the module must not be used for other
-/// calls.
+/// Message of the last panic. A panic ends the call by a trap. After that, only [`panicked`] may be called.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Records the messages of panics for [`panicked`]. Must be called once, before all other functions.
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn release(start: *mut u8, len: usize) {
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, len)) });
 }
 
-/// Answers a request. A reply has two little-endian u32, the lengths of the JSON and of the data, followed by both.
+/// Executes a request. A reply has two little-endian u32, the lengths of the JSON and of the data, followed by both.
 ///
 /// # Safety
 /// Each pair of arguments must be a buffer from [`allocate`], or part of one.
@@ -93,7 +94,7 @@ fn reply(json: &str, data: &[u8]) -> *mut u8 {
     leak(buffer)
 }
 
-/// Transfers ownership of a buffer to the caller.
+/// Transfers ownership of a buffer to the caller, which must free it by [`release`].
 fn leak(bytes: Vec<u8>) -> *mut u8 {
     Box::into_raw(bytes.into_boxed_slice()).cast()
 }

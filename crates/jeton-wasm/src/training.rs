@@ -1,5 +1,5 @@
-//! Training on a short text: returns the merges, and the initial symbols of its pretokens. The worker replays the
-//! steps.
+//! Training on a short text. Returns the merges, and the initial symbols of the pretokens, from which the worker
+//! replays the steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,36 +19,36 @@ use serde_json::{json, Value};
 
 use crate::explanation::hex;
 
-/// Options, checked by the worker.
+/// Options of training, which the worker has checked.
 #[derive(Debug, Deserialize)]
 pub struct Options {
-    vocab_size: Option<usize>, // if None, the size of the alphabet plus `DEFAULT_MERGES`
+    vocab_size: Option<usize>, // None means the size of the alphabet plus `DEFAULT_MERGES`
     level: String,
     pattern: String,
     tie_break: TieBreak,
-    words: Option<Words>, // train on distinct words
+    words: Option<Words>, // if set, trains on distinct words
 }
 
-/// Words as the units of training.
+/// Options of training on words.
 #[derive(Debug, Deserialize)]
 struct Words {
-    stages: Value, // stages before counting
+    stages: Value, // stages before pretokens are counted
     special_tokens: Vec<String>,
-    end_of_word: Option<String>, // BPE with this end-of-word mark
-    prefix: Option<String>,      // WordPiece with this prefix inside of words
+    end_of_word: Option<String>, // set for BPE: the end-of-word mark
+    prefix: Option<String>,      // set for WordPiece: the prefix inside of words
 }
 
-/// Number of merges of a word-based algorithm without a given size.
+/// Number of merges of training on words if no size is given.
 const DEFAULT_MERGES: usize = 30;
 
-/// Result of training.
+/// Result of training, as the worker gets it.
 #[derive(Debug, Serialize)]
 pub struct Run {
-    merges: Vec<(u32, u32, u32)>, // left, right, result
+    merges: Vec<(u32, u32, u32)>, // (left, right, result)
     num_special: usize,
     vocab_size: usize,
     num_requested: usize,
-    sequences: Vec<(Vec<u32>, u64)>, // initial symbols and count of each pretoken, in the order of the text
+    sequences: Vec<(Vec<u32>, u64)>, // initial symbols and count of each pretoken, in text order
     tokens: Vec<(u32, String)>,      // each entry with its bytes in hexadecimal
     corpus_bytes: u64,
 }
@@ -130,7 +130,8 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of symbols: distinct characters of the words, distinct characters after a prefix, and marks.
+/// Returns the number of initial symbols: the distinct characters of the words, the distinct characters after a prefix,
+/// and the end-of-word marks.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {

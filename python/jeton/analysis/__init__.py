@@ -1,16 +1,16 @@
 """Comparison and measurement of tokenizers.
 
 ```text
-compare              tokenizers on one text; text_difference: two texts by one tokenizer, by matching of their ids
+compare              tokenizers on one text; text_difference: two texts by one tokenizer, aligned by their ids
 corpus_comparison    tokenizers on a corpus, with its plot
-measure              bytes per token and more: measure_run measures, measure_table has the result, with views and plot
-sizes                every vocabulary size of one training, into a sizes_table, with its plot
+measure              bytes per token and more: measure_run measures; measure_table has the result, views and plot
+sizes                measures all vocabulary sizes of one training run; sizes_table: the result, with its plot
 cost                 tokens, price, and documents longer than a context window
-parallel/            tokens of parallel text by language
+parallel/            number of tokens of the same text in many languages
 equality             two tokenizers on comparison_texts: edge_cases and generated_texts
 auditing/            rules that find faults of one tokenizer
 doctoring/           all ways of loading a tokenizer, compared
-named                names of the tokenizers that a call compares
+named                assigns names to the tokenizers that a call compares
 ```
 """
 

@@ -31,7 +31,7 @@ __all__ = ["Comparison", "Cut", "compare"]
 MAX_TOKENS_SHOWN = 200
 MAX_CUTS_SHOWN = 20
 HEADINGS = ("tokenizer", "tokens", "bytes/token", "own tokens")
-MIN_SIZES = (0, 9, 0, 0)  # columns of the terminal
+MIN_SIZES = (0, 9, 0, 0)  # minimum widths of the columns in the terminal, in characters
 
 
 class Cut(NamedTuple):
@@ -39,7 +39,7 @@ class Cut(NamedTuple):
 
     Attributes:
         byte: offset in the text, in bytes.
-        by: tokenizers with this boundary, as indices into `Comparison.names`.
+        by: the tokenizers with this boundary, as indices into `Comparison.names`.
     """
 
     byte: int
@@ -82,7 +82,7 @@ class Comparison:
         return [np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
 
     def _permitted(self, tok: Tokenizer) -> Special | None:
-        """The permitted special tokens that a tokenizer has."""
+        """Returns the permitted special tokens, restricted to those that a tokenizer has."""
         if self.special is None or isinstance(self.special, str):
             return self.special
         return {token for token in self.special if token in tok.special_tokens}
@@ -92,7 +92,7 @@ class Comparison:
 
     @cached_property
     def encodings(self) -> list[Encoding]:
-        """Encoding by each tokenizer. Computed on first use: it takes some hundred times the memory of the text."""
+        """The encoding by each tokenizer. Computed on first use: it takes some hundred times the memory of the text."""
         return [self._encoding(tok, sys.maxsize) for tok in self.toks]
 
     @property
@@ -102,18 +102,18 @@ class Comparison:
 
     @property
     def bytes_per_token(self) -> list[float]:
-        """Bytes per token of each tokenizer; 0.0 without tokens."""
+        """Bytes per token of each tokenizer; 0.0 if there are no tokens."""
         return [self.num_bytes / count if count else 0.0 for count in self.counts]
 
     @property
     def spread(self) -> float:
-        """Largest count divided by the smallest, minus 1; 0.0 if one of them is zero."""
+        """Largest number of tokens divided by the smallest, minus 1; 0.0 if a number is zero."""
         least = min(self.counts)
         return max(self.counts) / least - 1 if least else 0.0
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[bytes + 1]: the end of the token that begins at a byte, or 0."""
+        """For each tokenizer int64[bytes + 1]: the end of the token that begins at each byte; 0 if no token does."""
         import numpy as np
 
         columns = []
@@ -137,7 +137,7 @@ class Comparison:
 
     @cached_property
     def _cuts(self) -> NDArray[np.int64]:
-        """Offsets of differing boundaries, ascending."""
+        """Offsets of the boundaries that not all tokenizers have, ascending."""
         import numpy as np
 
         return np.flatnonzero(np.logical_or.reduce(self._marks) & ~np.logical_and.reduce(self._marks))
@@ -153,12 +153,12 @@ class Comparison:
 
     @property
     def num_cuts(self) -> int:
-        """Number of differing boundaries."""
+        """Number of boundaries that not all tokenizers have."""
         return len(self._cuts)
 
     @cached_property
     def cuts(self) -> list[Cut]:
-        """Differing boundaries, in the order of the text."""
+        """Boundaries that not all tokenizers have, in the order of the text."""
         return self._cuts_at(self._cuts)
 
     @cached_property
@@ -178,7 +178,7 @@ class Comparison:
         return [indices.tolist() for indices in self._own]
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON, without the tokens."""
+        """Returns the comparison as JSON, without the tokens."""
         return {
             "num_bytes": self.num_bytes,
             "num_chars": self.num_chars,
@@ -191,7 +191,7 @@ class Comparison:
         }
 
     def to_terminal(self, *, color: bool, width: int | None = None) -> str:
-        """The figures, the differing boundaries, and a drawing of the tokens of each tokenizer."""
+        """Returns text with the figures, the differing boundaries, and a drawing of the tokens of each tokenizer."""
         rows = [[translate(heading) for heading in HEADINGS]]
         for name, tokens, size, own in zip(self.names, self.counts, self.bytes_per_token, self._own, strict=True):
             rows.append([name, f"{tokens:,}", f"{size:.3f}", f"{len(own):,}"])
@@ -211,7 +211,7 @@ class Comparison:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """A page in HTML that needs no other files, for light and dark screens."""
+        """Returns a self-contained HTML page with a light and a dark color scheme."""
         return to_page(translate("Comparison of tokenizers"), self._repr_html_())
 
     def _repr_html_(self) -> str:
@@ -244,7 +244,7 @@ class Comparison:
         )
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
-        """A drawing of the first tokens, and words for the others."""
+        """Returns a drawing of the first tokens, and a text that says how many others there are."""
         first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
@@ -275,12 +275,12 @@ def compare(
     """Encodes one text with several tokenizers, or two texts with one, and compares the results.
 
     Args:
-        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1. One `Tokenizer` for two texts.
+        toks: name -> tokenizer, or a list of tokenizers, named by their numbers from 1; for two texts, one `Tokenizer`.
         text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
-        special: as in `Tokenizer.encode`; each tokenizer ignores names of a set that it does not have.
+        special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 
     Raises:
-        ConfigError: no tokenizers, or one `Tokenizer` without two texts.
+        ConfigError: there are no tokenizers, or one `Tokenizer` was passed without two texts.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:
@@ -313,17 +313,12 @@ def compare(
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
     if isinstance(toks, Tokenizer):
-        texts = items(
-            text, "text", "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping"
-        )
+        expected = "a pair of texts, which one tokenizer needs; to compare tokenizers on one text, pass a list of them"
+        texts = items(text, "text", expected)
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
-            raise wrong(
-                "text",
-                text,
-                "a pair of texts; to compare tokenizers on one text, pass them as a list or a mapping",
-            )
+            raise wrong("text", text, expected)
         difference = TextDifference(toks, (texts[0], texts[1]), special)
-        _ = difference.ids  # an error of a text is raised here
+        _ = difference.ids  # raises if a text cannot be encoded
         return difference
     named = named_tokenizers(toks, "toks", "compare")
     if not isinstance(text, str | bytes):
@@ -331,5 +326,5 @@ def compare(
     data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
     comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)
-    _ = comparison.spans  # an error of the text is raised here
+    _ = comparison.spans  # raises if the text cannot be encoded
     return comparison

@@ -1,6 +1,6 @@
 """`ComparisonTexts`: the texts on which two tokenizers are compared, such as before and after a conversion.
 
-They are `edge_cases`, special tokens, and `generated_texts`; the same on every machine.
+The texts are `edge_cases`, special tokens, and `generated_texts`. They are the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ __all__ = ["ComparisonTexts", "takes_bytes"]
 class ComparisonTexts:
     """Built-in texts for comparing two tokenizers: `EDGE_CASES`, special tokens of both, and generated texts.
 
-    For byte-level tokenizers they include invalid UTF-8.
+    For byte-level tokenizers, the texts include invalid UTF-8.
 
     Attributes:
         a, b: tokenizers whose tokens the texts contain.
-        num: number of texts from the tokens of `a`; a quarter as many from `b`, and a quarter as many byte strings.
+        num: number of texts generated from the tokens of `a`. A quarter of this number is generated from `b`, and a
+            quarter are byte strings.
         seed: seed of the generator.
 
     Examples:
@@ -59,7 +60,7 @@ class ComparisonTexts:
 
 
 def takes_bytes(tok: Tokenizer) -> bool:
-    """True if a tokenizer encodes invalid UTF-8."""
+    """Tests whether a tokenizer encodes invalid UTF-8."""
     try:
         tok.encode(b"\xff")
     except InvalidTextError:

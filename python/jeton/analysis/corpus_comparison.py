@@ -1,9 +1,9 @@
-"""`compare_corpus`: agreement of tokenizers on a corpus, their vocabularies, and the passages that they split apart.
+"""`compare_corpus`: agreement of tokenizers on a corpus, their vocabularies, and passages that they split differently.
 
-The core encodes each batch and compares the tokens (`tokenizer/agreement`). Tokens of byte-level tokenizers take their
-spans from the ids of the batch, if their bytes are the text; others are encoded with spans, which is slower.
+The core encodes each batch and compares the tokens (`tokenizer/agreement`). For a byte-level tokenizer, spans follow
+from the ids if the tokens' bytes concatenate to the text. Other texts are encoded with spans, which is slower.
 
-Memory: some batches, a count for each id, and a table of at most 65,536 passages.
+Memory: a few batches of documents, a count for each id, and a table of at most 65,536 passages.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
     Attributes:
         text: the passage, between two boundaries that all tokenizers have.
-        occurrences: their number in the corpus.
+        occurrences: number of times that the passage occurs in the corpus.
         pieces: for each tokenizer, the tokens of the first occurrence, as bytes of the text.
     """
 
@@ -52,20 +52,21 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorpusComparison:
-    """Comparison of tokenizers on a corpus. Its string is a report in text.
+    """Comparison of tokenizers on a corpus. `str` returns a report in text.
 
     Attributes:
         names, toks: the tokenizers.
         documents, bytes: size of the corpus.
         tokens: int64[tokenizers]: number of tokens.
-        boundaries: int64[tokenizers, tokenizers]: token boundaries inside of documents that two tokenizers have in
-            common; the diagonal has the boundaries of each.
-        equal_tokens: int64[tokenizers, tokenizers]: tokens with the same bytes of the text.
-        frequencies: for each tokenizer int64[ids]: occurrences of each id, up to the highest one that occurs.
+        boundaries: int64[tokenizers, tokenizers]: number of token boundaries inside documents that two tokenizers have
+            in common; on the diagonal, the number of each tokenizer's boundaries.
+        equal_tokens: int64[tokenizers, tokenizers]: number of tokens that cover the same bytes of the text.
+        frequencies: for each tokenizer int64[ids]: occurrences of each id, up to the highest id that occurs.
         shared_entries: int64[tokenizers, tokenizers]: distinct byte strings that are entries of both vocabularies.
-        passages, passage_bytes: number of passages that are not split in the same way by all, and their bytes.
-        differences: the most frequent passages of at most 64 bytes. If a corpus has more than 65,536 distinct ones,
-            those that first occur late are not counted.
+        passages, passage_bytes: number of passages that the tokenizers do not all split in the same way, and their
+            bytes.
+        differences: the most frequent passages of at most 64 bytes. Only the first 65,536 distinct passages of the
+            corpus are counted.
 
     Examples:
         >>> import jeton
@@ -93,29 +94,31 @@ class CorpusComparison:
     differences: list[Difference]
 
     def agreement(self, a: str, b: str) -> float:
-        """F1 of the boundaries of two tokenizers: 1.0 if they split every document in the same way.
+        """Returns the F1 of two tokenizers' boundaries: 1.0 if they split every document in the same way.
 
-        Shared boundaries, divided by the mean of their numbers; 1.0 if neither has any.
+        F1 is the number of shared boundaries, divided by the mean of the two numbers of boundaries; 1.0 if neither has
+        any.
         """
         return self._f1(self.boundaries, a, b)
 
     def token_agreement(self, a: str, b: str) -> float:
-        """F1 of the tokens of two tokenizers: tokens with the same bytes, divided by the mean of their numbers."""
+        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean of the totals."""
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:
-        """Share of the entries of `a` that are entries of `b`, too, as distinct byte strings."""
+        """Returns the share of a's entries that are also entries of `b`, as distinct byte strings."""
         row, column = self._index(a), self._index(b)
         return float(self.shared_entries[row, column] / max(self.shared_entries[row, row], 1))
 
     def renyi_efficiency(self, name: str, order: float = RENYI_ORDER) -> float:
-        """Rényi entropy of the distribution of ids, divided by the logarithm of the vocabulary size: 1.0 if all ids
-        were equally frequent.
+        """Returns the Rényi entropy of the distribution of ids, divided by the logarithm of the vocabulary size: 1.0 if
+        all ids are equally frequent.
 
         Args:
             name: the tokenizer.
             order: positive; 1 is Shannon's entropy. The source found that 2.5 predicts the quality of translations
-                best. It can be raised without any use (arXiv 2402.14614): do not judge a tokenizer by it alone.
+                best. Useless changes can raise this efficiency (arXiv 2402.14614): do not judge a tokenizer by it
+                alone.
 
         Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel", arXiv 2306.16842.
         """
@@ -136,13 +139,13 @@ class CorpusComparison:
         return entropy / float(np.log(size))
 
     def used_entries(self, name: str) -> int:
-        """Number of entries that occur in the corpus."""
+        """Returns the number of entries that occur in the corpus."""
         import numpy as np
 
         return int(np.count_nonzero(self.frequencies[self._index(name)]))
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as JSON, without the frequencies of ids. Matrices are lists of rows."""
+        """Returns the figures as JSON, without the frequencies of ids. Matrices are lists of rows."""
         pairs = [[self.agreement(a, b) for b in self.names] for a in self.names]
         return {
             "documents": self.documents,
@@ -175,7 +178,7 @@ class CorpusComparison:
         }
 
     def to_terminal(self, *, color: bool = False, most: int = 10) -> str:
-        """The report as text, with `most` of the differences."""
+        """Returns the report as text, with at most `most` of the differences."""
         return "\n".join([*_figures(self), "", *_matrix(self), "", *_passages(self, color, most)])
 
     def plot(self, path: str | os.PathLike[str]) -> None:
@@ -183,7 +186,7 @@ class CorpusComparison:
         ``.pdf``. Needs the extra ``plot``.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the suffix is none of these.
             MissingDependencyError: matplotlib is not installed.
         """
         pairs = [[self.agreement(a, b) for b in self.names] for a in self.names]
@@ -217,17 +220,17 @@ def compare_corpus(
 ) -> CorpusComparison:
     """Compares tokenizers on a corpus: boundaries and tokens in common, vocabularies, frequencies, differences.
 
-    `compare` shows one text in detail; `measure` has the figures of compression and fertility.
+    See also `compare`, which shows one text in detail, and `measure`, which measures compression and fertility.
 
     Args:
         toks: several tokenizers, as a mapping name -> tokenizer or a list, named by their numbers from 1.
         corpus: as in `jeton.train`; weights of sources have no effect.
-        max_differences: number of differences to keep, the most frequent ones.
+        max_differences: maximum number of differences in the result; the most frequent are returned.
         threads, progress: as in `jeton.train`.
 
     Raises:
-        ConfigError: no tokenizers, or an invalid option.
-        InvalidTextError: text that one of the tokenizers cannot encode; names it.
+        ConfigError: there are no tokenizers, or an option is invalid.
+        InvalidTextError: one of the tokenizers cannot encode a text; the error names the tokenizer.
         FileNotFoundError, FormatError: as `jeton.train`.
 
     Examples:
@@ -252,7 +255,7 @@ def compare_corpus(
 
 
 class _Run:
-    """Counts of a call."""
+    """Running totals of one call of `compare_corpus`."""
 
     def __init__(self, named: Mapping[str, Tokenizer], threads: int) -> None:
         self._named, self._threads = named, threads
@@ -261,7 +264,7 @@ class _Run:
         self._documents = self._bytes = 0
 
     def add(self, texts: list[bytes]) -> None:
-        """Adds documents."""
+        """Adds a batch of documents to the totals."""
         columns: list[Any] = []
         for (name, tok), from_ids in zip(self._named.items(), self._only_splits, strict=True):
             if not from_ids:
@@ -282,7 +285,7 @@ class _Run:
         self._bytes += sum(map(len, texts))
 
     def result(self, most: int) -> CorpusComparison:
-        """The comparison."""
+        """Returns the comparison from the totals."""
         import numpy as np
 
         size = len(self._named)
@@ -322,7 +325,7 @@ def _spelled(data: bytes) -> str:
 
 
 def _figures(found: CorpusComparison) -> list[str]:
-    """Lines: a figure of each tokenizer in each column."""
+    """Returns the lines of a table: a row for each figure, a column for each tokenizer."""
     width = max(map(display_width, ["tokenizer", *found.names]))
     lines = [f"{'tokenizer':<{width}}  {'tokens':>12}  bytes/tok  entries used  Rényi efficiency"]
     for name, tokens in zip(found.names, found.tokens.tolist(), strict=True):
@@ -335,7 +338,7 @@ def _figures(found: CorpusComparison) -> list[str]:
 
 
 def _matrix(found: CorpusComparison) -> list[str]:
-    """Lines: agreement of each pair, and overlap of the vocabularies."""
+    """Returns the lines with the agreement of each pair and the overlap of the vocabularies."""
     lines = ["pair: boundaries in common (F1), tokens in common (F1), entries of the first that the second has"]
     width = max(display_width(f"{a} – {b}") for a in found.names for b in found.names)
     for row, a in enumerate(found.names):
@@ -348,7 +351,7 @@ def _matrix(found: CorpusComparison) -> list[str]:
 
 
 def _passages(found: CorpusComparison, color: bool, most: int) -> list[str]:
-    """Lines: the differences, and the tokens of each."""
+    """Returns the lines with the differences, and how each tokenizer splits them."""
     share = found.passage_bytes / found.bytes if found.bytes else 0.0
     lines = [f"{found.passages:,} passages ({share:.1%} of the bytes) are split differently; the most frequent:"]
     width = max(map(display_width, found.names))

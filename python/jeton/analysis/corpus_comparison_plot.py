@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-MAX_POINTS = 400  # points of a line; ranks are logarithmic, so more cannot be seen
+MAX_POINTS = 400  # points of a curve; with logarithmic ranks, more points are not visible
 
 
 def plot_comparison(
@@ -23,7 +23,7 @@ def plot_comparison(
     frequencies: Sequence[NDArray[np.int64]],
     path: str | os.PathLike[str],
 ) -> None:
-    """Draws both panels, side by side."""
+    """Draws the agreement and the frequencies as two panels, side by side."""
     suffix = figure_suffix(path)
     shown = labels(names)
     with make_figure((9.5, 4.2)) as figure:

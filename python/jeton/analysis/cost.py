@@ -25,18 +25,18 @@ BATCH_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a corpus by one tokenizer.
+    """Cost of a corpus that one tokenizer encodes.
 
     Attributes:
-        tokenizer: its name.
+        tokenizer: name of the tokenizer.
         documents: number of documents.
-        bytes: their UTF-8 bytes.
-        tokens: their tokens.
+        bytes: number of UTF-8 bytes of the documents.
+        tokens: number of tokens of the documents.
         price_per_million: price of a million tokens; None if it was not given.
-        window: tokens of the context window; None if it was not given.
+        window: size of the context window, in tokens; None if it was not given.
         over_window: number of documents with more tokens than the window.
-        windows: windows that hold all documents if each document begins a new one: the sum of tokens / window, rounded
-            up, over documents.
+        windows: number of context windows for all documents, if each document begins a new window: the sum over
+            documents of ceil(tokens / window).
         largest: tokens and source of the largest documents, the largest first.
 
     Examples:
@@ -61,20 +61,20 @@ class Cost:
 
     @property
     def bytes_per_token(self) -> float:
-        """UTF-8 bytes per token; 0.0 without tokens."""
+        """UTF-8 bytes per token; 0.0 if there are no tokens."""
         return self.bytes / self.tokens if self.tokens else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The cost as JSON."""
+        """Returns the cost as JSON."""
         return {**asdict(self), "price": self.price, "bytes_per_token": self.bytes_per_token}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CostTable:
-    """Costs of a corpus by several tokenizers. Its string is a table in text.
+    """Costs of a corpus by several tokenizers. `str` returns a table in text.
 
     Attributes:
-        costs: one for each tokenizer.
+        costs: a `Cost` for each tokenizer.
 
     Examples:
         >>> import jeton
@@ -95,7 +95,7 @@ class CostTable:
         raise ConfigError(f"{keyword('tokenizer', tokenizer)} is not in the table; it has: {names}")
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The table as JSON, a row for each tokenizer."""
+        """Returns the table as JSON, a row for each tokenizer."""
         return [each.to_json() for each in self.costs]
 
     def __str__(self) -> str:
@@ -114,17 +114,17 @@ def cost(
     threads: int | None = None,
     progress: Progress = None,
 ) -> CostTable:
-    """Counts the tokens of a corpus, and computes their price and the documents that exceed a context window.
+    """Counts the tokens of a corpus, their price, and the documents that exceed a context window.
 
     Args:
         toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, named by their numbers from 1.
         corpus: as in `jeton.train`; weights of sources have no effect.
-        price: price of a million tokens, in any currency: one for all tokenizers, or name -> price.
-        window: tokens of the context window: one for all tokenizers, or name -> tokens.
+        price: price of a million tokens, in any currency: a number for all tokenizers, or name -> price.
+        window: size of the context window, in tokens: a number for all tokenizers, or name -> size.
         threads, progress: as in `jeton.train`.
 
     Raises:
-        ConfigError: no tokenizers, a negative price, a window below 1, or a name without tokenizer.
+        ConfigError: there are no tokenizers, a price is negative, a window is below 1, or a name has no tokenizer.
         FileNotFoundError, FormatError, InvalidTextError: as `jeton.train`.
 
     Examples:
@@ -151,7 +151,7 @@ def cost(
 
 
 def _by_name(value: Any, named: Mapping[str, Tokenizer], option: str) -> dict[str, Any]:
-    """A value for each tokenizer."""
+    """Returns the value of an option for each tokenizer."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(named, value)
     for name in value:
@@ -193,7 +193,7 @@ class _Counter:
         self._largest = sorted(found, key=lambda each: -each[0])[:NUM_LARGEST]
 
     def cost(self) -> Cost:
-        """The totals."""
+        """Returns the totals."""
         return Cost(
             tokenizer=self._name,
             documents=self._documents,
@@ -208,7 +208,7 @@ class _Counter:
 
 
 def _text(costs: Sequence[Cost]) -> str:
-    """The table as lines of text; columns without figures are left out."""
+    """Returns the table as lines of text; columns without figures are omitted."""
     columns = {"tokenizer": [each.tokenizer for each in costs], "tokens": [f"{each.tokens:,}" for each in costs]}
     columns["bytes/tok"] = [f"{each.bytes_per_token:.3f}" for each in costs]
     if any(each.price is not None for each in costs):
@@ -238,7 +238,7 @@ def _footer(costs: Sequence[Cost]) -> list[str]:
 
 
 def _money(price: float | None) -> str:
-    """A price, with two significant digits at least."""
+    """Formats a price with at least two significant digits."""
     if price is None:
         return NONE
     digits = 2 if price >= 1 or price == 0 else min(1 - math.floor(math.log10(price)), 9)

@@ -1,9 +1,9 @@
 """Edge cases: short hand-written texts on which tokenizers fail or libraries differ.
 
-Comparisons start with them, because a difference on a short text points to its cause. `INVALID_UTF8` has the invalid
+Comparisons start with these texts, because a difference on a short text points to its cause. `INVALID_UTF8` has invalid
 byte sequences.
 
-Left out: long texts, which `generated_texts` makes.
+Left out: long texts, which `generated_texts` generates.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ _CODE = (
     "550e8400-e29b-41d4-a716-446655440000",
 )
 
-# Marks and special tokens that libraries use in texts or tokens.
+# Marker characters and special tokens that libraries use in texts or tokens.
 _MARKS = (
     "▁the ▁ ▁▁",
     "a▁b ▁a",
@@ -213,7 +213,7 @@ _MARKS = (
 
 EDGE_CASES: tuple[str, ...] = (*_EDGES, *_WORDS, *_NUMBERS, *_SIGNS, *_SCRIPTS, *_EMOJI, *_CODE, *_MARKS)
 
-# Each kind of invalid UTF-8.
+# Each kind of invalid UTF-8 sequence.
 INVALID_UTF8: tuple[bytes, ...] = (
     b"\x80",  # a continuation byte without a lead byte
     b"\xbf\xbf",

@@ -1,8 +1,8 @@
 """Equality test of two tokenizers: equal ids and equal decoded bytes on texts chosen to reveal differences.
 
-Both encode each text with all combinations of options: special tokens as plain text and matched, with and without the
-template, alone and as a pair; byte-level tokenizers also encode invalid UTF-8. The ids are decoded, too. Both must
-refuse the same texts. The test stops at the first difference and minimizes its text.
+Both tokenizers encode each text with all combinations of options: special tokens as ordinary text and matched, with and
+without the template, as a single text and as a pair. Byte-level tokenizers also encode invalid UTF-8. The ids are
+decoded, too. Both tokenizers must refuse the same texts. The test stops at the first difference and minimizes its text.
 
 The result is evidence, not proof, unless the fingerprints are equal, which `Equality.same_fingerprint` reports.
 
@@ -37,10 +37,10 @@ class Difference(NamedTuple):
     Attributes:
         text: minimized text.
         call: the call, as a Python expression: ``encode(text, special="all")``.
-        left, right: result of each: ids, or decoded bytes; None if it refused the text.
-        position: index of the first difference, in ids or bytes.
-        left_tokens, right_tokens: the tokens around that index.
-        left_error, right_error: message of a refusal.
+        left, right: result of each tokenizer: ids, or decoded bytes; None if it refused the text.
+        position: index of the first id or byte that differs.
+        left_tokens, right_tokens: the tokens around this position.
+        left_error, right_error: message of the tokenizer's refusal, if it refused the text.
     """
 
     text: str | bytes
@@ -75,7 +75,7 @@ class Equality(NamedTuple):
 
     Attributes:
         compared: number of texts compared.
-        refused: number of texts that both refuse.
+        refused: number of texts that both tokenizers refuse.
         same_fingerprint: True if equality is certain for all texts.
         first: the first difference, or None.
     """
@@ -104,9 +104,9 @@ def same_ids(
 
     Args:
         a: the first tokenizer.
-        b: the second. Names of special tokens may differ; their ids may not.
+        b: the second tokenizer. Names of special tokens are allowed to differ; their ids are not.
         texts: texts to compare on; None: `ComparisonTexts`.
-        decode: compare decoded bytes, too; a conversion may keep ids and lose the decoder.
+        decode: compare decoded bytes, too; a conversion can preserve ids and lose the decoder.
         threads, progress: as in `jeton.train`.
 
     Examples:
@@ -164,9 +164,10 @@ class _TokenizerPair:
             self._ways.append({"pair": "a second text", "add_special_tokens": True})
 
     def difference(self, batch: list[str | bytes]) -> tuple[Difference | None, int]:
-        """The first difference in a batch, and the number of texts that both refuse.
+        """Returns the first difference in a batch, and the number of texts that both tokenizers refuse.
 
-        Fast path: the whole batch at once. If that finds a difference or a refusal, text by text.
+        The fast path compares the whole batch at once. If it finds a difference or a refusal, texts are compared one by
+        one.
         """
         try:
             if all(self._same_batch(batch, way) for way in self._ways):
@@ -192,7 +193,7 @@ class _TokenizerPair:
         return not self._decode or all(a.decode_bytes(ids) == b.decode_bytes(ids) for ids in left)
 
     def _of_one(self, text: str | bytes) -> tuple[Difference | None, bool]:
-        """The difference on one text, if any, and True if both refuse it."""
+        """Returns the difference on one text, if any, and True if both tokenizers refuse the text."""
         is_refused = False
         for way in self._ways:
             options = "".join(f", {name}={value!r}" for name, value in way.items()).replace("'", '"')
@@ -239,7 +240,7 @@ class _TokenizerPair:
 
 
 def _arranges(tok: Tokenizer) -> bool:
-    """True if the template adds tokens to a text or a pair, or reorders a pair."""
+    """Tests whether the template adds tokens to a text or a pair, or reorders a pair."""
     template = tok.definition.template or {}
     plain = (("single", ["A"]), ("pair", ["A", "B"]))
     return any([item.get("sequence") for item in template.get(name) or ()] not in ([], order) for name, order in plain)

@@ -1,14 +1,14 @@
 """Generator of texts that reveal differences between tokenizers, reproducible from a seed.
 
 Random concatenations of tokens find more differences than random text, because the model must decide at each boundary
-between two tokens. Between them the generator puts text that is rare in corpora and common in bug reports: all kinds of
-white space, combining marks, joiners, scripts without spaces, characters from all of Unicode, non-ASCII digits, control
-characters, runs of one character.
+between two tokens. Between tokens, the generator inserts text that is rare in corpora and common in bug reports: all
+kinds of white space, combining marks, joiners, scripts without spaces, characters from all of Unicode, non-ASCII
+digits, control characters, runs of one character.
 
 A seed gives the same texts on every machine and Python version: from the module `random`, the generator uses only
 `Random.random`, whose results are stable. It uses no Unicode property tables, which depend on the Python version.
 
-Cost: about 4 µs per text, and 50 ms once.
+Cost: about 4 µs per text, and 50 ms for building the fragments once.
 
 Source: rust-gems `bpe` (concatenations of random tokens).
 """
@@ -58,7 +58,7 @@ def generate_texts(tok: Tokenizer | None, n: int, seed: int = 0, *, special: boo
     num_kinds, num_tokens = len(kinds), len(tokens)
     for _ in range(n):
         count = 1 + int(draw() * MAX_FRAGMENTS)
-        # share of tokens among the fragments: none, all, or some
+        # probability that a fragment is a token; values outside 0 to 1 give texts without tokens or of tokens only
         share = draw() * 1.6 - 0.2 if tokens else 0.0
         fragments = []
         for _ in range(count):
@@ -116,13 +116,13 @@ def generate_bytes(tok: Tokenizer | None, n: int, seed: int = 0, *, special: boo
 
 
 def _tokens(tok: Tokenizer, special: bool) -> list[bytes]:
-    """Decoded bytes of the tokens, in order of id."""
+    """Returns the decoded bytes of the tokens, in order of id."""
     kind, decoded = tok._core.kind, tok._core.decoded
     return [decoded(id) or b"" for id in tok._core.ids() if special or kind(id) != SPECIAL]
 
 
 def _tokens_as_text(tok: Tokenizer, special: bool) -> list[str]:
-    """Decoded tokens that are valid UTF-8; tokens that are part of a character are omitted."""
+    """Returns the decoded tokens that are valid UTF-8; tokens that are part of a character are omitted."""
     texts = []
     for token in _tokens(tok, special):
         try:
@@ -175,7 +175,7 @@ Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 
 def _ranges(table: str) -> Ranges:
-    """Parses ranges of code points. They deliberately include unassigned ones."""
+    """Parses ranges of code points. The ranges deliberately include unassigned code points."""
     return [(int(first, 16), int(last, 16)) for first, last in (entry.split("-") for entry in table.split())]
 
 
@@ -209,7 +209,7 @@ _BASES = _ranges("41-7A 41-7A C0-FF 4E00-9FFF 20-20")
 
 @cache
 def _kinds() -> tuple[Sequence[str], ...]:
-    """Kinds of fragments. A kind that is listed twice is drawn twice as often."""
+    """Returns the kinds of fragments. A kind that is listed twice is drawn twice as often."""
     draw = Random(20_261_120).random  # noqa: S311 (nothing secret)
 
     def pool(make: Callable[[], str]) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def _kinds() -> tuple[Sequence[str], ...]:
         return chr(first + int(draw() * (last - first + 1)))
 
     def run(ranges: Ranges, longest: int) -> Callable[[], str]:
-        """Up to `longest` characters, all from one range or each from any."""
+        """Returns a function that draws up to `longest` characters, all from one range or each from any range."""
 
         def make() -> str:
             mine = ranges if draw() < 0.3 else (ranges[int(draw() * len(ranges))],)

@@ -1,14 +1,14 @@
 """Common runs of two sequences of ids, in O(n log n).
 
-The longest common subsequence takes quadratic time in general. Here, common ends are cut off, and the rest is matched
-by *anchors*: runs of k ids that occur equally often in both; the i-th occurrence in one is paired with the i-th in the
-other. Patience diff (Bram Cohen, 2003) pairs lines that occur once. The chain of anchors with the most ids that ascends
-in both sequences is kept. The gaps between are matched in the same way with a smaller k, and small gaps by the longest
-common subsequence. Larger gaps without anchors are changed. So the result is nearly always minimal for edits of a text,
-and
-never wrong: all ids outside of its runs are added or removed.
+The longest common subsequence takes quadratic time in general. Here, the common prefix and suffix are cut off, and the
+rest is matched by *anchors*: runs of k ids that occur equally often in both sequences, the i-th occurrence in one
+paired with the i-th in the other. (Patience diff, Bram Cohen 2003, pairs lines that occur once.) Of the chains of
+anchors that ascend in both sequences, the chain with the most ids is chosen. The gaps between its anchors are matched
+in the same way with a smaller k, and small gaps by the longest common subsequence. A larger gap without anchors counts
+as changed. So the result is nearly always minimal for edits of a text. It is never wrong: all ids outside its runs are
+reported as added or removed.
 
-Equal runs of k ids have equal ranks, which are computed by doubling, so that no hash can collide.
+Equal runs of k ids have equal ranks. Ranks are computed by doubling k instead of hashing, so no collision is possible.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 __all__ = ["Run", "common_runs"]
 
-ANCHOR_SIZES = (32, 8, 2, 1)  # ids, the largest first
-# Largest gap, as the product of its ids on both sides, that is matched by the longest common subsequence: before
-# anchors are tried, and if there are none. 64 × 64 takes a millisecond.
+ANCHOR_SIZES = (32, 8, 2, 1)  # lengths of anchors in ids, tried in this order
+# Largest gap that is matched by the longest common subsequence, as the product of its numbers of ids in both sequences.
+# The first limit applies before anchors are tried, the second if there are no anchors. 64 × 64 takes a millisecond.
 MAX_CELLS, MAX_CELLS_WITHOUT_ANCHORS = 256, 4096
 
 Ids = NDArray[np.int64]
@@ -38,7 +38,7 @@ class Run(NamedTuple):
 
 
 def common_runs(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> list[Run]:
-    """Runs of equal ids, ascending in both sequences; adjacent runs are joined.
+    """Returns runs of equal ids, ascending in both sequences; adjacent runs are joined.
 
     Examples:
         >>> common_runs(np.array([1, 2, 3, 4], "u4"), np.array([1, 5, 3, 4, 6], "u4"))
@@ -78,14 +78,14 @@ def common_runs(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> list[Run]:
 
 
 class _Ranks:
-    """For both sequences, numbers of the runs of k ids that begin at each position: equal runs have equal numbers."""
+    """Ranks of the runs of k ids that begin at each position of both sequences; equal runs have equal ranks."""
 
     def __init__(self, a: NDArray[np.uint32], b: NDArray[np.uint32]) -> None:
         self._split = len(a)
         self._of = {1: np.concatenate([a, b]).astype(np.int64)}
 
     def of(self, size: int) -> tuple[Ids, Ids]:
-        """The numbers of runs of `size` ids. Runs that extend past the end have numbers, too, which no caller uses."""
+        """Returns the ranks of runs of `size` ids. No caller uses the ranks of runs that extend past the end."""
         if size not in self._of:
             half = size // 2
             self.of(half)
@@ -99,7 +99,7 @@ class _Ranks:
 
 
 def _common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
-    """Number of equal ids at the start, in time proportional to it."""
+    """Returns the length of the common prefix, in time proportional to this length."""
     most, block, at = min(len(a), len(b)), 64, 0
     while at < most:
         differ = a[at : min(at + block, most)] != b[at : min(at + block, most)]
@@ -110,14 +110,14 @@ def _common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
 
 
 def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, size: int) -> list[Run]:
-    """The chain of runs that occur equally often in both ranges, from the ranks of runs of `size` ids."""
+    """Returns the chain of anchors of `size` ids within a range of each sequence, from the ranks `a` and `b`."""
     ours, theirs = _pairs(a[start : max(end - size + 1, start)], b[other : max(other_end - size + 1, other)])
     if not len(ours):
         return []
     places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
-    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # ends of diagonals
+    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # where runs on one diagonal end
     firsts, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(places)]])
     lengths = lasts - firsts + size - 1
     runs = map(Run, places[firsts].tolist(), others[firsts].tolist(), lengths.tolist())
@@ -125,7 +125,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Positions of ranks that occur equally often in both: the first with the first, the second with the second, …"""
+    """Returns pairs of positions of ranks that occur equally often in both: first with first, second with second, …"""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)
@@ -133,14 +133,14 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
     is_equal = counts[at] == other_counts[other_at]
     at, other_at = at[is_equal], other_at[is_equal]
     sizes = counts[at]
-    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # number of each occurrence
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # ordinals within a rank
     return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
-    """Of runs in the order of `start`, those with the most ids whose `other` ascends, by a Fenwick tree of maxima."""
+    """Returns the runs with the most ids whose `start` and `other` both ascend, found with a Fenwick tree of maxima."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
-    best = [(0, -1)] * (len(runs) + 1)  # at a node: the most ids of a chain that ends there, and its last run
+    best = [(0, -1)] * (len(runs) + 1)  # at a node: the most ids of a chain that ends there, and the chain's last run
     before: list[int] = []
     for index, run in enumerate(runs):
         weight, last, node = 0, -1, rank[run.other] - 1
@@ -160,7 +160,7 @@ def _heaviest_chain(runs: list[Run]) -> list[Run]:
 
 
 def _without_overlaps(chain: list[Run]) -> Iterator[Run]:
-    """Cuts off the start of each run that the previous one covers in either sequence."""
+    """Cuts off the start of each run that overlaps the previous run in either sequence."""
     end = other_end = 0
     for run in chain:
         cut = max(end - run.start, other_end - run.other, 0)
@@ -170,7 +170,7 @@ def _without_overlaps(chain: list[Run]) -> Iterator[Run]:
 
 
 def _small(a: list[int], b: list[int], start: int, other: int) -> list[Run]:
-    """The longest common subsequence of a small gap, by the table of lengths."""
+    """Returns the longest common subsequence of a small gap, by dynamic programming over a table of lengths."""
     lengths = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in range(len(a) - 1, -1, -1):
         for j in range(len(b) - 1, -1, -1):

@@ -1,6 +1,6 @@
-"""Compression of corpora by tokenizers: bytes per token, fertility, unknown tokens, time.
+"""`measure`: how tokenizers compress corpora: bytes per token, fertility, unknown tokens, time.
 
-This module checks the arguments and names tokenizers and sources; `measure_run` measures.
+This module checks the arguments and assigns names to tokenizers and sources; `measure_run` measures.
 """
 
 from __future__ import annotations
@@ -70,26 +70,27 @@ def measure(
     """Encodes a corpus and measures its compression; with several tokenizers, a table of tokenizers × sources.
 
     Args:
-        tok: a tokenizer; or for a table, several: name -> tokenizer, or a list, named by their numbers from 1. The
-            first one is the baseline of the table.
-        corpus: as in `jeton.train`; weights of sources have no effect. A table has a row for each `Source`, or path of
-            a list, named by its path; or pass name -> corpus.
-        words: count words and characters of scripts without spaces, for the figures of `Measure` that need them.
-        repeat: measure the time: encode each batch this often, and add up the shortest times. Reading is not
-            included. The first repetition fills the tokenizer's caches. 0: no time.
-        max_bytes: measure only the first bytes of each source of a table, or of the corpus: whole documents, the last
-            one up to its last line end within the limit, or else a character.
-        by_file: a row for each file of a source that is a folder or glob, instead of a row for the source.
+        tok: a tokenizer, or several for a table: name -> tokenizer, or a list, named by their numbers from 1. The first
+            tokenizer is the baseline of the table.
+        corpus: as in `jeton.train`; weights of sources have no effect. A table has a row for each `Source` or path of a
+            list, named by its path. To choose the names, pass name -> corpus.
+        words: also count words, and characters of scripts without spaces, for the figures of `Measure` that need these
+            counts.
+        repeat: to measure time, encode each batch this many times, and add up the shortest time of each batch. Reading
+            is not included. The first repetition fills the tokenizer's caches. 0: time is not measured.
+        max_bytes: measure only this many bytes at the start of each source of a table, or of the corpus. The last
+            document is cut at its last line end within the limit or, without one, between two characters.
+        by_file: if a source is a folder or glob, make a row for each of its files instead of one row.
         threads, progress: as in `jeton.train`.
-        limits: as in `jeton.train`: the memory limit bounds the size of a batch of documents. Nothing is written to
+        limits: as in `jeton.train`. The memory limit bounds the size of a batch of documents. Nothing is written to
             disk, so there is no checkpoint.
 
     Returns:
-        The measure; for several tokenizers, the table.
+        A `Measure`; for several tokenizers, a `MeasureTable`.
 
     Raises:
-        ConfigError: no tokenizers or sources, or invalid options.
-        InvalidTextError: text that one of the tokenizers cannot encode; names both.
+        ConfigError: there are no tokenizers or no sources, or an option is invalid.
+        InvalidTextError: one of the tokenizers cannot encode a text; the error names the tokenizer and the source.
         FileNotFoundError, FormatError: as `jeton.train`.
 
     Examples:
@@ -113,7 +114,7 @@ def measure(
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
-    opened = [(name, open_corpus(source)) for name, source in sources]  # a missing file is an error before any work
+    opened = [(name, open_corpus(source)) for name, source in sources]  # raises before any work if a file is missing
     with make_reporter(progress) as report:
         cells = [tuple(row) for row in run.measure(opened, report)]
     if not is_table:
@@ -122,21 +123,21 @@ def measure(
 
 
 def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
-    """Ids of all texts, concatenated. A single text is encoded on all threads, too."""
+    """Returns the ids of all texts, concatenated. A single text is also encoded on all threads."""
     if len(texts) == 1:
         return tok.encode_array(texts[0], **options)
     return tok.encode_batch(texts, **options).ids
 
 
 def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
-    """Checks the tokenizers and names them."""
+    """Checks the tokenizers and assigns names to them."""
     if isinstance(tok, Mapping | list | tuple):
         return named_tokenizers(tok, "tok", "measure")
     return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load loads one from a path or a name")}
 
 
 def _sources(corpus: Any, by_file: bool) -> list[tuple[str, Corpus]]:
-    """Rows of a table: names and corpora."""
+    """Returns the rows of a table: names and corpora."""
     if isinstance(corpus, Mapping):
         named = [(name, Corpus.of(each)) for name, each in corpus.items()]
         for name, _ in named:
@@ -153,14 +154,14 @@ def _sources(corpus: Any, by_file: bool) -> list[tuple[str, Corpus]]:
 
 
 def _places(sources: Any) -> list[Any]:
-    """The members of a list of sources and paths; another corpus as a whole."""
+    """Returns the members of a list of sources and paths; for any other corpus, a list with this corpus only."""
     if not isinstance(sources, list | tuple) or not sources:
         return [sources]
     return list(sources) if all(isinstance(each, Source | os.PathLike) for each in sources) else [sources]
 
 
 def _name(place: Any, number: int) -> str:
-    """Name of a source: its path, the name of its stream, or its number."""
+    """Returns the name of a source: its path, the name of its stream, or its number."""
     if isinstance(place, Source):
         place = place.place
     if isinstance(place, str | os.PathLike):
@@ -170,7 +171,7 @@ def _name(place: Any, number: int) -> str:
 
 
 def _files(name: str, corpus: Corpus) -> Iterator[tuple[str, Corpus]]:
-    """A row for each file of a source that is a path; else its own."""
+    """Yields a row for each file of a source that is a path; a row for any other source."""
     source = corpus.sources
     place: Any = source.place if isinstance(source, Source) else source
     if not isinstance(place, str | os.PathLike):

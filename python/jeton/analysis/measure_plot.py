@@ -9,7 +9,7 @@ from ..drawing.figures import COLORS, MARKERS, figure_suffix, labels, make_figur
 
 __all__ = ["plot_table"]
 
-# Inches of a source, and the maximum height: matplotlib refuses images of more than 2^16 pixels.
+# Height of a source's row, and maximum height, in inches: matplotlib refuses images of more than 2^16 pixels.
 ROW_INCHES, MAX_INCHES = 0.28, 400
 
 
@@ -17,7 +17,7 @@ def plot_table(sources: Sequence[str], ratios: Mapping[str, Sequence[float]], pa
     """Draws a line for each source, the first one on top, with a marker for each tokenizer.
 
     Args:
-        sources: names.
+        sources: names of the sources.
         ratios: tokenizer -> bytes per token of each source.
         path: path of the file.
     """

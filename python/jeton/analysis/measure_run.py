@@ -1,10 +1,11 @@
 """Measurement of tokenizers on opened corpora.
 
-Each batch of documents is read once, encoded by every tokenizer, and compared with the words of the batch, which the
-core finds (`util/words.rs`). The spans of a byte-level tokenizer's tokens follow from their lengths, if these add up to
-the text. With other tokenizers the core encodes the documents once more, with spans, which is slower.
+Each batch of documents is read once and encoded by every tokenizer. The core finds the words of the batch
+(`util/words.rs`), and the tokens are compared with them. If the lengths of a byte-level tokenizer's tokens add up to
+the text, their spans follow from these lengths. Otherwise the core encodes the documents once more, with spans, which
+is slower.
 
-Memory: some batches; a whole file if a text file is one document.
+Memory: a few batches of documents; if a text file is one document, the whole file.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BATCH_BYTES = 4 << 20
 # Pre-tokenizers that split a text without changing it.
 SPLITS = ("Pattern", "Split", "ByteLevel", "Digits", "Punctuation")
 
-# Added to a measure without words.
+# Added to a measure if words are not counted.
 NO_WORDS = Measure(
     words=None, word_tokens=None, whole_words=None, unspaced_chars=None, unspaced_tokens=None, seconds=0.0
 )
@@ -46,8 +47,8 @@ class MeasureRun:
         toks: name -> tokenizer.
         limits: number of threads, and memory that bounds the size of a batch.
         words: whether to count words.
-        repeat: number of encodings of each batch; the shortest time counts. 0: no time.
-        max_bytes: bytes of each source to measure; None: all.
+        repeat: number of times that each batch is encoded; the shortest time counts. 0: time is not measured.
+        max_bytes: maximum number of bytes to measure of each source; None: no limit.
     """
 
     def __init__(
@@ -86,12 +87,12 @@ class MeasureRun:
             yield row
 
     def _size(self, reader: DocumentReader) -> int | None:
-        """Bytes that will be read, for the progress."""
+        """Returns the number of bytes that will be read, for the progress display."""
         known = reader.total_bytes
         return known if known is None or self._max_bytes is None else min(known, self._max_bytes)
 
     def _batches(self, reader: DocumentReader) -> Iterator[tuple[list[bytes], int]]:
-        """Yields the texts of each batch, up to the limit, and the bytes read after it."""
+        """Yields the texts of each batch, up to the limit, and the number of bytes read so far."""
         room = self._max_bytes
         for batch in reader.batches(self._batch_bytes):
             texts = batch.texts
@@ -104,17 +105,17 @@ class MeasureRun:
 
 
 class _Encoder:
-    """A tokenizer, with the facts that measuring it needs."""
+    """A tokenizer to measure, with its unknown token and the way to find its spans."""
 
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
         self._tok, self._threads, self._repeat = tok, threads, repeat
         if repeat:
-            tok._core.make_tables()  # otherwise the first long text builds them while it is timed
+            tok._core.make_tables()  # otherwise the time of the first long text would include building them
         self._unk = _unk_id(tok)
         self._only_splits = only_splits(tok)
 
     def measure(self, texts: list[bytes], words: _core.Words | None) -> Measure:
-        """Counts of the tokens of a batch."""
+        """Returns the counts of the tokens of a batch."""
         import numpy as np
 
         seconds = None
@@ -128,10 +129,10 @@ class _Encoder:
         return found + (NO_WORDS if words is None else self._in_words(texts, words, ids, offsets))
 
     def _encode(self, texts: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Ids of all texts, and where each text begins and ends in them."""
+        """Returns the ids of all texts, and the index at which each text begins and ends in them."""
         import numpy as np
 
-        if len(texts) == 1:  # on all threads, too
+        if len(texts) == 1:  # a single text is also encoded on all threads
             ids = self._tok.encode_array(texts[0], threads=self._threads)
             return ids, np.array([0, len(ids)])
         batch = self._tok.encode_batch(texts, threads=self._threads)
@@ -140,10 +141,10 @@ class _Encoder:
     def _in_words(
         self, texts: list[bytes], words: _core.Words, ids: NDArray[np.uint32], offsets: NDArray[np.int64]
     ) -> Measure:
-        """Counts of the tokens in words. Tokens of a template are in none."""
+        """Returns the counts that relate tokens to words. A template's tokens belong to no word."""
         core, found = self._tok._core, None
         if self._only_splits:
-            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None: white space was dropped
+            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None if white space was dropped
         if found is None:
             found = words.count(core, texts, self._tok._permission(None), self._threads)
         in_words, whole_words, in_runs = found
@@ -158,7 +159,7 @@ class _Encoder:
 
 
 def only_splits(tok: Tokenizer) -> bool:
-    """True if the tokens of a text are its bytes in order, except for those that pre-tokenization drops."""
+    """Tests whether the tokens of a text are its bytes in order, except for bytes that pre-tokenization drops."""
     definition = tok.definition
     return (
         definition.is_byte_level
@@ -168,7 +169,7 @@ def only_splits(tok: Tokenizer) -> bool:
 
 
 def _unk_id(tok: Tokenizer) -> int | None:
-    """Id of the model's unknown token; None if it has none, or if a file names one that is not in the vocabulary."""
+    """Returns the id of the model's unknown token; None if it has none, or if the vocabulary lacks this token."""
     unk = getattr(tok.definition.model, "unk_token", None)
     try:
         return None if unk is None else tok.token_to_id(unk)
@@ -181,7 +182,7 @@ def _num_chars(texts: list[bytes]) -> int:
 
 
 def _up_to(texts: list[bytes], size: int) -> list[bytes]:
-    """The first `size` bytes of texts; the last text ends after a line, or else between two characters."""
+    """Returns the first `size` bytes of texts; the last text ends after a line or, without one, after a character."""
     kept = []
     for text in texts:
         if len(text) > size:

@@ -1,4 +1,4 @@
-"""Results of `measure`: `Measure`, one tokenizer on one text, and `MeasureTable`, tokenizers × sources."""
+"""Results of `measure`: `Measure` (one tokenizer on one text) and `MeasureTable` (tokenizers × sources)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATIOS = (
     "whole_word_share",
     "seconds_per_mb",
 )
-# Figures that sort the sources of a table.
+# Figures by which the sources of a table can be sorted.
 FIGURES = ("tokens", "bytes", *RATIOS, "unknown")
 
 
@@ -31,22 +31,24 @@ FIGURES = ("tokens", "bytes", *RATIOS, "unknown")
 class Measure:
     """Counts of a text and of its tokens. Measures of several texts add up: ``a + b``.
 
-    Words are segments of Unicode's word boundaries (UAX #29) that hold a letter or a number. Scripts that are written
-    without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, …) have no words without a
-    dictionary. Their text is counted in characters, each with its combining marks, and never in words.
+    Words are segments between Unicode's word boundaries (UAX #29) that contain a letter or a number. In scripts that
+    are written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, …), only a
+    dictionary can find words. Text in these scripts is counted in characters, each with its combining marks, and never
+    in words.
 
     Attributes:
         tokens: number of tokens.
         bytes: number of UTF-8 bytes.
         chars: number of characters (code points).
         documents: number of documents.
-        unknown: tokens that are the unknown token.
-        words: words of scripts with spaces; this and the next four are None if words were not counted.
-        word_tokens: sum over these words of the tokens that each overlaps.
-        whole_words: words that no token boundary divides.
-        unspaced_chars: characters of scripts without spaces.
-        unspaced_tokens: sum over uninterrupted runs of such characters of the tokens that each overlaps.
-        seconds: time of encoding; None if it was not measured. Equality ignores it.
+        unknown: number of unknown tokens.
+        words: number of words, in scripts with spaces. This and the next four attributes are None if words were not
+            counted.
+        word_tokens: number of tokens that overlap a word, summed over all words.
+        whole_words: number of words without a token boundary inside.
+        unspaced_chars: number of characters of scripts without spaces.
+        unspaced_tokens: number of tokens that overlap an uninterrupted run of such characters, summed over all runs.
+        seconds: time of encoding; None if it was not measured. Comparison of measures for equality ignores it.
 
     Examples:
         >>> found = Measure(tokens=3, bytes=12, chars=12, words=2, word_tokens=3, whole_words=1)
@@ -70,17 +72,17 @@ class Measure:
 
     @property
     def bytes_per_token(self) -> float:
-        """UTF-8 bytes per token: higher means fewer tokens; 0.0 without tokens."""
+        """UTF-8 bytes per token: higher means fewer tokens; 0.0 if there are no tokens."""
         return self.bytes / self.tokens if self.tokens else 0.0
 
     @property
     def chars_per_token(self) -> float:
-        """Characters per token; 0.0 without tokens."""
+        """Characters per token; 0.0 if there are no tokens."""
         return self.chars / self.tokens if self.tokens else 0.0
 
     @property
     def tokens_per_word(self) -> float | None:
-        """Fertility: tokens that a word overlaps, on average; at least 1.0. None without words.
+        """Fertility: average number of tokens that overlap a word; at least 1.0. None if there are no words.
 
         Source: Rust et al. 2021, "How Good is Your Tokenizer?", section 3.3.
         """
@@ -93,10 +95,11 @@ class Measure:
 
     @property
     def whole_word_share(self) -> float | None:
-        """Share of words that are one token, or part of one; None without words.
+        """Share of words that are one token or part of one token; None if there are no words.
 
-        Source: 1 minus the proportion of continued words of Rust et al. 2021. Counted in context; the single token
-        retention rate of Nayeem et al. 2025 (arXiv:2510.09947) encodes distinct words alone.
+        Source: 1 minus the proportion of continued words of Rust et al. 2021. Words are counted in context; in
+        contrast, the single token retention rate of Nayeem et al. 2025 (arXiv:2510.09947) encodes each distinct word by
+        itself.
         """
         return _share(self.whole_words, self.words)
 
@@ -115,7 +118,7 @@ class Measure:
         return Measure(**sums)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts and ratios as JSON; null for a ratio that is None."""
+        """Returns counts and ratios as JSON; null for a ratio that is None."""
         return {name: getattr(self, name) for name in (*(each.name for each in fields(self)), *RATIOS)}
 
     def _repr_html_(self) -> str:
@@ -133,13 +136,13 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MeasureTable:
-    """Table of measures: a row for each source, a column for each tokenizer. Its string is a table in text.
+    """Table of measures: a row for each source, a column for each tokenizer. `str` returns it as text.
 
     Attributes:
         tokenizers: names of the tokenizers.
         sources: names of the sources.
         cells: ``cells[source][tokenizer]``, by index.
-        baseline: the tokenizer whose number of tokens `relative` divides by.
+        baseline: name of the tokenizer by whose number of tokens `relative` divides.
 
     Examples:
         >>> import jeton
@@ -175,30 +178,30 @@ class MeasureTable:
         return tuple(sum(column[1:], column[0]) for column in zip(*self.cells, strict=True))
 
     def rows(self) -> Iterator[tuple[str, tuple[Measure, ...]]]:
-        """Yields each source with its measures, and, of several sources, ``"total"`` with the totals."""
+        """Yields each source with its measures, then, if there are several sources, ``"total"`` with the totals."""
         yield from zip(self.sources, self.cells, strict=True)
         if len(self.sources) > 1:
             yield "total", self.totals
 
     def relative(self, cells: tuple[Measure, ...]) -> tuple[float | None, ...]:
-        """Numbers of tokens of a row, divided by that of the baseline; None if that is 0."""
+        """Returns a row's numbers of tokens, divided by the baseline's number; None if the baseline has 0 tokens."""
         base = cells[self.tokenizers.index(self.baseline)].tokens
         return tuple(_share(cell.tokens, base) for cell in cells)
 
     def relative_to(self, baseline: str) -> MeasureTable:
-        """A copy with another baseline.
+        """Returns a copy with another baseline.
 
         Raises:
-            ConfigError: there is no such tokenizer.
+            ConfigError: no tokenizer has this name.
         """
         _index(self.tokenizers, baseline, "baseline")
         return replace(self, baseline=baseline)
 
     def sorted_by(self, figure: str) -> MeasureTable:
-        """A copy with its sources sorted: by ``"name"``, or by a figure of the baseline tokenizer, the largest first.
+        """Returns a copy with sorted sources: by ``"name"``, or by a figure of the baseline tokenizer, largest first.
 
         Raises:
-            ConfigError: an unknown figure.
+            ConfigError: the figure is unknown.
         """
         if figure == "name":
             order = sorted(range(len(self.sources)), key=lambda index: self.sources[index])
@@ -212,8 +215,8 @@ class MeasureTable:
         return replace(self, sources=tuple(sources), cells=tuple(cells))
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary for each source and tokenizer, then those of the totals: `Measure.to_json`, the names
-        ``source`` and ``tokenizer``, and ``relative_tokens``, the number of tokens divided by that of the baseline.
+        """Returns a flat dictionary for each source and tokenizer, then for the totals: `Measure.to_json`, the names
+        ``source`` and ``tokenizer``, and ``relative_tokens``, the number of tokens divided by the baseline's number.
         """
         return [
             {"source": source, "tokenizer": name, **cell.to_json(), "relative_tokens": relative}
@@ -222,17 +225,17 @@ class MeasureTable:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON."""
+        """Returns the table as JSON."""
         names = {"tokenizers": list(self.tokenizers), "sources": list(self.sources), "baseline": self.baseline}
         return {**names, "cells": [[cell.to_json() for cell in row] for row in self.cells]}
 
     def to_csv(self) -> str:
-        """The `records` as CSV with a header, without rounding. An empty field is a figure that does not exist."""
+        """Returns the `records` as CSV with a header, without rounding. A missing figure is an empty field."""
         return table_csv(self.records())
 
     def to_terminal(self, *, width: int | None = None) -> str:
-        """The table as text of at most `width` columns, as far as possible: names are shortened, then figures that
-        others imply are left out. None: no limit.
+        """Returns the table as text of at most `width` columns, as far as possible: names are shortened, then figures
+        that other figures imply are omitted. None: no limit.
         """
         return table_text(self.records(), self.baseline, width)
 
@@ -240,7 +243,7 @@ class MeasureTable:
         """Plots bytes per token by source into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the suffix is none of these.
             MissingDependencyError: matplotlib is not installed.
         """
         columns = zip(*self.cells, strict=True)

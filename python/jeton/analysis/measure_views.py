@@ -1,4 +1,4 @@
-"""Output of the records of a `MeasureTable` as text, HTML and CSV."""
+"""Formats the records of a `MeasureTable` as text, HTML and CSV."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["table_csv", "table_html", "table_text"]
 
 NONE = "–"
 GAP = "  "
-# Names are shortened to this many columns before figures are left out.
+# Names are shortened to this many columns of text before figures are omitted.
 MIN_NAME = 8
-MAX_BASELINE = 12  # columns of the baseline's name in a heading
-# Figures that are left out of a table that is too wide, in this order.
+MAX_BASELINE = 12  # maximum width of the baseline's name in a heading, in characters
+# Figures that a table omits if it is too wide, in this order.
 IMPLIED = ("chars/tok", "whole words", "ms/MB", "vs")
 LEGEND = "tok/word: words of scripts with spaces; tok/char: characters of scripts without (Chinese, Japanese, Thai, …)"
 
@@ -38,7 +38,7 @@ _FIGURES = {
 
 
 def table_csv(records: Records) -> str:
-    """Flat records as CSV with a header; lines end in a newline."""
+    """Formats flat records as CSV with a header; each line ends with a newline."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
     writer.writeheader()
@@ -47,7 +47,7 @@ def table_csv(records: Records) -> str:
 
 
 def table_text(records: Records, baseline: str, width: int | None) -> str:
-    """The table as lines of text; see `MeasureTable.to_terminal`."""
+    """Formats the table as lines of text; see `MeasureTable.to_terminal`."""
     headings, lines = _cells(records, baseline)
     if _num_tokenizers(records) == 1:
         headings, lines = [headings[0], *headings[2:]], [[line[0], *line[2:]] for line in lines]
@@ -74,7 +74,7 @@ def table_text(records: Records, baseline: str, width: int | None) -> str:
 
 
 def table_html(records: Records, baseline: str) -> str:
-    """The table as an HTML fragment."""
+    """Formats the table as an HTML fragment."""
     headings, lines = _cells(records, baseline)
     num_names = headings.index("tokens")
 
@@ -91,7 +91,7 @@ def table_html(records: Records, baseline: str) -> str:
 
 
 def _cells(records: Records, baseline: str) -> tuple[list[str], list[list[str]]]:
-    """Headings, and formatted lines: one for each record. Figures that no record has are left out."""
+    """Returns the headings, and a line of formatted cells for each record. Figures that no record has are omitted."""
     shown = {
         heading: form
         for heading, form in _FIGURES.items()
@@ -114,7 +114,7 @@ def _num_tokenizers(records: Records) -> int:
 
 
 def _baseline(name: str) -> str:
-    """Heading of the column of relative numbers of tokens."""
+    """Returns the heading of the column with relative numbers of tokens."""
     return "vs " + (name if display_width(name) <= MAX_BASELINE else translate("baseline"))
 
 
@@ -123,7 +123,7 @@ def _format(value: float | None, factor: int, form: str) -> str:
 
 
 def _shrunk(sizes: Sequence[int], room: int) -> list[int]:
-    """Sizes of names that fit into `room` together, the longest shortened first, none below `MIN_NAME`."""
+    """Shortens widths of names until their sum is at most `room`, the longest first, none below `MIN_NAME`."""
     found = list(sizes)
     while sum(found) > room and max(found) > MIN_NAME:
         found[found.index(max(found))] -= 1

@@ -1,4 +1,4 @@
-"""Names of the tokenizers that a call compares."""
+"""Assigns names to the tokenizers that a call compares."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["named_tokenizers"]
 
 
 def named_tokenizers(toks: Any, option: str, verb: str) -> dict[str, Tokenizer]:
-    """Name -> tokenizer, of a mapping, or of a list, which is numbered from 1.
+    """Returns name -> tokenizer, from a mapping, or from a list, whose items are named by their numbers from 1.
 
     Args:
-        toks: the argument of the caller.
+        toks: the argument that the caller got.
         option: name of the argument.
-        verb: use that the caller makes of them, for the message: ``"compare"``.
+        verb: what the caller does with the tokenizers, for error messages: ``"compare"``.
 
     Raises:
-        ConfigError: another type, or no tokenizers.
+        ConfigError: `toks` has another type or no tokenizers.
 
     Examples:
         >>> tok = Tokenizer.from_merges({97: b"a"}, [])

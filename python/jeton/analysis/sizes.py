@@ -1,10 +1,10 @@
 """Compression and cost of every vocabulary size, from one training run.
 
-The number of tokens under the first n merges follows from the encoding under all merges: merges apply in order and each
-token is produced by one merge only, so the encoding can be undone, last merge first. Given the count of each token in
-the held-out text, one pass over the merges yields the number of tokens for every n.
+The number of tokens under the first n merges follows from the encoding under all merges: merges apply in order and only
+one merge produces each token, so the encoding can be undone merge by merge, the last merge first. Given the count of
+each token in the held-out text, one pass over the merges yields the number of tokens for every n.
 
-Memory: as training. The held-out text is reread in batches, or kept if the corpus can be read only once.
+Memory: as training. The held-out text is reread in batches, or stays in memory if the corpus can be read only once.
 
 Left out: models other than BPE, whose smaller vocabularies are not prefixes of larger ones.
 """
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
-from ..errors import ConfigError, TrainingError, keyword
+from ..errors import MARK, ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
 from ..training.presets import resolve
@@ -47,21 +47,22 @@ def sizes(
 
     Args:
         corpus: as in `jeton.train`. Weights of sources apply to training, not to the measurement.
-        sizes: vocabulary sizes; None: 1,024, doubled up to 131,072, as far as the corpus suffices.
-        hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and as much for the head.
+        sizes: vocabulary sizes; None: 1,024, doubled up to 131,072, as far as training on the corpus reaches.
+        hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and the same number for
+            the head.
         tied: the head shares the parameters of the embedding.
-        test: text to measure on; then all of `corpus` is used for training.
+        test: text to measure on; with it, the whole `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
             documents over 64 KiB. The seed of the `Corpus` selects them.
         threads, progress, limits: as in `jeton.train`.
         **options: other options of `jeton.train`, such as ``pattern`` or ``special_tokens``.
 
     Returns:
-        The sizes. If training stops early, its last size replaces those that it did not reach.
+        The sizes. If training stops early, the last size that it reached replaces all larger ones.
 
     Raises:
-        ConfigError: invalid sizes, including one below the alphabet.
-        TrainingError: no text to train on, or none to measure on.
+        ConfigError: a size is invalid or smaller than the alphabet.
+        TrainingError: there is no text to train on, or no text to measure on.
 
     Examples:
         >>> import jeton
@@ -86,8 +87,14 @@ def sizes(
     else:
         learned_from, measured_on = opened, open_corpus(test)
     with make_reporter(progress) as report:
-        tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-        first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+        try:
+            tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
+            first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+        except ConfigError as error:
+            if error.option == "vocab_size":  # the caller passed it as an item of `sizes`
+                error.rename(f"{MARK}vocab_size", f"{MARK}sizes")
+                error.option = "sizes"
+            raise
         uses, num_bytes = _uses(tok, measured_on, limits, report)
     if not num_bytes or not any(uses):
         raise TrainingError(
@@ -111,7 +118,7 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
 
 
 def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -> tuple[list[int], int]:
-    """Count of each id in the encoded corpus, and the corpus's bytes. Special tokens are matched, as in training."""
+    """Returns each id's count in the encoded corpus, and the corpus's bytes. Matches special tokens, as in training."""
     import numpy as np
 
     uses = np.zeros(tok.vocab_size, np.int64)
@@ -125,7 +132,7 @@ def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -
 
 
 def _tokens_by_merges(merges: Sequence[tuple[int, int, int]], uses: list[int]) -> list[int]:
-    """Number of tokens under the first n merges, for every n from 0.
+    """Returns the number of tokens under the first n merges, for every n from 0.
 
     Invariant: at rank n, `uses` holds the counts of ids in the encoding under the merges up to n. Replacing the token
     of rank n by its pair yields the counts under the merges before n.

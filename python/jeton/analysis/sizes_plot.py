@@ -1,4 +1,4 @@
-"""Plot of `Sizes`: bytes per token by vocabulary size and, if known, the parameters below it."""
+"""Plot of `Sizes`: bytes per token by vocabulary size and, if known, the number of parameters in a panel below."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def plot_sizes(
     held_out_bytes: int,
     path: str | os.PathLike[str],
 ) -> None:
-    """Plots sizes.
+    """Plots bytes per token, and parameters if known, by vocabulary size into a file.
 
     Args:
-        ratios: vocabulary size -> bytes per token, of the points.
-        curve: the same of the line through them.
-        parameters: of each point; empty if unknown.
-        held_out_bytes: size of the text measured on.
+        ratios: vocabulary size -> bytes per token, drawn as points.
+        curve: vocabulary size -> bytes per token, drawn as a line through the points.
+        parameters: number of parameters of each point; empty if unknown.
+        held_out_bytes: number of bytes of the text that was measured.
         path: path of the file.
     """
     suffix = figure_suffix(path)

@@ -1,4 +1,4 @@
-"""Results of `sizes`: `VocabSize`, one size, and `Sizes`, all of them, with the tokenizer of each."""
+"""Results of `sizes`: `VocabSize` (one size) and `Sizes` (all sizes, with the tokenizer of each)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 class VocabSize(NamedTuple):
-    """One vocabulary size.
+    """Measurement of one vocabulary size.
 
     Attributes:
         vocab_size: total number of entries.
         num_merges: number of merges.
         tokens: number of tokens of the held-out text.
         bytes_per_token: UTF-8 bytes per token of the held-out text; higher means fewer tokens.
-        parameters: parameters of the embedding and the output head together; None without `hidden`.
+        parameters: parameters of the embedding and the output head together; None if `hidden` was not passed.
 
     Examples:
         >>> VocabSize(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size
@@ -40,16 +40,16 @@ class VocabSize(NamedTuple):
     parameters: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """The size as JSON."""
+        """Returns the measurement as JSON."""
         return self._asdict()
 
 
 class Sizes(Sequence[VocabSize]):
-    """Result of `sizes`: a sequence of sizes in ascending order; its string is a table with bars.
+    """Result of `sizes`: a sequence of `VocabSize` in ascending order; `str` returns a table with bars.
 
     Attributes:
         tok: the tokenizer of the largest size.
-        held_out_bytes: bytes of the text measured on.
+        held_out_bytes: number of bytes of the text that was measured.
         hidden, tied: as passed to `sizes`.
 
     Examples:
@@ -73,10 +73,10 @@ class Sizes(Sequence[VocabSize]):
         self._rows = [self.at(vocab_size) for vocab_size in asked]
 
     def at(self, vocab_size: int) -> VocabSize:
-        """Measurement of any size, not only the requested ones.
+        """Returns the measurement of any size, not only of a requested one.
 
         Raises:
-            ConfigError: a size above the largest, or below the alphabet.
+            ConfigError: the size is larger than the largest size, or smaller than the alphabet.
 
         Examples:
             >>> import jeton
@@ -96,7 +96,7 @@ class Sizes(Sequence[VocabSize]):
         return VocabSize(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
 
     def tokenizer(self, vocab_size: int) -> Tokenizer:
-        """The tokenizer of a size, with the first merges only; see `jeton.prune`.
+        """Returns the tokenizer of a size, with the first merges only; see `jeton.prune`.
 
         Examples:
             >>> import jeton
@@ -106,7 +106,7 @@ class Sizes(Sequence[VocabSize]):
         return first_merges(self.tok, self.at(vocab_size).vocab_size)
 
     def to_json(self) -> dict[str, Any]:
-        """The sizes as JSON, with the options that they were measured with."""
+        """Returns the sizes as JSON, with the options of the measurement."""
         rows = [size.to_json() for size in self]
         return {"held_out_bytes": self.held_out_bytes, "hidden": self.hidden, "tied": self.tied, "sizes": rows}
 
@@ -114,7 +114,7 @@ class Sizes(Sequence[VocabSize]):
         """Plots the sizes into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the suffix is none of these.
             MissingDependencyError: matplotlib is not installed.
         """
         ratios = {size.vocab_size: size.bytes_per_token for size in self}
@@ -122,7 +122,7 @@ class Sizes(Sequence[VocabSize]):
         plot_sizes(ratios, self._curve(), parameters, self.held_out_bytes, path)
 
     def _curve(self) -> dict[int, float]:
-        """Size -> bytes per token from the smallest row on, thinned to about two thousand points."""
+        """Returns size -> bytes per token, from the smallest row on, thinned to about two thousand points."""
         start = self._rows[0].vocab_size
         step = max(1, (self.tok.vocab_size - start) // 2000)
         wanted = [*range(start, self.tok.vocab_size, step), self.tok.vocab_size]
@@ -164,7 +164,7 @@ def _bar(share: float) -> str:
 
 
 def _short(parameters: int) -> str:
-    """Number of parameters in thousands, millions or billions."""
+    """Formats a number of parameters in thousands, millions or billions."""
     unit, divisor = next(
         (unit, size) for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)) if parameters >= size or unit == "k"
     )

@@ -1,4 +1,4 @@
-"""Difference of two texts by one tokenizer: tokens added and removed, and the tokens that both begin with."""
+"""Difference of two texts by one tokenizer: tokens added and removed, and the common prefix of tokens."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["Change", "TextDifference"]
 
 # Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_CHANGES_SHOWN = 20
-MAX_TOKENS_SHOWN = 60  # tokens of each side of a change
-NUM_AROUND = 4  # tokens in common before and after a change
+MAX_TOKENS_SHOWN = 60  # maximum number of tokens of A, and of B, that are shown for a change
+NUM_AROUND = 4  # common tokens shown before and after a change
 
 _CSS = (
     REPORT_CSS
@@ -42,11 +42,11 @@ _CSS = (
 
 
 class Change(NamedTuple):
-    """Tokens of A that tokens of B replace. Either may be none.
+    """Tokens of A that are replaced by tokens of B. Either range can be empty.
 
     Attributes:
         start, end: half-open range of indices into the ids of A.
-        other_start, other_end: the same of B.
+        other_start, other_end: half-open range of indices into the ids of B.
     """
 
     start: int
@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextDifference:
-    """Difference of the texts A and B by one tokenizer, from `jeton.compare`. Its string is a report.
+    """Difference of the texts A and B by one tokenizer, from `jeton.compare`. `str` returns a report.
 
     Attributes:
         tok: the tokenizer.
@@ -84,7 +84,7 @@ class TextDifference:
 
     @cached_property
     def runs(self) -> list[Run]:
-        """Runs of ids in common, in order: O(n log n), by anchors (`matching`)."""
+        """Runs of ids in common, in order, found in O(n log n) by `matching`."""
         return common_runs(*self.ids)
 
     @cached_property
@@ -100,13 +100,13 @@ class TextDifference:
 
     @property
     def shared(self) -> int:
-        """Number of ids at the start that both have in common, which a prompt cache can reuse."""
+        """Number of ids in the common prefix, which a prompt cache can reuse."""
         first = self.runs[0] if self.runs else Run(0, 0, 0)
         return first.length if first[:2] == (0, 0) else 0
 
     @cached_property
     def shared_bytes(self) -> int:
-        """Number of bytes of A up to the end of these ids."""
+        """Number of bytes of A that the common prefix of ids covers."""
         import numpy as np
 
         spans = np.frombuffer(self.tok._byte_spans(self.texts[0], self.special), "<i8").reshape(-1, 2)
@@ -114,21 +114,21 @@ class TextDifference:
 
     @property
     def common(self) -> int:
-        """Number of ids in common, in the order of both."""
+        """Number of ids in common, over all runs."""
         return sum(run.length for run in self.runs)
 
     @property
     def removed(self) -> int:
-        """Number of ids of A that are not in common."""
+        """Number of ids of A outside the common runs."""
         return len(self.ids[0]) - self.common
 
     @property
     def added(self) -> int:
-        """Number of ids of B that are not in common."""
+        """Number of ids of B outside the common runs."""
         return len(self.ids[1]) - self.common
 
     def to_json(self) -> dict[str, Any]:
-        """The difference as JSON."""
+        """Returns the difference as JSON."""
         return {
             "fingerprint": self.tok.fingerprint,
             "tokens": [len(ids) for ids in self.ids],
@@ -148,7 +148,7 @@ class TextDifference:
         }
 
     def heading(self) -> str:
-        """The figures in a line."""
+        """Returns the figures in one line."""
         a, b = self.ids
         return translate(
             "{a} tokens → {b}: {removed} removed, {added} added; the first {shared} ({bytes} bytes) are shared",
@@ -161,7 +161,7 @@ class TextDifference:
         )
 
     def to_terminal(self, *, color: bool, width: int | None = None) -> str:
-        """The figures, and the tokens of each change."""
+        """Returns text with the figures and the tokens of each change."""
         lines = [self.heading()]
         for change in self.changes[:MAX_CHANGES_SHOWN]:
             lines += ["", translate("token {number}:", number=f"{change.start:,}")]
@@ -173,7 +173,7 @@ class TextDifference:
         return "\n".join([*lines, *self._more()])
 
     def to_html(self) -> str:
-        """A page in HTML that needs no other files, for light and dark screens."""
+        """Returns a self-contained HTML page with a light and a dark color scheme."""
         return to_page(translate("Difference of two texts"), self._repr_html_())
 
     def _repr_html_(self) -> str:
@@ -183,7 +183,7 @@ class TextDifference:
         return f'<div class="jeton-report"><style>{_CSS}{CSS}</style>{"".join(parts)}</div>'
 
     def _change_html(self, change: Change) -> str:
-        """The change between the tokens in common around it."""
+        """Formats a change with the common tokens before and after it."""
         a = self.ids[0]
         before = self._html(a[max(change.start - NUM_AROUND, 0) : change.start], "same")
         after = self._html(a[change.end : change.end + NUM_AROUND], "same")
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Sign, tokens, and number of tokens left out, of A and of B; a side without tokens is omitted."""
+        """Returns for A and B the sign, shown tokens and the number omitted; skips a text without changed tokens."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),
@@ -229,6 +229,6 @@ class TextDifference:
 
 
 def _looks(tokens: Sequence[tuple[int, bytes]]) -> list[Any]:
-    """The looks of the tokens, in order."""
+    """Returns the style in which each token is drawn, in order."""
     drawing = draw(tokens)
     return [drawing.table[look] for look in drawing.looks]

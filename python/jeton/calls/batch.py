@@ -1,8 +1,9 @@
-"""Results of `Tokenizer.encode_batch`: `TokenBatch`, the ids of many texts, and `PaddedBatch`, its rows at one length.
+"""Results of `Tokenizer.encode_batch`: `TokenBatch`, the ids of many texts, and `PaddedBatch`, rows of equal length.
 
-A row is a text or a pair with its template, or a part of it where `encode_batch` truncates with overflow.
+A row has the ids of a text or a pair, and the ids that the template adds. If `encode_batch` truncates with overflow, a
+row has a part of these ids.
 
-Left out: which ids a row has (`truncation`, `batch_encoding`).
+Left out: the selection of the ids of a row (`truncation`, `batch_encoding`).
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ __all__ = ["PaddedBatch", "RowSegments", "TokenBatch"]
 
 Int64: TypeAlias = NDArray[np.int64]
 
-MAX_LENGTH = (1 << 31) - 1  # ids of a row
+MAX_LENGTH = (1 << 31) - 1  # maximum number of ids of a row
 MAX_PAD_ID = (1 << 32) - 1
-MAX_ROWS_SHOWN, MAX_IDS_SHOWN = 8, 24  # in a notebook
+MAX_ROWS_SHOWN, MAX_IDS_SHOWN = 8, 24  # limits of the table in a notebook
 
 
 @dataclass(frozen=True, eq=False)
 class RowSegments:
-    """Segments of the rows of a batch, in order: a text, or tokens of the template.
+    """Segments of the rows of a batch, in order. A segment is a text, or tokens of the template.
 
     Attributes:
-        lengths: int64[rows, segments], the number of ids of each.
-        type_ids: int64[rows, segments], or int64[1, segments] where all rows have the same.
+        lengths: int64[rows, segments], the number of ids of each segment.
+        type_ids: int64[rows, segments], or int64[1, segments] if all rows have the same type ids.
         is_template: bool[segments], True for tokens of the template.
     """
 
@@ -43,7 +44,7 @@ class RowSegments:
     is_template: NDArray[np.bool_]
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Repeats a value of each segment for its ids."""
+        """Repeats the value of each segment for each of its ids."""
         return np.repeat(np.broadcast_to(values, self.lengths.shape).ravel(), self.lengths.ravel())
 
 
@@ -51,20 +52,20 @@ class RowSegments:
 class TokenBatch(Sequence[NDArray[np.uint32]]):
     """Ids of many texts, concatenated; a sequence with one array per row.
 
-    A row is a text or a pair. With ``overflow=True`` a truncated text has several.
+    A row is a text or a pair. With ``overflow=True``, a truncated text has several rows.
 
     Attributes:
         ids: uint32[n], the ids of all rows.
         offsets: int64[rows + 1]; row i has ``ids[offsets[i]:offsets[i + 1]]``.
         overflow_to_sample_mapping: int64[rows], the index of the text of each row; None without ``overflow=True``.
         pad_id: id of the tokenizer's padding token, if it has one.
-        segments: texts and tokens of the template in each row; None: each row is one text, without a template.
-        hf_offsets: int64[n, 2], the half-open range of characters of each id in its text, with Hugging Face's rules
-            (``offset_mapping``): `Encoding.hf_offsets` as a column. (0, 0) for ids of the template. None without
+        segments: texts and tokens of the template in each row; None if each row is one text without a template.
+        hf_offsets: int64[n, 2], the half-open range of characters of each id in its text, by Hugging Face's rules
+            (``offset_mapping``), as in `Encoding.hf_offsets`; (0, 0) for ids of the template. None without
             ``offsets=True``.
         words: int64[n], the index of the pretoken of each id in its text; -1 for ids of the template. None for the
             result of `Tokenizer.encode_batch`; `Encoding.word_ids` is the public form.
-        loss_mask: uint8[n], 1 for an id that is trained on. Only batches of shards have it; None: all ids are.
+        loss_mask: uint8[n], 1 for an id that is trained on. Only batches of shards have it; None means all ids.
         position_ids: int32[n], restarting at 0 with each document in a row of packed shards. None for other batches.
 
     Examples:
@@ -100,7 +101,10 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
                 f"rows are indexed by an integer or a slice, not {index!r}; for columns, use "
                 "tok.encode_batch(texts).padded()"
             )
-        index = range(len(self))[index]
+        try:
+            index = range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"row {index} is out of range: there are {len(self):,}, from 0") from None
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute
@@ -111,7 +115,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             raise result_error(self, name)
 
     def tolist(self) -> list[list[int]]:
-        """The rows as lists of integers.
+        """Returns the rows as lists of integers.
 
         Examples:
             >>> import jeton
@@ -123,7 +127,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
 
     @cached_property
     def type_ids(self) -> Int64:
-        """int64[n], the segment number of each id, by the tokenizer's template (``token_type_ids``).
+        """int64[n], the type id of each id, as the tokenizer's template assigns it (``token_type_ids``).
 
         Examples:
             >>> import jeton
@@ -149,16 +153,17 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         side: Literal["right", "left"] = "right",
         pad_id: int | None = None,
     ) -> PaddedBatch:
-        """Rows of one length, filled with a padding id, as arrays for a model.
+        """Returns the rows as arrays for a model, filled to equal length with a padding id.
 
         Args:
-            length: ids per row; None: those of the longest row. transformers' ``padding="max_length"`` and ``True``.
-            multiple_of: the length is rounded up to a multiple of it (``pad_to_multiple_of``).
-            side: the end that is filled (``padding_side``).
-            pad_id: the id to fill with; None: the tokenizer's padding token.
+            length: number of ids per row (``padding="max_length"`` of transformers); None is the length of the longest
+                row (``padding=True``).
+            multiple_of: number to a multiple of which the length is rounded up (``pad_to_multiple_of``).
+            side: the end at which padding is added (``padding_side``).
+            pad_id: the id to fill with; None is the tokenizer's padding token.
 
         Raises:
-            ConfigError: a row is longer than `length`; the tokenizer has no padding token and `pad_id` is None.
+            ConfigError: a row is longer than `length`, or `pad_id` is None and the tokenizer has no padding token.
 
         Examples:
             >>> import jeton
@@ -219,16 +224,16 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
 
     @property
     def _more(self) -> tuple[NDArray[Any] | None, ...]:
-        """Columns that not every batch has, in the order of `PaddedBatch`."""
+        """Returns the columns that only some batches have, in the order of `PaddedBatch`."""
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
-        """Columns with one int64 array per row, by the names of transformers, as `datasets.map` takes them.
+        """Returns columns of one int64 array per row, named as in transformers, in the form that `datasets.map` takes.
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as
             long as their rows; with ``offsets=True`` also ``offset_mapping``; with ``overflow=True`` also
-            ``overflow_to_sample_mapping``, an array; of shards ``loss_mask`` and ``position_ids``, where they exist.
+            ``overflow_to_sample_mapping``, an array; for batches of shards ``loss_mask`` and ``position_ids``, if any.
 
         Examples:
             >>> import jeton
@@ -272,19 +277,19 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PaddedBatch(Mapping[str, Int64]):
-    """Rows of one length: a mapping from the names of a model's inputs to arrays, which are attributes, too.
+    """Rows of equal length: a mapping from the names of a model's inputs to arrays. The arrays are also attributes.
 
     Attributes:
         input_ids: int64[rows, length].
         attention_mask: int64[rows, length], 1 for an id of the row, 0 for padding.
-        token_type_ids: int64[rows, length], segment numbers of the tokenizer's template; 0 for padding.
+        token_type_ids: int64[rows, length], type ids of the tokenizer's template; 0 for padding.
         special_tokens_mask: int64[rows, length], 1 for ids that the template added and for padding.
-        overflow_to_sample_mapping: int64[rows], the index of the text of each row; None, and no key of the mapping,
-            without ``overflow=True``.
-        offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
-            ``offsets=True``.
-        loss_mask, position_ids: int64[rows, length], as in `TokenBatch`; 0 for padding. None, and no key, if it has
-            none.
+        overflow_to_sample_mapping: int64[rows], the index of the text of each row. Without ``overflow=True``, it is
+            None and not a key of the mapping.
+        offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. Without
+            ``offsets=True``, it is None and not a key.
+        loss_mask, position_ids: int64[rows, length], as in `TokenBatch`; 0 for padding. If the `TokenBatch` has
+            none, they are None and not keys.
 
     Examples:
         >>> import jeton
@@ -324,7 +329,7 @@ class PaddedBatch(Mapping[str, Int64]):
     __hash__ = None  # type: ignore[assignment]
 
     def to_json(self) -> dict[str, Any]:
-        """The columns as nested lists."""
+        """Returns the columns as nested lists."""
         return {name: array.tolist() for name, array in self.items()}
 
     def __repr__(self) -> str:
@@ -333,5 +338,5 @@ class PaddedBatch(Mapping[str, Int64]):
 
 
 def _bytes(column: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of a column."""
+    """Returns the bytes of a column, in the form that the core takes."""
     return np.ascontiguousarray(column).view(np.uint8)

@@ -1,6 +1,7 @@
-"""`Tokenizer.decode_batch` and the like: many sequences of ids → texts, and one sequence with its tokens.
+"""Decodes many sequences of ids to texts or bytes: `Tokenizer.decode_batch` and `decode_bytes_batch`.
 
-The core decodes, on threads. Left out: decoding one sequence (`tokenizer`), and ids that arrive one by one (`_core`).
+The core decodes, on several threads. Left out: decoding one sequence (`tokenizer`) and ids that arrive one by one
+(`_core`).
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ __all__ = ["BatchDecoder"]
 
 @dataclass(frozen=True, slots=True)
 class BatchDecoder:
-    """A tokenizer with the options of a call.
+    """A tokenizer with the options of a call that decodes.
 
     Attributes:
         core: the tokenizer.
-        threads: their maximum number.
+        threads: maximum number of threads.
         skip_special: whether special tokens are omitted.
     """
 
@@ -64,7 +65,7 @@ class BatchDecoder:
 
 
 def _rows(batch: Iterable[Any]) -> Iterable[Any]:
-    """Rows of a batch: of arrays without a copy of their ids."""
+    """Returns the rows of a batch in the form that the core takes; the ids of arrays are not copied."""
     if not isinstance(batch, Iterable):
         raise TypeError(f"a batch must be a sequence of sequences of ids, not {type(batch).__name__}")
     return batch

@@ -1,9 +1,10 @@
-"""`Tokenizer.encode_batch`: texts and pairs → rows of ids, truncated, with the template around them.
+"""Implements `Tokenizer.encode_batch`: encodes texts and pairs to rows of ids, truncated and with the template's ids.
 
-Without truncation and pairs the core joins ids and template. Otherwise it encodes the texts alone, and the rows are
-gathered from three arrays, the ids of the template, of the first and of the second texts, without a loop over texts.
+Without truncation and pairs, the core joins the ids of text and template. Otherwise the core encodes the texts without
+the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
+template, of the first texts and of the second texts.
 
-Left out: how much a text keeps (`truncation`), and padding (`batch`).
+Left out: the number of ids that a text keeps (`truncation`), and padding (`batch`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ __all__ = ["BatchEncoder", "Item"]
 Int64: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
-# Rows that overlap by the stride have more ids than their texts.
+# Maximum number of ids of a batch. Rows that overlap by the stride have more ids together than their texts.
 MAX_IDS = 1 << 30
 
 
 class Item(NamedTuple):
-    """Item of a template: a text (0: the first, 1: the second of a pair), or ids."""
+    """Item of a template: a text (0 is the first, 1 the second of a pair), or ids that the template adds."""
 
     text: int | None
     ids: tuple[int, ...]
@@ -45,9 +46,10 @@ class Encoded(NamedTuple):
 
     Attributes:
         ids: uint32[n].
-        offsets: int64[texts + 1], of the ids.
+        offsets: int64[texts + 1]; text i has ``ids[offsets[i]:offsets[i + 1]]``.
         hf_offsets: int64[n, 2], if requested.
-        first_hf_offsets: int64[n, 2], of each id as the first of a truncated text, where that makes a difference.
+        first_hf_offsets: int64[n, 2], the offsets of each id if truncation makes it the first of a row; None if these
+            are equal to `hf_offsets`.
         words: int64[n], the index of the pretoken of each id in its text, if requested.
     """
 
@@ -64,17 +66,17 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchEncoder:
-    """A tokenizer with the options of a call that do not concern truncation.
+    """A tokenizer with the options of a call that encodes a batch, except those of truncation.
 
     Attributes:
         core: the tokenizer.
-        template: that of its definition.
-        special: permission for special tokens, in the core's form.
-        threads: their maximum number.
+        template: template of the tokenizer's definition.
+        special: permitted special tokens, in the core's form.
+        threads: maximum number of threads.
         add_special_tokens: whether the template adds its ids.
         pad_id: id of the padding token, if any.
-        with_offsets: whether the result has offsets.
-        with_words: whether it has indices of pretokens; not together with offsets.
+        with_offsets: whether the result has `TokenBatch.hf_offsets`.
+        with_words: whether it has `TokenBatch.words`; not together with `with_offsets`.
     """
 
     core: Core
@@ -97,35 +99,35 @@ class BatchEncoder:
             return self._rows(items, (first,), truncation, room)
         try:
             second = self._encoded(pairs, truncates=room is not None)
-        except JetonError as error:  # the message names the index of a text
+        except JetonError as error:  # its message contains the index of a text
             error.prefix("pairs: ")
             raise
         return self._rows(items, (first, second), truncation, room)
 
     def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
-        """Number of ids that texts may have in a row; None: any number."""
+        """Returns the maximum number of ids of text in a row; None if it is not limited."""
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
-            # Left out, as in transformers: a row without the template that is shorter than the template.
+            # As in transformers, `stride` is not checked if rows lack the template and are shorter than the template.
             if (truncation.max_length or 0) >= added:
                 truncation.check_stride(added if self.add_special_tokens else 0)
         return room
 
     def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
-        """Encodes texts that are split into words. Each word is encoded alone, and offsets are relative to it."""
+        """Encodes texts that are split into words, each word separately; offsets are relative to their word."""
         items = self.items(is_pair=pairs is not None)
         room = self._room(items, truncation)
         encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
         return self._rows(items, encoded, truncation, room)
 
     def _joined(self, words: Words, *, truncates: bool) -> Encoded:
-        """Encodes words and joins those of each text."""
+        """Encodes words, and joins the ids of each text's words."""
         found = self._encoded(list(chain.from_iterable(words)), truncates=truncates)
         ends = np.cumsum([0, *map(len, words)])
         joined = found._replace(offsets=found.offsets[ends])
         if self.with_words:
-            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # word -> index in its text
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # index in its text
             joined = joined._replace(words=np.repeat(indices, found.lengths))
         return joined
 
@@ -161,7 +163,7 @@ class BatchEncoder:
         sizes: list[Int64] = []
         type_ids: list[Int64] = []
         choices = iter(chosen)
-        at = 0  # in the ids of the template
+        at = 0  # index into the ids of the template
         for item in items:
             if item.text is None:
                 columns = at, len(item.ids), item.type_id
@@ -191,7 +193,7 @@ class BatchEncoder:
         return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets, words)
 
     def _uncut(self, items: Sequence[Item], texts: Sequence[Encoded], overflow: bool) -> TokenBatch:
-        """Joins texts or pairs that all fit with the template: the result of `_rows`, in less time for few texts."""
+        """Joins the template with texts or pairs that need no truncation, like `_rows`, but faster for few texts."""
         num_rows = len(texts[0].offsets) - 1
         starts, sizes = np.zeros((2, num_rows, len(items)), np.int64)
         for column, item in enumerate(items):
@@ -221,25 +223,28 @@ class BatchEncoder:
     def _hf_offsets(
         self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
     ) -> Int64:
-        """Offsets of rows. `index`: of their ids in those of the template and of all texts, concatenated."""
+        """Returns the offsets of the ids of all rows.
+
+        `index` has the index of each id into the concatenated ids of the template and of all texts.
+        """
         of_template = np.zeros((num_template_ids, 2), np.int64)
         columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]
         hf_offsets: Int64 = np.concatenate([of_template, *columns])[index]
         firsts = [text.first_hf_offsets for text in texts if text.first_hf_offsets is not None]
         if firsts:
             lengths = segments.lengths.ravel()
-            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # index of the first id of each text in a row
+            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # indices of the first ids of the segments
             hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
         return hf_offsets
 
     def _words(self, num_template_ids: int, texts: Sequence[Encoded], index: Int64) -> Int64:
-        """Indices of pretokens of rows; -1 for ids of the template. `index`: as in `_hf_offsets`."""
+        """Returns the index of the pretoken of each id; -1 for ids of the template. `index` is as in `_hf_offsets`."""
         columns = [text.words for text in texts if text.words is not None]
         words: Int64 = np.concatenate([np.full(num_template_ids, -1), *columns])[index]
         return words
 
     def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
-        """Encodes texts. `truncates`: they are truncated afterwards."""
+        """Encodes texts. `truncates` says that they are truncated afterwards, so that `first_hf_offsets` is needed."""
         if self.with_words:
             ids, offsets, words = self.core.encode_batch_with_words(texts, self.special, self.threads)
             own = np.frombuffer(words, "<i8")
@@ -254,7 +259,7 @@ class BatchEncoder:
         return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)
 
     def items(self, *, is_pair: bool) -> list[Item]:
-        """Items of the template for a text or a pair. Without special tokens only the texts are left."""
+        """Returns the items of the template for a text or a pair; without special tokens, only the texts."""
         listed = (self.template or {}).get("pair" if is_pair else "single")
         if listed is None:
             return [Item(0, (), 0), Item(1, (), 1)] if is_pair else [Item(0, (), 0)]
@@ -272,21 +277,21 @@ class BatchEncoder:
         return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # `encode` adds nothing to one text, either
 
     def _overflow_type(self, text: int) -> int:
-        """Type id of a piece that overflows.
+        """Returns the type id of an overflowing piece of a text.
 
-        Hugging Face's post-processors set those of the kept pieces only, except for RobertaProcessing.
+        Hugging Face's post-processors set type ids only of the kept pieces; RobertaProcessing sets them of all pieces.
         """
         return 0 if self.add_special_tokens and sets_overflow_types(self.template) else text
 
 
 def _bytes(column: NDArray[Any] | None) -> NDArray[np.uint8]:
-    """A column of little-endian integers, as the core takes it."""
+    """Returns the bytes of a column of little-endian integers, in the form that the core takes."""
     found: NDArray[np.uint8] = np.ascontiguousarray(column).view(np.uint8).ravel()
     return found
 
 
 def _columns(columns: list[Int64], num_rows: int) -> Int64:
-    """Columns as int64[rows, columns]."""
+    """Returns columns as one array, int64[rows, columns]."""
     return np.stack(columns, axis=1) if columns else np.zeros((num_rows, 0), np.int64)
 
 
@@ -295,7 +300,7 @@ def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegm
 
 
 def _ranges(starts: Int64, lengths: Int64) -> Int64:
-    """Concatenates the integers of ranges: for each row, in order of its columns."""
+    """Concatenates the integers of ranges: row by row, in the order of the columns."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)

@@ -1,7 +1,7 @@
 """Columns of the tokens of a text or a pair, computed on access: the contents of an `Encoding`.
 
-The ids are known; spans follow from them in the core. The template is joined to the columns item by item, so no loop
-visits tokens. Pretokens and dropped ranges are the only attributes for which the text is encoded again.
+The ids are given; the core computes spans from them. The template's values are joined to a column item by item, without
+a loop over tokens. Only for pretokens and dropped ranges, the text is encoded again.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ Column: TypeAlias = Literal[
     "word_ids",
 ]
 COLUMNS: tuple[str, ...] = get_args(Column)
-SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # kinds of the core
+SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # name -> number of the kind of span in the core
 KINDS = {**SPANS, "word_ids": 3}
 SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})
 
 
-Part: TypeAlias = "memoryview | tuple[int, int]"  # integers, or one value and how often it is repeated
+Part: TypeAlias = "memoryview | tuple[int, int]"  # integers, or (value, number of repetitions)
 Permission: TypeAlias = Literal["all", "raise"] | list[int] | None
 
 
 class TokenColumns:
-    """Columns of one text or a pair, with the template around it. NumPy is imported for arrays only.
+    """Columns of one text or a pair, with the template around it. NumPy is imported only when an array is requested.
 
     Attributes:
         core: the tokenizer.
         texts: the text, or both of a pair.
         ids: little-endian u32 for each text, without the template.
-        special: permission for special tokens, in the core's form.
+        special: permitted special tokens, in the core's form.
         items: items of the template that are applied.
         special_tokens: id -> spelling.
     """
@@ -63,7 +63,7 @@ class TokenColumns:
         items: Sequence[Mapping[str, Any]],
         special_tokens: Mapping[int, bytes],
     ) -> None:
-        """Stores the ids; see the attributes."""
+        """Stores the arguments; see the attributes of the class."""
         self.core = core
         self.texts = texts
         self.ids = ids
@@ -81,7 +81,7 @@ class TokenColumns:
         else:
             part = None
         dtype = dtype_of(column)
-        array_constructor()  # before NumPy's interface is used
+        array_constructor()  # imports NumPy, or raises an error that names the extra to install
         import numpy as np
 
         if part is not None:
@@ -95,7 +95,7 @@ class TokenColumns:
         return joined.reshape(-1, 2) if column in SPANS else joined
 
     def _list(self, column: Column) -> list[Any]:
-        """The values of a column: integers, or None for -1, which has no other meaning."""
+        """Returns the values of a column: integers, and None in place of -1, which only marks a missing value."""
         values: list[Any] = []
         for part in self._parts(column):
             if isinstance(part, tuple):
@@ -105,7 +105,7 @@ class TokenColumns:
         return values
 
     def _parts(self, column: Column) -> list[Part]:
-        """The part of a column that each item has; two integers for a span."""
+        """Returns the values of a column for each item of the template; a span has two integers."""
         return [self._of_text(column, item) if "sequence" in item else of_template(column, item) for item in self.items]
 
     def _of_text(self, column: Column, item: Mapping[str, Any]) -> Part:
@@ -119,7 +119,7 @@ class TokenColumns:
         return value, ids.nbytes // 4
 
     def attribute(self, name: str) -> Any:
-        """The attribute of an `Encoding`."""
+        """Computes an attribute of an `Encoding`."""
         if name == "tokens":
             return self.core.decode_tokens(self._list("ids"))
         if name in SPANS:
@@ -131,7 +131,7 @@ class TokenColumns:
             return self._list(cast("Column", name))
         if name in ("text", "pair_text"):
             text = b"" if name == "pair_text" and len(self.texts) == 1 else self.texts[name == "pair_text"]
-            return text if isinstance(text, bytes) else str.encode(text)  # a subclass may override it
+            return text if isinstance(text, bytes) else str.encode(text)  # a subclass may override `encode`
         if name == "special_tokens":
             return self.special_tokens
         if name == "first_tokens":
@@ -147,12 +147,12 @@ class TokenColumns:
         return self._list("word_ids")
 
     def _pretokens(self, of: int) -> list[tuple[int, int, int]]:
-        """Start, end and index of the first token of the pretokens of a text."""
+        """Returns the pretokens of a text: start, end and index of the first token."""
         return self.core.tokenize(self.texts[of], self.special)[1]
 
 
 def items_of(template: Mapping[str, Any] | None, *, is_pair: bool, adds: bool) -> Sequence[Mapping[str, Any]]:
-    """Items of a template for a text or a pair; without special tokens (`adds`), its texts only."""
+    """Returns the items of a template for a text or a pair; if not `adds`, only its texts, without special tokens."""
     items = (template or {}).get("pair" if is_pair else "single")
     if items is None:
         return PAIR if is_pair else SINGLE
@@ -160,7 +160,7 @@ def items_of(template: Mapping[str, Any] | None, *, is_pair: bool, adds: bool) -
 
 
 def of_template(column: Column, item: Mapping[str, Any]) -> Part:
-    """The part of a column that ids of the template have."""
+    """Returns the values of a column for an item of ids that the template adds."""
     count = len(item["ids"])
     if column == "ids":
         return memoryview(array("I", item["ids"])).cast("B")
@@ -170,14 +170,14 @@ def of_template(column: Column, item: Mapping[str, Any]) -> Part:
 
 
 def dtype_of(column: Column) -> str:
-    """The dtype of a column; raises for another name."""
+    """Returns the dtype of a column; raises if there is no column of this name."""
     if column not in COLUMNS:
         raise wrong("column", column, f"one of {', '.join(COLUMNS)}")
     return {"ids": "<u4", "special_tokens_mask": "?"}.get(column, "<i8")
 
 
 def array_of(column: Column, values: Any) -> NDArray[Any]:
-    """Values of an attribute as a column."""
+    """Converts the values of an attribute to the array of a column."""
     import numpy as np
 
     dtype = dtype_of(column)

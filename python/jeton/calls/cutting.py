@@ -1,7 +1,7 @@
-"""Parts of a text within a number of tokens: `Tokenizer.count_up_to`, `truncate` and `split`.
+"""Parts of a text with at most a given number of tokens: `Tokenizer.count_up_to`, `truncate` and `split`.
 
-The functions check options and convert results; the core finds the parts (`tokenizer/cut/mod.rs`). The tests compare it
-with a plain version that tries every position.
+The functions check options and convert results; the core finds the parts (`tokenizer/cut/mod.rs`). The tests compare
+the core with a slow version that tries every position.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ UNITS = ("character", "grapheme", "word", "sentence")
 SPLIT_UNITS = (*UNITS, *STRUCTURES)
 SIDES = ("right", "left", "middle")
 MOST_TOKENS = (1 << 62) - 1
-MAX_SHOWN = 2000  # characters of a chunk in a notebook
+MAX_SHOWN = 2000  # maximum number of characters of a chunk that a notebook shows
 
 
 class Chunk(NamedTuple):
-    """A part of a text. `Tokenizer.split` makes them.
+    """A part of a text, from `Tokenizer.split`.
 
     Attributes:
         text: the part.
-        char_span: half-open range of its characters in the text: ``text[char_span[0]:char_span[1]]``.
-        byte_span: half-open range of its bytes in the text's UTF-8.
-        num_tokens: number of tokens of the part encoded alone, without a template.
+        char_span: half-open range of its characters: the part is ``text[char_span[0]:char_span[1]]``.
+        byte_span: half-open range of its bytes in the UTF-8 of the text.
+        num_tokens: number of tokens of the part if it is encoded separately, without a template.
 
     Examples:
         >>> import jeton
@@ -61,7 +61,7 @@ class Chunk(NamedTuple):
 
 
 def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted, num_added: int) -> int | None:
-    """Number of tokens if it is at most `limit`; see `Tokenizer.count_up_to`."""
+    """Returns the number of tokens of a text, or None if it exceeds `limit`; see `Tokenizer.count_up_to`."""
     instance(text, "text", str, "a str")
     integer(limit, "limit", 0, MOST_TOKENS)
     if limit < num_added:
@@ -80,7 +80,7 @@ def truncate(
     special: Permitted,
     num_added: int,
 ) -> str:
-    """The longest part within the limit; see `Tokenizer.truncate`."""
+    """Returns the longest part of a text within the limit of tokens; see `Tokenizer.truncate`."""
     instance(text, "text", str, "a str")
     limit = _without_template(max_tokens, num_added)
     choice(side, "side", SIDES)
@@ -100,7 +100,7 @@ def truncate(
 def split(
     core: _core.Tokenizer, text: str, max_tokens: int, overlap: int, at: str, special: Permitted, num_added: int
 ) -> list[Chunk]:
-    """All parts within the limit; see `Tokenizer.split`."""
+    """Splits a text into parts within the limit of tokens; see `Tokenizer.split`."""
     instance(text, "text", str, "a str")
     limit = _without_template(max_tokens, num_added)
     choice(at, "at", SPLIT_UNITS)
@@ -117,7 +117,7 @@ def split(
 def count_batch(
     core: _core.Tokenizer, texts: list[str | bytes], special: Permitted, num_added: int, threads: int
 ) -> list[int]:
-    """Numbers of tokens; see `Tokenizer.count_batch`."""
+    """Returns the number of tokens of each text; see `Tokenizer.count_batch`."""
     counts = core.count_batch(texts, special, threads).cast("q").tolist()
     return [count + num_added for count in counts] if num_added else counts
 

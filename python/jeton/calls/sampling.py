@@ -1,6 +1,6 @@
 """Sampling options of `Tokenizer.encode` (BPE-dropout, subword regularization), checked and converted for the core.
 
-Left out: sampling itself. The core draws from the seed, so that results repeat on any machine.
+Left out: sampling itself. The core seeds its generator with `seed`, so results are equal on every machine.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def sampling_options(
         kind: the model's type.
         dropout: probability of skipping each merge.
         alpha: exponent of the probabilities of segmentations.
-        nbest: number of best segmentations to sample from; None: all.
-        seed: None: a random one from the system.
+        nbest: number of best segmentations to sample from; None is all.
+        seed: seed of the generator; None is a random seed from the system.
 
     Returns:
         (dropout, alpha, nbest, seed)

@@ -1,10 +1,10 @@
-"""Boundaries in the structure of a text, by level: paragraphs, blocks of Markdown, statements and definitions of code.
+"""Finds boundaries in the structure of a text: paragraphs, blocks of Markdown, statements and definitions of code.
 
-`boundaries` returns the starts of all lines but the first, each with a level: 0 is the strongest. Markdown is parsed
-by markdown-it-py, which conforms to CommonMark and gives the lines of each block. Code of any language is scanned by
-indentation and brackets: the level of a line is its indentation, then the number of open brackets, then the lack of a
-blank line before it. Left out: multi-line strings other than triple-quoted ones, whose lines count as code, and
-brackets in comments behind code.
+`boundaries` returns the starts of all lines except the first, each with a level; 0 is the strongest. Markdown is parsed
+by markdown-it-py, which conforms to CommonMark and reports the lines of each block. Code of any language is scanned for
+indentation and brackets. The level of a line of code is ordered by its indentation, then by the number of open
+brackets, then by whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted, whose lines
+count as code, and brackets in comments after code, which are counted.
 
 Time is linear in the text.
 """
@@ -22,24 +22,24 @@ __all__ = ["HEADED", "LINE", "STRUCTURES", "Boundaries", "boundaries"]
 
 STRUCTURES = ("paragraph", "markdown", "code")
 LINE = 1 << 30  # level of a line inside of a block
-HEADED = LINE - 1  # level of a block after its heading
-BLOCK = 7  # level of blocks without heading; 1 to 6 are headings
-MAX_INDENT, MAX_DEPTH = 63, 15  # more levels are one
+HEADED = LINE - 1  # level of a block that directly follows its heading
+BLOCK = 7  # level of blocks without heading; 1 to 6 are the levels of headings
+MAX_INDENT, MAX_DEPTH = 63, 15  # larger indentations (in columns) and depths of brackets count as these
 TAB_SIZE = 4
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?![ \t\r]*\n).*\n)*?(?:---|\.\.\.)[ \t]*\r?\n")
 _INDENT = re.compile(r"[ \t]*")
-# Strings end with their line, so that one apostrophe in a comment changes one line only.
+# A string ends at the end of its line at the latest, so that an apostrophe in a comment affects only its line.
 _CODE = re.compile(r'''"""|\'\'\'|"(?:[^"\\\n]|\\.)*"?|(?<![\w<&])'(?:[^'\\\n]|\\.)*'?|[()\[\]{}]''')
 _COMMENTS = ("#", "//", "--", ";")
-_ATTACHED = (*_COMMENTS, "/*", "@")  # lines that belong to the next one
+_ATTACHED = (*_COMMENTS, "/*", "@")  # beginnings of lines that belong to the next line
 _CONTINUATION = re.compile(r"[)\]}]|(?:catch|do|done|elif|else|elsif|end|ensure|esac|except|fi|finally|rescue|then)\b")
 
 
 class Boundaries(NamedTuple):
-    """Starts of lines, ascending, and the level of each."""
+    """Starts of lines, ascending, and the level of each line."""
 
     places: list[int]
     levels: list[int]
@@ -63,7 +63,7 @@ def boundaries(text: str, at: str) -> Boundaries:
     levels = [LINE] * len(places)
     find = {"paragraph": _paragraphs, "markdown": _markdown, "code": _code}[at]
     index = 0
-    for place, level in find(text, places):  # ascending
+    for place, level in find(text, places):  # in ascending order of places
         index = bisect_left(places, place, index)
         if index < len(places) and places[index] == place:
             levels[index] = level
@@ -76,7 +76,7 @@ def _paragraphs(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """A heading has its own level, other blocks have that of their nesting. Text after a heading belongs to it."""
+    """Yields the starts of blocks and their levels: a heading's own level, or the nesting depth of other blocks."""
     parser = import_optional("markdown_it", 'at="markdown"', "markdown").MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     starts = [0, *places]
@@ -89,7 +89,7 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
             continue
         place = starts[token.map[0]]
         is_heading = token.type == "heading_open" and token.level == 0
-        if place > last:  # otherwise the block is inside one that begins there, too
+        if place > last:  # otherwise the block is inside of a block with the same start
             yield place, HEADED if is_headed else int(token.tag[1]) if is_heading else BLOCK + token.level
             last = place
             is_headed = is_heading
@@ -98,9 +98,9 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """The start of a line is a boundary, unless it continues the line before or is inside of a string or comment."""
+    """Yields the starts of lines, except of lines that continue the line before or are inside a string or comment."""
     depth = 0
-    hidden = 0  # end of the string or comment that hides lines
+    hidden = 0  # end of the multi-line string or comment; lines before it are not boundaries
     before = -1  # indentation of the last line of code
     is_attached = after_blank = False
     closers = _Closers(text)
@@ -126,7 +126,7 @@ def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Closers) -> tuple[int, int]:
-    """Open brackets after a line, and the end of the multi-line string that begins in it."""
+    """Returns the number of open brackets after a line, and the end of a multi-line string that begins in the line."""
     while begin < end and (token := _CODE.search(text, begin, end)):
         begin, found = token.end(), token[0]
         if found in ('"""', "'''"):
@@ -140,21 +140,21 @@ def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Cl
 
 
 def _continues(text: str, begin: int, first: int) -> bool:
-    """True if a line belongs to the one before: it closes a bracket, or is the brace or the branch of a statement."""
+    """Tests whether a line continues the one before: begins with ``{``, a closing bracket or a word like ``else``."""
     if text[first] == "{":
         return text[max(begin - 80, 0) : begin].rstrip()[-1:] not in ",;([{}"
     return _CONTINUATION.match(text, first) is not None
 
 
 class _Closers:
-    """Ends of strings and comments. A missing end is searched once; text without an end hides nothing."""
+    """Search for the ends of multi-line strings and comments. A missing end is searched for only once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._missing: set[str] = set()
 
     def end(self, closer: str, begin: int) -> int:
-        """Position after the next `closer`, or `begin` if there is none."""
+        """Returns the position after the next `closer`, or `begin` if there is none."""
         at = -1 if closer in self._missing else self._text.find(closer, begin)
         if at < 0:
             self._missing.add(closer)

@@ -1,12 +1,12 @@
 """Chunks that end at boundaries of a text's structure, for `Tokenizer.split`.
 
-A chunk ends at the last of the strongest boundaries in its reach, the longest prefix of the rest that fits. That is
-the rule of text-splitter (https://docs.rs/text-splitter, "Method"): the highest level at which one section fits, and
-as many sections of it as fit. Without a boundary in reach it ends at a line, and without a line at a sentence or, in
-code, a word, as `Tokenizer.truncate` finds them.
+The *reach* of a chunk is the longest prefix of the remaining text that fits. The chunk ends at the last of the
+strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter, "Method"), which
+takes the highest level at which one section fits, and as many sections of this level as fit. Without a boundary in
+reach, a chunk ends at a line; without a line, at a sentence or, in code, a word, as `Tokenizer.truncate` finds them.
 
-Each step works on a window of the text of about the size of the reach. So time is linear in the text, if the
-boundaries in reach are of few levels: a chunk is short where a strong boundary is followed by weaker ones only.
+Each step reads a window of the text of about the size of the reach. Time is linear in the text if chunks are about as
+long as their reach. If only weaker boundaries follow a strong one in the reach, a chunk is shorter.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
 Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fields of a `Chunk`
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
-MARGIN = 64  # characters behind a position that decide about a sentence or word there
-# Boundaries that are tried for one chunk. Nearly always the first fits: a text has more tokens than a longer one only
-# if a token of the longer one crosses the end, and few tokens cross lines.
+MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
+# Maximum number of boundaries that are tried for one chunk. Nearly always the first one fits: a prefix has more tokens
+# than the whole text only if a token crosses the end of the prefix, and few tokens cross lines.
 MAX_TRIES = 64
 
 
 def structured_split(
     core: _core.Tokenizer, text: str, limit: int, overlap: int, at: str, special: Permitted
 ) -> Iterator[Fields]:
-    """Chunks of at most `limit` ≥ 1 tokens, as the fields of `Chunk`.
+    """Yields chunks of at most `limit` ≥ 1 tokens, as the fields of `Chunk`.
 
     Args:
         core: the tokenizer.
         text: the text.
-        limit: tokens of a chunk, at most.
-        overlap: tokens of the end of a chunk with which the next one begins, at most.
+        limit: maximum number of tokens of a chunk.
+        overlap: maximum number of tokens at the end of a chunk that the next chunk repeats.
         at: one of `STRUCTURES`.
         special: permitted special tokens.
 
@@ -54,7 +54,7 @@ def structured_split(
         >>> [part[0] for part in structured_split(jeton.default()._core, "a b\\n\\nc\\nd", 4, 0, "paragraph", None)]
         ['a b\\n\\n', 'c\\nd']
     """
-    count = core.count(text, special, 1)  # an error of the text has its position in all of it
+    count = core.count(text, special, 1)  # raises errors with their position in the whole text
     if count <= limit:
         if text:
             yield text, (0, len(text)), (0, len(text.encode())), count
@@ -64,7 +64,7 @@ def structured_split(
     while end < len(text):
         byte_start = byte_end - len(text[start:end].encode())
         chunk_end = splitter.end(start, end)
-        if chunk_end is None:  # nothing follows the overlap
+        if chunk_end is None:  # no text after the overlap fits
             start, byte_start = end, byte_end
             chunk_end = splitter.end(start, end)
         if chunk_end is None:
@@ -77,7 +77,7 @@ def structured_split(
 
 
 class _Splitter:
-    """Ends of chunks, and starts of overlaps, of one text."""
+    """Finds the ends of chunks and the starts of overlaps in one text."""
 
     def __init__(self, core: _core.Tokenizer, text: str, limit: int, at: str, special: Permitted) -> None:
         self._core, self._text, self._limit, self._special = core, text, limit, special
@@ -86,7 +86,7 @@ class _Splitter:
         self._window = min(4 * limit, len(text)) + MARGIN
 
     def end(self, start: int, least: int) -> int | None:
-        """End of the chunk from `start`, after `least`; None if no such end fits."""
+        """Returns the end of the chunk from `start`, which must be after `least`; None if no such end fits."""
         window, reach = self._reach(start)
         if start + reach == len(self._text):
             return start + reach
@@ -103,7 +103,10 @@ class _Splitter:
         return end if end > least else None
 
     def overlap_start(self, start: int, end: int, most: int) -> int:
-        """Start of the longest suffix of a chunk within `most` tokens: of blocks, else lines, else smaller units."""
+        """Returns the start of a chunk's longest suffix that has at most `most` tokens.
+
+        The suffix begins at a block if possible, else at a line, else at a unit.
+        """
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
         first, last = bisect_left(self._places, max(earliest, start + 1)), bisect_left(self._places, end)
@@ -118,7 +121,7 @@ class _Splitter:
         return from_unit if from_unit > start else end
 
     def _reach(self, start: int) -> tuple[str, int]:
-        """A window of the text from `start`, and the characters of its longest prefix that fits."""
+        """Returns a window of the text from `start`, and the number of characters of its longest prefix that fits."""
         while True:
             window = self._text[start : start + self._window]
             reach = self._core.truncate(window, self._limit, "right", "", "character", self._special)[0]
@@ -128,7 +131,7 @@ class _Splitter:
             self._window *= 2
 
     def _block_end(self, index: int) -> int:
-        """End of the block that begins at a boundary."""
+        """Returns the end of the block that begins at the boundary with the given index."""
         for following in range(index + 1, len(self._places)):
             if self._levels[following] < LINE:
                 return self._places[following]

@@ -1,9 +1,9 @@
 """Policies for lone surrogates in texts to encode, and for decoded bytes that are not UTF-8.
 
-A `str` may hold surrogates, which are not characters: from JSON with half of an escaped pair, or from a file name. The
-core refuses them. The texts are examined only after that, so valid text costs nothing.
+A `str` can contain surrogates, which are not characters: from JSON with half of an escaped pair, or from a file name.
+The core rejects them. Texts are examined only after the core has rejected them, so valid text has no cost.
 
-Source: openai/tiktoken, core.py (`encode`), which replaces them likewise.
+Source: openai/tiktoken, core.py (`encode`), which replaces surrogates in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def replace_surrogates(text: str) -> str:
-    """Joins surrogate pairs and replaces each other surrogate by U+FFFD. Text without surrogates is returned as it is.
+    """Joins surrogate pairs, and replaces each other surrogate by U+FFFD; returns text without surrogates unchanged.
 
     Examples:
         >>> replace_surrogates("a\\ud83d\\ude09 b\\ud83d") == "a\U0001f609 b\ufffd"
@@ -37,16 +37,16 @@ def replace_surrogates(text: str) -> str:
 
 
 def encode_replaced(errors: str, encode: Callable[..., T], *texts: Any, **options: Any) -> T:
-    """Calls `encode` with texts; if it refuses them, again with texts without surrogates.
+    """Calls `encode` with texts; if it rejects them, calls it again with surrogates replaced.
 
     Args:
-        errors: ``"strict"``: not again.
-        encode: raises `InvalidTextError` for a surrogate.
-        texts: its positional arguments: texts, lists of texts, or None.
-        options: its other arguments.
+        errors: ``"replace"``, or ``"strict"``, which does not call `encode` again.
+        encode: function that raises `InvalidTextError` for a surrogate.
+        texts: positional arguments of `encode`: texts, lists of texts, or None.
+        options: other arguments of `encode`.
 
     Raises:
-        ConfigError: another value of `errors`.
+        ConfigError: `errors` has another value.
         InvalidTextError: from `encode`.
     """
     if errors not in ("strict", "replace"):
@@ -57,7 +57,7 @@ def encode_replaced(errors: str, encode: Callable[..., T], *texts: Any, **option
         if errors == "strict":
             raise
         replaced = tuple(map(_replaced, texts))
-        if replaced == texts:  # refused for another reason
+        if replaced == texts:  # no surrogates: `encode` rejected the texts for another reason
             raise
     return encode(*replaced, **options)
 

@@ -1,10 +1,10 @@
 """Truncation of texts and pairs to a number of ids, with the rules of Hugging Face's libraries.
 
-`Truncation` holds the options and computes how many ids each text keeps; `split` the pieces of each text, the kept one
-and those that overflow; `combine` the rows, which are combinations of pieces. All work on arrays with one element for
-each text, without a loop over texts.
+`Truncation` has the options, and computes how many ids each text keeps. `split` computes the pieces of each text: the
+kept one and those that overflow. `combine` computes the rows, which are combinations of pieces. All operate on arrays
+with one element for each text, without a loop over texts.
 
-Cost: linear in texts, pieces and rows. A pair whose texts both overflow has a row for each combination of their pieces.
+Cost: linear in texts, pieces and rows. If both texts of a pair overflow, there is a row for each combination of pieces.
 
 Source: huggingface/tokenizers, utils/truncation.rs (`truncate_encodings`) and tokenizer/encoding.rs (`truncate`,
 `merge_with`).
@@ -29,16 +29,16 @@ Side: TypeAlias = Literal["right", "left"]
 Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
 
 MAX_LENGTH = (1 << 31) - 1
-# Rows of a pair are combinations of pieces, so a small stride turns two long texts into very many.
+# Rows of a pair are combinations of pieces, so two long texts with short pieces would give a very large number of rows.
 MAX_ROWS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """Options of truncation: the arguments of `Tokenizer.encode_batch`, which are documented there.
+    """Options of truncation: arguments of `Tokenizer.encode_batch`, which documents them.
 
     Raises:
-        ConfigError: a wrong option; names it.
+        ConfigError: an option has a wrong value; names the option.
     """
 
     max_length: int | None = None
@@ -51,7 +51,7 @@ class Truncation:
         if self.max_length is not None:
             integer(self.max_length, "max_length", 0, MAX_LENGTH)
         if self.strategy not in ("longest_first", "only_first", "only_second"):
-            names = '"longest_first", "only_first" or "only_second"; max_length= alone truncates'
+            names = '"longest_first", "only_first" or "only_second"; omit it to truncate with max_length= alone'
             raise wrong("truncation", self.strategy, names)
         integer(self.stride, "stride", 0, MAX_LENGTH)
         if self.side not in ("right", "left"):
@@ -59,7 +59,7 @@ class Truncation:
         flag(self.overflow, "overflow")
 
     def room(self, num_added: int) -> int | None:
-        """Number of ids that texts may have in a row to which the template adds `num_added`; None: any number.
+        """Returns the maximum number of ids of text in a row to which the template adds `num_added`; None if unlimited.
 
         Raises:
             ConfigError: the template alone is longer than `max_length`.
@@ -74,12 +74,13 @@ class Truncation:
         return self.max_length - num_added
 
     def check_stride(self, num_added: int) -> None:
-        """Checks `stride` as transformers does, even if no text is shortened.
+        """Checks `stride` as in transformers, also if no text is shortened.
 
-        `kept` and `split` check it again for shortened texts. `num_added`: ids that the template adds to one text.
+        `kept` and `split` check it again for shortened texts. `num_added` is the number of ids that the template adds
+        to one text.
 
         Raises:
-            ConfigError: the stride is more than the ids that a text may have in a row.
+            ConfigError: the stride is larger than the maximum number of ids of text in a row.
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(
@@ -89,16 +90,16 @@ class Truncation:
             )
 
     def kept(self, first: Int64, second: Int64 | None, room: int | None) -> tuple[Int64, Int64 | None]:
-        """Number of ids that each text keeps.
+        """Returns the number of ids that each text keeps.
 
         Args:
-            first: int64[texts], ids of each text.
-            second: int64[texts], ids of the second text of each pair; None: no pairs.
+            first: int64[texts], number of ids of each text.
+            second: int64[texts], number of ids of the second text of each pair; None without pairs.
             room: the result of `room`.
 
         Raises:
-            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not below the ids
-                that a shortened text keeps.
+            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not less than the
+                number of ids that a shortened text keeps.
         """
         if room is None:
             return first, second
@@ -117,7 +118,7 @@ class Truncation:
         if self.strategy == "only_first" or second is None:
             return self._one(first, second, excess, "second"), second
         shorter, longer = np.minimum(first, second), np.maximum(first, second)
-        # The longer text is shortened first, down to the shorter one; then both have half of the room.
+        # The longer text is shortened first, until both are equally long. If that is not enough, each gets half `room`.
         longer = np.minimum(longer, np.maximum(shorter, room - shorter))
         is_halved = shorter + longer > room
         shorter, longer = np.where(is_halved, room // 2, shorter), np.where(is_halved, room - room // 2, longer)
@@ -126,7 +127,7 @@ class Truncation:
         return np.where(excess, kept[0], first), np.where(excess, kept[1], second)
 
     def _one(self, lengths: Int64, others: Int64 | None, excess: Int64, other: str) -> Int64:
-        """Number of ids that texts keep if they alone are shortened."""
+        """Returns the number of ids that each text keeps if the other text of its pair (`others`) is not shortened."""
         kept = lengths - excess
         if others is not None:
             self._refuse(
@@ -145,10 +146,10 @@ class Truncation:
 
 
 class TextPieces(NamedTuple):
-    """Pieces of each text. Piece q of text i has the index ``first[i] + q``; its piece 0 is the kept one.
+    """Pieces of each text. Piece q of text i has the index ``first[i] + q``; piece 0 is the kept one.
 
     Attributes:
-        first: int64[texts + 1].
+        first: int64[texts + 1], the index of the first piece of each text.
         starts: int64[pieces], the index of the piece's first id in its text.
         lengths: int64[pieces].
     """
@@ -164,17 +165,18 @@ class TextPieces(NamedTuple):
 
 
 def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
-    """Splits texts into pieces of the lengths that they keep, which overlap by the stride.
+    """Splits texts into pieces that overlap by the stride; a piece has as many ids as its text keeps.
 
-    Pieces begin at the end that is kept; the last may be shorter. A text that keeps no id has itself as second piece.
+    The first piece is the kept one, at the start of the text (for ``side="left"``, at its end). The last piece can be
+    shorter. If a text keeps no id, its second piece is the whole text.
 
     Args:
-        lengths: int64[texts], ids of each text.
-        kept: int64[texts], ids that each keeps.
-        options: stride, side, and whether there are pieces other than the kept ones.
+        lengths: int64[texts], number of ids of each text.
+        kept: int64[texts], number of ids that each text keeps.
+        options: `stride`, `side`, and `overflow`: whether pieces that are not kept are returned.
 
     Raises:
-        ConfigError: the stride is not below the ids that a shortened text keeps.
+        ConfigError: the stride is not less than the number of ids that a shortened text keeps.
 
     Examples:
         >>> pieces = split(np.array([7, 2]), np.array([3, 2]), Truncation(stride=1, overflow=True))
@@ -197,7 +199,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     first = np.concatenate([[0], np.cumsum(counts)])
     index = within(counts)
     removed, length, most = (np.repeat(column, counts) for column in (step, lengths, kept))
-    removed = removed * index  # ids before the piece, from the end that is kept
+    removed = removed * index  # number of ids between the piece and the side of the text that is kept
     if options.side == "right":
         starts = removed
         pieces = np.minimum(most, length - starts)
@@ -210,14 +212,15 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
 
 
 def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]]:
-    """Rows of each text: all combinations of the pieces of its segments, the kept pieces first.
+    """Returns the rows of each text: all combinations of the pieces of its segments, the kept pieces first.
 
     Args:
         num_texts: number of texts or pairs.
         counts: for each segment that is a text, int64[texts], its number of pieces.
 
     Returns:
-        int64[rows], the text of each row; and for each segment int64[rows], the piece. Rows of a text are adjacent.
+        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the piece. Rows of
+        a text are adjacent.
 
     Raises:
         ConfigError: too many rows.
@@ -230,15 +233,15 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
     num_rows = np.ones(num_texts)
     for count in counts:
         num_rows *= count
-    if num_rows.sum() > MAX_ROWS + num_texts:  # any number of texts may have one row
+    if num_rows.sum() > MAX_ROWS + num_texts:  # texts with a single row do not count towards the limit
         raise ConfigError(
             f"{keyword('overflow', True)}: {num_rows.sum():.3g} rows, {num_rows.max():.3g} of them from text "
             f"{int(num_rows.argmax())} of the batch; the limit is {MAX_ROWS:,}. Pass a larger max_length or a "
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # Combinations so far, other than that of kept pieces. Each is extended by every piece of the next segment, and
-    # after them the kept pieces by every other piece of it.
+    # Combinations so far, without the one of kept pieces. Each is extended by every piece of the next segment. Then the
+    # combination of kept pieces is extended by every piece of that segment except the kept one.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

@@ -1,6 +1,6 @@
-"""`Tokenizer.warm_up`: builds and imports ahead of time what first calls need.
+"""`Tokenizer.warm_up`: builds tables and imports modules that the first calls need, ahead of time.
 
-Left out: buffers and caches of other threads, which each thread makes from the texts that it encodes.
+Left out: buffers and caches of other threads; each thread fills its own while it encodes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _MESSAGES = [{"role": "user", "content": _TEXT}]
 
 
 def warm_up(tok: Any) -> None:
-    """Builds the tables of the fast path, and makes each kind of call once; see `Tokenizer.warm_up`.
+    """Builds the tables of the fast path, and calls each kind of method once; see `Tokenizer.warm_up`.
 
     Args:
-        tok: a `Tokenizer`, which is in a layer above.
+        tok: a `Tokenizer`; this module cannot import the class, which is in a higher layer.
     """
     tok._core.make_tables()
     ids: list[int] = []
@@ -37,17 +37,17 @@ def warm_up(tok: Any) -> None:
         lambda: tok.tokenize(_TEXT).byte_spans,
         lambda: tok.count_batch([_TEXT]),
         lambda: tok.count_up_to(_TEXT, 4),
-        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # finds out where ids are independent
+        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # also builds the core's table of joints
         lambda: tok.truncate(_TEXT * 4, 8),
         lambda: tok.growing().append(_TEXT),
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,
         lambda: tok.decode(ids),
         lambda: tok.decode_batch([ids]),
-        # Without a template it raises, after the imports that `jeton.chat_count` needs, too.
+        # Raises if the tokenizer has no template, but only after the imports, which `jeton.chat_count` also needs.
         lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids,
     ]
     for call in calls:
-        # A vocabulary without these characters, a template that refuses the message, a package that is not installed:
-        # the call that needs them raises, not this one.
+        # A call can fail: the vocabulary lacks the characters, the template refuses the message, a package is missing.
+        # The user's own call will raise the error; warming up does not.
         with suppress(JetonError):
             call()

@@ -2,25 +2,27 @@
 
     messages ─ template (in a sandbox) ─►  text with the origin of each character  ─ encode ─►  ids
 
-Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
-spells.
+A special token that the template itself writes is encoded as a control token. The text of a message is never encoded
+as a control token, even if it spells one.
 
 ```text
-template      selects and renders a template; prepared: with its variables; presets/: for tokenizers that have none
-sandbox       runs it, compiled by compiling, with filters and functions; clock: the time that it sees
-limits        memory, time and output; costs and formatting: bounds of an operation before it runs
-provenance    origin of each character through a template; markup: the same for escaped text
-encode        rendered text → ids; special tokens by the template only
-replies       the text that a model generates, by further renderings; masks: its ids; continuing: a prefilled reply
-conversation  ids that only grow, turn by turn; proof: that a sampled reply is in the next rendering
-parsing       reply → message, by the grammar of the template, with nesting and readings
-harmony       the messages of gpt-oss, without a template; typescript: its tools
-canonical     ids that encoding their text returns; drift: the first that are not
-difference    first difference of two prompts: requests, rendered by prompts, in the words of authors and values
+template      selects and renders a template; prepared: a template with its variables; presets/: templates for
+              tokenizers that have none
+sandbox       runs a template, compiled by compiling, with filters and functions; clock: the time that a template reads
+limits        limits of memory, time and output; costs, formatting: bounds of an operation, computed before it runs
+provenance    strings that keep the origin of each character; markup: the same for escaped text
+encode        rendered text → ids; only the template writes special tokens
+replies       finds the text that a model generates; masks: finds the ids of this text; continuing: prompts that end in
+              a prefilled reply
+conversation  ids that only grow, turn by turn; proof: checks that the next rendering contains a sampled reply
+parsing       reply → message; grammar, nesting and readings: the forms in which the template writes replies
+harmony       the messages of gpt-oss, without a template; typescript: the tools in them
+canonical     ids that are equal to the encoding of their text; drift: the first ids that are not
+difference    first difference of two prompts, with its cause; it uses requests, prompts, authors and values
 count         prompt tokens as OpenAI bills them
 ```
 
-Left out: images and sounds in messages (a template sees their items), calling models.
+Left out: images and sounds in messages (a template gets them as items of the content), calling models.
 """
 
 from __future__ import annotations
@@ -77,11 +79,11 @@ __all__ = [
 
 
 Messages: TypeAlias = Sequence[Mapping[str, Any]]
-MAX_TURNS_SHOWN, MAX_TOKENS_SHOWN = 50, 2000  # in a notebook
+MAX_TURNS_SHOWN, MAX_TOKENS_SHOWN = 50, 2000  # limits of the drawing in a notebook
 
 
 class ChatOptions(TypedDict, total=False):
-    """Keywords of `Tokenizer.chat` that do not change the type of its result."""
+    """Keyword arguments of `Tokenizer.chat` that do not change the type of its result."""
 
     add_generation_prompt: bool
     continue_final_message: bool | str
@@ -92,12 +94,12 @@ class ChatOptions(TypedDict, total=False):
 
 
 class Turn(NamedTuple):
-    """Spans of one message: its content, and the template's text around it.
+    """Spans of one message, which cover its content and the template's text around it.
 
     Attributes:
         message: index of the message.
         role: role of the message.
-        char_spans: half-open ranges of characters in the text, in order; nearly always one.
+        char_spans: half-open ranges of characters in the text, in order; nearly always a single range.
         token_spans: half-open ranges of indices into the ids, in order.
     """
 
@@ -144,12 +146,12 @@ class Chat:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """One `Turn` for each message; without spans if the template omits the message."""
+        """One `Turn` for each message; it has no spans if the template omits the message."""
         return _turns([message["role"] for message in self._rendered.messages], self.pieces, self._char_spans())
 
     @cached_property
     def mask(self) -> list[bool]:
-        """For each id, whether the model generates it: `reply_mask` with its defaults."""
+        """For each id, whether the model generates it: the result of `reply_mask()` without arguments."""
         return self.reply_mask()
 
     def reply_mask(
@@ -160,21 +162,21 @@ class Chat:
         stop: bool = True,
         source: MaskSource = "auto",
     ) -> list[bool]:
-        """For each id, whether the model generates it, and is to be trained on it.
+        """Returns for each id whether the model generates it, so that it counts in the training loss.
 
         Args:
-            turns: ``"all"`` assistant messages, or the ``"last"`` one.
-            reasoning: False: without reasoning, and the template's text that begins and ends it.
-            stop: False: without the stop token of each turn.
-            source: ``"markers"``: the template's ``{% generation %}`` blocks; ``"provenance"``: derived from the origin
-                of the text, for any template (`replies`); ``"auto"``: markers if the template has them.
+            turns: ``"all"`` selects all assistant messages, ``"last"`` only the last one.
+            reasoning: False leaves out reasoning, with the template's text that begins and ends it.
+            stop: False leaves out the stop token of each turn.
+            source: ``"markers"``: the template's ``{% generation %}`` blocks; ``"provenance"``: `replies`, which are
+                derived from the origin of the text, for any template; ``"auto"``: markers if the template has them.
 
         Returns:
-            A boolean for each id. All are False if the template's blocks mark nothing.
+            A boolean for each id. All are False if the template's ``{% generation %}`` blocks contain no text.
 
         Raises:
-            ChatTemplateError: the generated text cannot be found from the template, or it has no markers and
-                ``source="markers"``; the message has the reason.
+            ChatTemplateError: the renderings do not show which text is generated, or ``source="markers"`` and the
+                template has no markers; the message has the reason.
 
         Examples:
             >>> import jeton
@@ -212,7 +214,7 @@ class Chat:
 
     @property
     def has_markers(self) -> bool:
-        """True if the template marks the text that the model generates, by ``{% generation %}``."""
+        """True if the template has ``{% generation %}`` blocks, which mark the text that the model generates."""
         return has_generation(self._rendered.source)
 
     def _check_markers(self) -> None:
@@ -225,22 +227,22 @@ class Chat:
     def replies(self) -> list[ReplySpans]:
         """The text that the model generates in each assistant message, derived from the origin of the text.
 
-        The template's markers are not read. Deriving renders parts of the conversation again, a few times for each kind
-        of turn.
+        The template's ``{% generation %}`` markers are not used. Parts of the conversation are rendered again, a few
+        times for each kind of turn.
 
         Raises:
-            ChatTemplateError: the template does not show it; says for which message, and why.
+            ChatTemplateError: the renderings do not show which text is generated; says for which message, and why.
         """
         return find_replies(self._rendered, self.text, self.pieces)
 
     def mask_differences(self) -> list[MaskDifference]:
-        """Compares the template's markers with the derived replies.
+        """Compares the template's ``{% generation %}`` markers with `replies`.
 
         Returns:
-            The ranges of characters that only one of them has, each with a reason; none if they agree.
+            The ranges of characters that only one of the two covers, each with a reason; empty if they agree.
 
         Raises:
-            ChatTemplateError: the template has no markers, or the generated text cannot be found without them.
+            ChatTemplateError: the template has no markers, or `replies` cannot be derived.
 
         Examples:
             >>> import jeton
@@ -258,7 +260,7 @@ class Chat:
         return differences(self._rendered, self.text, self.pieces, self.replies)
 
     def _char_spans(self) -> NDArray[np.int64]:
-        """int64[n, 2]: `char_spans` of `encoding`, without the other columns."""
+        """Returns the `char_spans` of `encoding` as int64[n, 2], without computing its other columns."""
         if self._source is None or "encoding" in self.__dict__:
             import numpy as np
 
@@ -266,7 +268,7 @@ class Chat:
         tok, segments = self._source
         return char_spans(tok, self.text, self.ids, segments)
 
-    def __getstate__(self) -> dict[str, Any]:  # with the spans in place of the tokenizer, which is large
+    def __getstate__(self) -> dict[str, Any]:  # pickles the spans instead of the tokenizer, which is large
         return {**self.__dict__, "encoding": self.encoding, "_source": None}
 
     def _repr_html_(self) -> str:
@@ -335,7 +337,7 @@ def chat(
 
 
 def _continued_field(value: object, add_generation_prompt: object) -> str | None:
-    """Returns the field of the last message that is to be continued."""
+    """Returns the name of the last message's field that the model continues; None if it continues no field."""
     if not isinstance(value, str | bool) or value == "":
         raise wrong("continue_final_message", value, "True, False or a key of the last message")
     if value and add_generation_prompt:
@@ -365,7 +367,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-# Keyword of `apply_chat_template` -> its name here.
+# Keyword of `apply_chat_template` in transformers -> its name in `Tokenizer.chat`.
 _FOREIGN_KEYWORDS = {
     "chat_template": "template=",
     **dict.fromkeys(("return_tensors", "return_dict"), "tok.chat(messages).ids, a list"),
@@ -401,7 +403,7 @@ def refuse_keywords(unknown: Mapping[str, Any]) -> None:
 
 
 def checked_templates(tok: ChatTokenizer, template: object) -> Any:
-    """Implements `Tokenizer.with_chat_template`: returns the source of a template, or sources by name, checked."""
+    """Implements `Tokenizer.with_chat_template`: checks a template, or templates by name, and returns the sources."""
     if template is None:
         return None
     if isinstance(template, Mapping):
@@ -414,16 +416,17 @@ def checked_templates(tok: ChatTokenizer, template: object) -> Any:
 def _checked(tok: ChatTokenizer, template: object) -> str:
     """Returns the source of a template, after a check that it compiles and renders.
 
-    A conversation of one message is rendered, with the content as a text, then as a list of parts. One of the two must
-    succeed, or be refused by the template itself.
+    It renders a conversation of one message twice: with the content as a text, and as a list of parts. One of the two
+    renderings must succeed, or the template itself must refuse the conversation.
 
     Args:
         tok: the tokenizer of the template.
         template: a name in `PRESETS`, or Jinja source.
 
     Raises:
-        ChatTemplateError: a preset whose special tokens the tokenizer lacks, an unknown name, or a broken template.
-        ConfigError: not a string.
+        ChatTemplateError: the tokenizer lacks special tokens of the preset, there is no such preset, or the template is
+            broken.
+        ConfigError: the template is not a string.
     """
     if not isinstance(template, str) or not template:
         raise wrong("template", template, "a chat template (a string)")
@@ -466,7 +469,7 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
 
 
 def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Marks each token that overlaps a generated run; an empty span counts as one character."""
+    """Returns for each token whether it overlaps a generated range; an empty span counts as one character."""
     import numpy as np
 
     first, last = np.array(generated).T

@@ -1,4 +1,4 @@
-"""Authors of the text of a rendered chat, in words."""
+"""Phrases that say who wrote a piece of a rendered chat: the template, a message, a tool or a variable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["author", "message_name", "run_at"]
 
 
 def run_at(runs: Sequence[RenderedRun], char: int) -> RenderedRun | None:
-    """Returns the run of a rendered text that has a character; None at the end of the text."""
+    """Returns the run that contains the character at an index; None at the end of the text."""
     end = 0
     for run in runs:
         end += run.length
@@ -21,7 +21,7 @@ def run_at(runs: Sequence[RenderedRun], char: int) -> RenderedRun | None:
 
 
 def author(run: RenderedRun | None, roles: Sequence[str] = ()) -> str:
-    """The author of a run in words.
+    """Returns a phrase for the author of a run.
 
     Examples:
         >>> from jeton.chat import Origin
@@ -54,7 +54,7 @@ def author(run: RenderedRun | None, roles: Sequence[str] = ()) -> str:
 
 
 def message_name(index: int, role: str, path: str = "") -> str:
-    """A message by its index, role and, if it is another, its place in the request."""
+    """Returns a phrase for a message: its index and role, and its path in the request if the path has another index."""
     more = ""
     if path and path != f"messages[{index}]":
         more = translate(", {path} of the request", path=path)

@@ -1,17 +1,17 @@
 """Canonical ids: `Tokenizer.drift`, `is_canonical` and `canonicalize`.
 
 ```text
-ids ─ decode, special ids kept apart ─►  text with the origin of each character  ─ encode ─►  ids ─ compare
+ids ─ decode; special ids become control text ─►  text with origins  ─ encode ─►  ids ─ compare with the given ids
 ```
 
-Ids are canonical if encoding their text returns them. The text of ids is the decoded text. In it, the special tokens of
-special ids are control, and all else is plain, whatever it spells. A chat template and its messages have the same
-distinction, so `encode` encodes the text.
+Ids are canonical if encoding their decoded text returns them. In this text, the special tokens that come from special
+ids are control tokens. All other text is plain, even if it spells a special token. A chat template and its messages
+are distinguished in the same way, so `encode` of this package encodes the text.
 
-Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the
-text at which they begin. That is linear as well.
+Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the offsets in the
+text at which they begin, also in linear time.
 
-Left out: the cause of a difference, which is found from the ids around it (`drift`).
+Left out: the cause of a difference; `drift` finds it from the ids around the difference.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ __all__ = ["CanonicalIds", "canonicalize", "drift", "is_canonical"]
 
 @dataclass(frozen=True, eq=False)
 class CanonicalIds:
-    """Result of `Tokenizer.canonicalize`: canonical ids, and where they and the old ids begin at the same place.
+    """Result of `Tokenizer.canonicalize`: canonical ids, and the positions at which they align with the old ids.
 
     Attributes:
         ids: the canonical ids.
         boundaries: int64[m, 2], ascending: pairs of an old and a new position that have the same text before them. The
-            first is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new
-            ids are different tokens of the same text, or one equal id each.
+            first pair is (0, 0), the last (number of old ids, number of new ids). Between two adjacent pairs, the old
+            and the new ids are different tokens of the same text, or a single id that is equal in both.
 
     Examples:
         >>> import jeton
@@ -61,11 +61,11 @@ class CanonicalIds:
     boundaries: NDArray[np.int64]
 
     def to_new(self, position: int) -> int | None:
-        """Position of the new id that begins where the old id at `position` begins; None if there is none."""
+        """Returns the position of the new id that begins where the old id at `position` begins; None without one."""
         return self._other(position, 0)
 
     def to_old(self, position: int) -> int | None:
-        """Position of the old id that begins where the new id at `position` begins; None if there is none."""
+        """Returns the position of the old id that begins where the new id at `position` begins; None without one."""
         return self._other(position, 1)
 
     def _other(self, position: int, column: int) -> int | None:
@@ -90,7 +90,7 @@ def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drif
     is_one = (sizes == 1).all(axis=1)
     is_equal = is_one.copy()
     is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
-    row = int(is_equal.argmin())  # equal ids before a difference may have different texts: unknown tokens
+    row = int(is_equal.argmin())  # equal ids before a difference can have different texts if they are unknown tokens
     start, end = compared.boundaries[row : row + 2].tolist()
     return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
@@ -118,7 +118,7 @@ def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) 
 
 
 class _Comparison:
-    """Ids, and those that encoding their text gives.
+    """Given ids ("old"), and the ids that encoding their text returns ("new").
 
     Attributes:
         tok: the tokenizer.
@@ -163,18 +163,18 @@ class _Comparison:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The character of `decoded` at which each id begins."""
+        """For each old id, the index of the character of `decoded` at which it begins."""
         return self.tok.decode_with_offsets(self.old.tolist())[1]
 
     @cached_property
     def _bounds(self) -> NDArray[np.int64]:
-        """int64[n + 1]: `_starts`, and the number of characters."""
+        """int64[n + 1]: `_starts`, and as last element the number of characters of `decoded`."""
         import numpy as np
 
         return np.array([*self._starts, len(self.decoded)], np.int64)
 
     def _bounds_in_text(self) -> NDArray[np.int64]:
-        """int64[n + 1]: the same in `text`."""
+        """Returns int64[n + 1]: `_bounds`, converted to indices of characters in `text`."""
         import numpy as np
 
         moves = np.array(self._moves, np.int64).reshape(-1, 3)
@@ -184,13 +184,13 @@ class _Comparison:
 
     @cached_property
     def boundaries(self) -> NDArray[np.int64]:
-        """int64[m, 2]: the `CanonicalIds.boundaries` of the two."""
+        """int64[m, 2]: the `CanonicalIds.boundaries` of `old` and `new`."""
         import numpy as np
 
         (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
         _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        # Positions before which the ids are the same. An unknown token may come from another text.
+        # Positions before which all ids are equal, at most up to the first unknown token: its text may differ in both.
         first = 0 if self.first is None else self.first
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
@@ -205,7 +205,10 @@ class _Comparison:
         return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
 
     def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places at which the old and the new ids begin, in one unit; negative: inside a character, or unknown."""
+        """Returns the offsets at which the old and the new ids begin, then the end of the text, in the same unit.
+
+        An offset is negative if it is inside of a character, or unknown.
+        """
         import numpy as np
 
         tokens = [self.tok.decode_tokens_bytes(ids.tolist()) for ids in (self.old, self.new)]
@@ -217,21 +220,21 @@ class _Comparison:
             keys = [self._bounds.copy(), np.array([*starts, len(decoded)], np.int64)]
             for column, each in zip(keys, tokens, strict=True):
                 column[[at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]] = -1
-        else:  # something changed the text: by the characters that each new id comes from
+        else:  # normalization changed the text: compare the characters that each id comes from
             places = self._bounds_in_text()
             spans = np.stack([places[:-1], places[1:]], axis=1)
             keys = [_words(self.text, spans, tokens[0]), _words(self.text, self._new_spans(), tokens[1])]
         return keys[0], keys[1]
 
     def _new_spans(self) -> NDArray[np.int64]:
-        """int64[m, 2]: range of characters of `text` for each new id."""
+        """Returns int64[m, 2]: for each new id, its range of characters in `text`."""
         if len(self._controls_at) and self._special != "all":
             return char_spans(self.tok, self.text, self.new.tolist(), self._segments)
         encoding = self.tok.tokenize(self.text, special=self._special, add_special_tokens=False)
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """For each two successive boundaries, whether there are ids between them for which `loses` may be true."""
+        """Returns for each pair of successive boundaries whether `loses` can be true of the ids between them."""
         import numpy as np
 
         kept = self._is_control[self.old]
@@ -257,7 +260,7 @@ class _Comparison:
         return num_replaced(self.tok, self.group(old, new, old_end, new_end)) > 0
 
     def group(self, old: int, new: int, old_end: int, new_end: int) -> Group:
-        """The old and the new ids of the text between two boundaries."""
+        """Returns the old and the new ids between two boundaries, with their text."""
         text = self.decoded[self._bounds[old] : self._bounds[old_end]]
         around = self.old[max(old - 1, 0) : old_end + 1].tolist()
         is_first = old == 0 or bool(self._is_control[self.old[old - 1]])
@@ -273,9 +276,10 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """int64[n + 1]: place of the first character of each token after spaces, and the end of the text.
+    """Returns int64[n + 1]: for each token the index of its first character after spaces, then the end of the text.
 
-    Negative where the text of the span is not that of the token: spans are approximate where normalization adds spaces.
+    An index is negative if the span's text differs from the token's: where normalization adds spaces, spans are
+    approximate.
     """
     import numpy as np
 
@@ -287,7 +291,7 @@ def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[
 
 
 def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places at which exactly one id begins, and the positions of these ids."""
+    """Returns the offsets at which exactly one id begins, and the positions of these ids."""
     import numpy as np
 
     found, at, counts = np.unique(places, return_index=True, return_counts=True)
@@ -296,7 +300,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows of sorted pairs that exceed all rows before them in both columns; the last row is always kept."""
+    """Returns the rows of sorted pairs that exceed all rows before them in both columns, and always the last row."""
     import numpy as np
 
     if not len(rows):
@@ -312,7 +316,7 @@ def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
-    """uint32[n]: the ids, checked to be below `vocab_size`."""
+    """Returns the ids as uint32[n], after a check that they are below `vocab_size`."""
     import numpy as np
 
     try:
@@ -329,12 +333,13 @@ def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
 
 
 class _Reading:
-    """The text to encode, from the text of all ids.
+    """Builder of the text to encode, from the decoded text of all ids.
 
     Attributes:
         parts: parts of the text.
-        runs: their origins; special tokens are those of a template.
-        moves: shifts of starts in the decoded text: (first id, amount to add, minimum of the result).
+        runs: origins of the parts: the template for special tokens, the caller for other text.
+        moves: shifts from the decoded text to the built text: (position of the first id that the shift applies to,
+            number of characters to add to its start, minimum of the result).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:
@@ -361,7 +366,7 @@ class _Reading:
         self.add(first, at_char, len(starts), len(decoded))
 
     def add(self, first: int, start: int, end: int, end_char: int) -> None:
-        """Adds the text of ids between special tokens: range of their positions and of characters."""
+        """Adds the text of the ids `first` to `end` between special tokens: the characters `start` to `end_char`."""
         if start < end_char and self._decoded[start] == " ":
             start += self._spaces("start" if first == 0 else "later" if self._has_text else "first")
         if first < end:
@@ -377,10 +382,10 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Tells where the encoder puts a space before a text that decoding its ids does not remove again.
+    """Test of where the encoder adds, before a text, a space that decoding does not remove again.
 
     Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
-    the ids of ``</s> a`` are others. It is tried on a character of the text.
+    ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.
     """
 
     def __init__(self, tok: CanonicalTokenizer, text: str, control: list[int]) -> None:
@@ -388,13 +393,13 @@ class _PrefixSpaces:
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
-        """`place`: ``"start"`` of the ids, the ``"first"`` text after special ids, or a ``"later"`` one."""
+        """Tests a `place`: ``"start"`` of the ids, the ``"first"`` text after special ids, or a ``"later"`` text."""
         if place not in self._known:
             self._known[place] = any(self._is_added(char, place) for char in self._chars())
         return self._known[place]
 
     def _chars(self) -> list[str]:
-        """A character that survives encoding and decoding, if there is one."""
+        """Returns a list of one character that encoding and decoding do not change; empty if there is none."""
         for char in ("a", *self._text[:1000].replace("\ufffd", "").split()):
             try:
                 ids = self._tok.encode(char[0], special="none", add_special_tokens=False)

@@ -1,4 +1,4 @@
-"""The time that chat templates see, which checks and comparisons set."""
+"""The time that chat templates read by ``strftime_now``; checks and comparisons set it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _moment: ContextVar[datetime | None] = ContextVar("jeton_chat_moment", default=N
 
 
 def now() -> datetime:
-    """Returns the current time, or that of `clock`."""
+    """Returns the time that `clock` has set, or else the current time."""
     return _moment.get() or datetime.now()
 
 
 @contextmanager
 def clock(moment: datetime | None) -> Iterator[None]:
-    """Sets the time of ``strftime_now`` inside of the block, in this context; None: the current time.
+    """Sets the time of ``strftime_now`` within a ``with`` block, in this context; None is the current time.
 
     Examples:
         >>> with clock(datetime(2026, 11, 26)):

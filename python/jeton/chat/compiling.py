@@ -21,9 +21,9 @@ __all__ = ["BriefUndefined", "GenerationBlock", "SandboxCodeGenerator", "Sandbox
 
 
 class GenerationBlock(Extension):
-    """Extension for ``{% generation %} … {% endgeneration %}``, which marks the model's own output."""
+    """Jinja extension for ``{% generation %} … {% endgeneration %}``, which marks the text that the model generates."""
 
-    tags = {"generation"}  # noqa: RUF012  (as Jinja has it)
+    tags = {"generation"}  # noqa: RUF012  (a class attribute, as Jinja expects)
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -32,14 +32,14 @@ class GenerationBlock(Extension):
         return nodes.CallBlock(call, [], [], body).set_lineno(line)
 
 
-_MAX_NODES = 1 << 15  # nodes of a syntax tree; this many compile in 2 s, and published templates have about 5,000
-_MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the symbol table for each branch
+_MAX_NODES = 1 << 15  # nodes of a syntax tree; so many take 2 s to compile; published templates have about 5,000
+_MAX_SYMBOLS = 1 << 20  # number of names × number of branches, because Jinja copies the symbol table for each branch
 _LITERALS = (nodes.Const, nodes.Dict, nodes.List, nodes.Neg, nodes.Slice, nodes.Tuple)
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
 
 
 class SandboxTransformer(NodeTransformer):
-    """Replaces operations that Jinja compiles to plain Python by calls of the sandbox."""
+    """Replaces each operation that Jinja would compile to plain Python with a call of the sandbox."""
 
     def __init__(self) -> None:
         self._nodes = self._branches = 0
@@ -123,7 +123,7 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
 
 
 class SandboxCodeGenerator(CodeGenerator):
-    """Generates direct method calls for nodes of `SandboxTransformer`; other calls use `Sandbox.call`."""
+    """Generates direct method calls for the calls that `SandboxTransformer` inserts; others use `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):
@@ -137,9 +137,9 @@ class SandboxCodeGenerator(CodeGenerator):
 
 
 class BriefUndefined(Undefined):
-    """Jinja's `Undefined` with names over 100 characters left out of its message."""
+    """Jinja's `Undefined`, whose error message omits names of more than 100 characters."""
 
-    __slots__ = ()  # as in Jinja's class: an attribute `__dict__` would be unsafe instead of absent
+    __slots__ = ()  # as in Jinja's class; if `__dict__` existed, Jinja would call it unsafe, not undefined
 
     @property
     def _undefined_message(self) -> str:

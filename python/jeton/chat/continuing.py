@@ -1,8 +1,8 @@
-"""A rendering that ends within its last message, for a model to continue it: a prefilled reply.
+"""Prefilled replies: a rendering is cut off within its last message, and the model continues this message.
 
-The origins of the characters say where the message's text ends, so nothing is inserted to find it. The result equals
-that of ``apply_chat_template(continue_final_message=…)`` in transformers 5, which inserts a mark, or is refused. One
-difference: white space that the template strips from the end is not restored if the template writes a space after it.
+The origins of the characters show where the message's text ends. (``apply_chat_template(continue_final_message=…)`` in
+transformers 5 inserts a mark to find it.) The result equals that of transformers, or is an error. One difference: if
+the template strips white space from the end of the text and writes a space after it, the white space is not restored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["continued"]
 def continued(
     text: str, pieces: list[RenderedRun], message: Mapping[str, Any], index: int, field: str
 ) -> tuple[str, list[RenderedRun]]:
-    """Cuts a rendering off after a text of its last message.
+    """Cuts a rendering off after the text of one field of its last message.
 
     Args:
         text, pieces: the rendering.

@@ -1,21 +1,20 @@
-"""`Conversation`: a chat as ids that only grow, with the ids that a model sampled kept as they are.
+"""`Conversation`: a chat as ids that only grow; the ids that a model sampled are never changed.
 
     prompt ids │ sampled ids │ closing │ messages, generation prompt │ sampled ids │ …
 
 Text that the template writes is encoded once. Before it is appended, the template renders the messages, and the
 rendering is compared with the previous one (`proof`):
 
-1. the text of the previous prompt, generation prompt included, must be its beginning;
-2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller with all of
-   its fields;
-3. the rest is appended, without the stop token if the model sampled it.
+1. the rendering must begin with the text of the previous prompt, generation prompt included;
+2. then it must have the reply: the sampled text, up to white space, or all fields of the message that the caller gives;
+   3. the text after the reply is appended, without the stop token if the model sampled it.
 
-Otherwise nothing is appended.
+If condition 1 or 2 fails, nothing is appended.
 
-Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a
-longer conversation are left out of the rendering if that removes exactly their text. It is then assumed that the
-template will not change them later. All messages are rendered when their number has grown by a quarter, and by
-`Conversation.prove`. If leaving messages out changes other text, all are always rendered.
+Time: each turn takes a rendering of at most 50 messages and an encoding of the new text. In a longer conversation,
+messages in the middle are left out of the rendering if that removes exactly their text; the template is then assumed
+not to change them later. All messages are rendered when their number has grown by a quarter, and by
+`Conversation.prove`. If leaving messages out changes other text, all messages are always rendered.
 
 Left out: a reply that is sampled in several calls. `parsing` parses replies.
 """
@@ -42,6 +41,7 @@ from .proof import (
     describe_change,
     describe_difference,
     locate,
+    message_range,
     quoted,
 )
 from .provenance import CALLER, TEMPLATE
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of ids before new text that are encoded with it, if none of them is a special token
-_NEAR = 100  # characters around a difference that are searched for a special token that contains it
+_CONTEXT = 16  # maximum number of ids before new text that are encoded again with it; fewer if one is a special token
+_NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
-# Messages of one rendering: at most 48, which take a few milliseconds, and at least 16, which include several turns.
+# Messages of one rendering: at most 48, which render in a few milliseconds; at least 16, so that it has several turns.
 _MOST_SHOWN, _LEAST_SHOWN = 48, 16
-_GROWTH = 1.25  # growth of the number of messages at which all are rendered again: constant time per turn, amortized
+_GROWTH = 1.25  # all messages are rendered again when their number has grown by this factor: amortized O(1) per turn
 
 
 class ConversationTokenizer(TemplateTokenizer, Protocol):
@@ -83,7 +83,7 @@ class IdSpan(NamedTuple):
         source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
             text of the template, of tools and of variables.
-        message: index of the message in `Conversation.messages`, also of the reply that a header opens; None for
+        message: index of the message in `Conversation.messages`; for a header, of the reply that it begins; None for
             ``"template"``.
         start, end: half-open range of indices into `Conversation.ids`.
     """
@@ -95,10 +95,10 @@ class IdSpan(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """New text of a rendering.
+    """Position of the new text in a rendering.
 
     Attributes:
-        kept: number of characters of the previous prompt that the rendering begins with.
+        kept: number of characters at the start of the rendering that are equal to the previous prompt.
         start: start of the new text, after the reply and its closing.
     """
 
@@ -107,12 +107,12 @@ class Tail(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """The ids of a text.
+    """The ids of a text, which is encoded together with the context before it.
 
     Attributes:
-        rendering: the text, with the context that it was encoded in.
-        ids: ids of the text, context included.
-        segments: as from `encode`.
+        rendering: the context and the text.
+        ids: ids of the context and the text.
+        segments: second result of `encode`.
         num_before: number of ids of the context.
         start: number of characters of the context.
     """
@@ -124,7 +124,7 @@ class Encoded(NamedTuple):
     start: int
 
     def char_starts(self, tok: TemplateTokenizer) -> NDArray[np.int64]:
-        """Returns the first character of each id."""
+        """Returns for each id the index of its first character in the rendering."""
         return char_spans(tok, self.rendering.text, self.ids, self.segments)[:, 0]
 
 
@@ -132,11 +132,11 @@ class _Part(NamedTuple):
     """Ids of a rendered text whose spans have not been computed yet.
 
     Attributes:
-        start, end: range in the ids of the conversation.
+        start, end: half-open range of indices into the ids of the conversation.
         encoded: the text and its ids.
-        shift: added to the index of a rendered message, gives that in the conversation.
+        shift: difference of a message's index in the conversation and its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
-        opened: index of the message that the generation prompt at the end opens; None for a closing.
+        opened: index of the message that the generation prompt at the end begins; None for the text that closes a turn.
     """
 
     start: int
@@ -148,13 +148,13 @@ class _Part(NamedTuple):
 
 
 class Conversation:
-    """A chat as ids, in which sampled ids stay as the model sampled them. From `Tokenizer.conversation`.
+    """A chat as ids, in which sampled ids stay as the model sampled them; created by `Tokenizer.conversation`.
 
     The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
 
-    `add` renders the messages to prove that the template leaves all of the text as it is. If there are more than 48
-    messages, it renders only the first and the last ones. It renders all of them when their number has grown by a
-    quarter; call `prove` to do so at any time.
+    `add` renders the messages to prove that the template does not change earlier text. If there are more than 48
+    messages, `add` renders only the first and the last of them. It renders all messages when their number has grown by
+    a quarter; `prove` renders all of them at any time.
 
     Attributes:
         refusal: the reason why the last call of `add` appended nothing; else None.
@@ -189,10 +189,10 @@ class Conversation:
         self._special = special
         self._keep_sampled = keep_sampled
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
-        self._rendered = list(self._messages)  # as passed to the template; without the reply of an open turn
+        self._rendered = list(self._messages)  # as passed to the template, without a reply that `add` has not proved
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
-        self._texts: list[str] = []  # joined, the rendering of `_rendered` with the generation prompt
-        self._num_whole = 0  # number of messages when all of them were last rendered
+        self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
+        self._num_whole = len(self._messages)  # number of messages at the last rendering of all of them
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -200,7 +200,7 @@ class Conversation:
         self._sampled: list[tuple[int, int]] = []
         self._reply: SampledReply | None = None
         self.refusal = None
-        self._prompt = self._render(self._rendered, True)  # the rendering that the next one must begin with
+        self._prompt = self._render(self._rendered, True)  # the last rendering; the next one must begin with its text
         self._texts.append(self._prompt.text)
         self._append(self._encode(self._prompt, []), reply=None, opened=len(self._messages))
 
@@ -213,10 +213,10 @@ class Conversation:
 
     @property
     def prompt_ids(self) -> list[int]:
-        """All ids so far, which end with the generation prompt: the model's input.
+        """All ids so far, which are the model's input: they end with the generation prompt.
 
         Raises:
-            ConfigError: the last turn was sampled, and `add` has not opened another one.
+            ConfigError: the last turn has been sampled, and `add` has not started the next one.
         """
         if self._reply is not None:
             raise ConfigError(
@@ -235,7 +235,7 @@ class Conversation:
 
     @property
     def spans(self) -> list[IdSpan]:
-        """The author of each range of ids; the spans are in order and tile `ids`."""
+        """Ranges of ids with their authors; they are in order and tile `ids`."""
         for part in self._parts:
             self._spans += _part_spans(self._tok, part)
         self._parts = []
@@ -244,13 +244,13 @@ class Conversation:
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
-        """The messages so far, with one for each sampled turn."""
+        """The messages so far, including one for each sampled turn."""
         return copy.deepcopy(self._messages)
 
     # ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def add_sampled(self, ids: Iterable[int], message: Mapping[str, Any] | None = None) -> None:
-        """Appends the ids that the model sampled for the open turn, as they are, and closes the turn.
+        """Appends the ids that the model sampled for the current turn, without a change, and closes the turn.
 
         The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
         writes the same at the end of a chat and before a message. Otherwise `add` appends it.
@@ -292,16 +292,16 @@ class Conversation:
         self.refusal = None
 
     def add(self, messages: Sequence[Mapping[str, Any]]) -> list[int] | None:
-        """Appends messages and the generation prompt of the next turn, if the template leaves all before as it is.
+        """Appends messages and the generation prompt of the next turn, if the template does not change earlier text.
 
         Args:
-            messages: messages after the sampled turn, such as tool results or the user's next one; may be empty.
+            messages: messages after the sampled turn, such as tool results or the user's next message; can be empty.
 
         Returns:
             The ids that were appended to `ids`. None if nothing was appended; `refusal` has the reason.
 
         Raises:
-            ConfigError: no turn was sampled since the last call, or `messages` are not messages.
+            ConfigError: no turn has been sampled since the last call, or `messages` is not a list of messages.
             SpecialTokenError: as `Tokenizer.chat`.
         """
         if self._reply is None:
@@ -343,10 +343,11 @@ class Conversation:
         return appended
 
     def parse(self, ids: Iterable[int]) -> parsing.Reply:
-        """Parses the ids that the model sampled for the open turn, or for the last one; appends nothing.
+        """Parses the ids that the model sampled for the current turn, or for the last sampled one; appends nothing.
 
-        The template's form of reasoning and tool calls is derived from its renderings. The reply's message, rendered
-        again, gives the text of the ids; parts that cannot be proved in this way stay text. See `jeton.chat.Reply`.
+        The forms in which the template writes reasoning and tool calls are derived from its renderings. Rendering the
+        parsed message again must give the text of the ids; text that cannot be proved in this way stays in the content.
+        See `jeton.chat.Reply`.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -366,13 +367,13 @@ class Conversation:
         return self.parser()(ids)
 
     def parser(self) -> parsing.ReplyParser:
-        """Returns the parser of replies to the open turn, or to the last one."""
+        """Returns the parser of replies for the current turn, or for the last sampled one."""
         before = self._messages if self._reply is None else self._messages[:-1]
         num_calls = sum(len(message.get("tool_calls") or ()) for message in before)
         return parsing.ReplyParser(self._tok, self._template, self._shown, num_calls=num_calls)
 
     def copy(self) -> Conversation:
-        """Returns an independent conversation with the same ids, for another branch.
+        """Returns an independent conversation with the same ids, to continue in another branch.
 
         Examples:
             >>> import jeton
@@ -389,7 +390,7 @@ class Conversation:
             setattr(made, name, value[:] if isinstance(value, list) else value)
         return made
 
-    __copy__ = copy  # the lists grow, so a shallow copy would share them
+    __copy__ = copy  # Python's shallow copy would share the lists, which grow
 
     def __repr__(self) -> str:
         state = "waits for a sampled turn" if self._reply is None else "waits for messages"
@@ -398,12 +399,12 @@ class Conversation:
     # ── proof ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def prove(self) -> bool:
-        """Renders all messages up to the last generation prompt, and compares the text with what `add` has appended.
+        """Renders all messages up to the last generation prompt, and compares the result with the text of `ids`.
 
-        `add` does the same by itself, but in a long conversation not in each call: see `Conversation`.
+        `add` does the same, but in a long conversation not in each call: see `Conversation`.
 
         Returns:
-            Whether both are equal; if not, `refusal` has the reason.
+            Whether both texts are equal; if not, `refusal` has the reason.
         """
         try:
             self.refusal = self._difference_of_whole([], 0, "")
@@ -412,12 +413,12 @@ class Conversation:
         return self.refusal is None
 
     def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
-        """Renders all messages; returns the reason if the text differs from that of the partial renderings.
+        """Renders all messages; if the text differs from that of the partial renderings, returns the reason.
 
         Args:
             added: messages that are being added.
-            cut: number of characters that are dropped from the end of the text so far.
-            text: text that is then appended to it.
+            cut: number of characters that the addition drops from the end of the text so far.
+            text: text that the addition then appends.
         """
         rendering = self._render([*self._rendered, *added], True)
         expected = "".join(self._texts)
@@ -425,20 +426,19 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of the text so far are not kept. Equal text in the new rendering has equal runs.
+        # The runs of earlier renderings are not stored, so those of equal text in the new rendering are used.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds where the text after that of `ids` starts in a rendering; or returns why the rendering does not begin
-        with their text.
+        """Finds the start of the new text in a rendering: the text after that of `ids`.
 
         Args:
             rendering: messages, the reply, and messages after it.
             reply: the reply.
-            keeps: whether the reply, generation prompt included, may be rendered differently.
+            keeps: whether to accept a rendering that writes the reply or its generation prompt differently.
         """
         index = len(self._shown)
         start = self._reply_start(rendering, keeps=keeps)
@@ -461,25 +461,24 @@ class Conversation:
         return Tail(start, located.tail + len(reply.closing))
 
     def _other_stop(self, rendering: Rendering, start: int, reply: SampledReply) -> Located | None:
-        """Locates a reply whose stop token differs if the chat goes on, as that of gpt-oss; None for other replies."""
+        """Locates a reply whose stop token changes if messages follow, as in gpt-oss; None for other replies."""
         final = self._render([*self._shown, self._opaque(reply)], False)
         index = len(self._shown)
-        unstopped = reply._replace(text="", stop="")
-        at, located = (locate(final, index, start, each) for each in (unstopped, reply))
-        here = locate(rendering, index, start, unstopped)
-        if isinstance(at, str) or isinstance(located, str) or isinstance(here, str):
+        located = locate(final, index, start, reply)
+        if isinstance(located, str):
             return None
-        between = final.text[at.end : located.end]
-        end = here.end + len(between)
-        if rendering.text[here.end : end] != between:
+        at, here = (message_range(each, index, start)[0] for each in (final, rendering))
+        between = final.text[at : located.end]
+        end = here + len(between)
+        if rendering.text[here:end] != between:
             return None
-        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR])[:1]:
+        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR]):
             if match.start == 0 and rendering.is_template(end, end + match.end):
                 return Located(end, end + match.end)
         return None
 
     def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
-        """Returns the number of characters of the previous prompt, or the reason why the rendering changes them."""
+        """Returns the number of characters before the reply, or the reason why the rendering changes them."""
         prompt = self._prompt
         if rendering.text.startswith(prompt.text):
             return len(prompt.text)
@@ -496,7 +495,7 @@ class Conversation:
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
-        """Returns a rendering whose messages have the numbers of the conversation."""
+        """Returns a rendering with its messages numbered as in the conversation, skipped messages included."""
         return Rendering(
             rendering.text,
             [
@@ -508,13 +507,13 @@ class Conversation:
         )
 
     def _number(self, shown: int | None) -> int | None:
-        """Returns the index of a message that is passed to the template."""
+        """Converts the index of a message that is passed to the template to its index in the conversation."""
         if shown is None or shown < self._skipped[0]:
             return shown
         return shown + self._num_skipped
 
     def _token_start(self, text: str, char: int) -> int:
-        """Returns the start of the special token that a character is inside of, else the character."""
+        """Returns the start of the special token around a character's index, or the index if there is none."""
         offset = max(0, char - _NEAR)
         for match in self._tok._special_matcher(text[offset : char + _NEAR]):
             if match.start < char - offset < match.end:
@@ -522,11 +521,11 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text after a sampled turn that is the same at the end of a chat and before a message, if any.
+        """Returns the text that ends a sampled turn, both at the end of a chat and before a message; None without one.
 
         Args:
             given: the sampled reply.
-            before: the last ids.
+            before: the last ids of the conversation.
         """
         for reply in self._readings(given):
             shown = [*self._shown, self._opaque(reply)]
@@ -541,25 +540,25 @@ class Conversation:
                     texts.append(rendering.after(tail.start))
             if len(texts) == 2:
                 last, followed = (text.before(text.template_end()) for text in texts)
-                # A template may write the opening of the next turn, too: only the text of this turn is taken.
+                # The text may include the beginning of the next turn; only the text of this turn is used.
                 ends = accumulate(run.length for run in last.runs)
                 others = (
                     end - run.length for run, end in zip(last.runs, ends, strict=True) if run.turn != len(shown) - 1
                 )
                 own = next(others, len(last.text))
                 common = last.before(min(own, self._shared_ids(last, followed, before)))
-                return self._encode(common, before) if common.text else None
+                return self._encode(common, before)
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply, and another reading of it if its last token may be text, as ``</think>`` is."""
+        """Returns the reply; if its last token, such as ``</think>``, may be text, also the reply with it as text."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
     def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
-        """Returns the message that is passed to the template; with ``keep_sampled``, with a placeholder as text."""
+        """Returns the message for the template; with ``keep_sampled``, a placeholder replaces its text."""
         message = reply.message
         if not self._keep_sampled:
             return message
@@ -581,7 +580,7 @@ class Conversation:
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Leaves messages in the middle out of later renderings, if that removes exactly their text."""
+        """Excludes messages in the middle from later renderings, if that removes exactly their text."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return
@@ -608,7 +607,7 @@ class Conversation:
         return Rendering(*self._template.render(messages, add_generation_prompt=prompt))
 
     def _decoded(self, ids: list[int]) -> tuple[str, str]:
-        """Returns the text that ids add, and the spelling of the last one if it is an added token."""
+        """Returns the text that ids add, and the spelling of the last id if it is an added token, else ``""``."""
         added = self._tok.added_tokens.get(ids[-1]) if ids else None
         stop = "" if added is None else added.content
         stream = self._tok.stream(self._ids[-_CONTEXT:])
@@ -616,14 +615,14 @@ class Conversation:
         return text, stop
 
     def _append(self, encoded: Encoded, *, reply: int | None, opened: int | None) -> list[int]:
-        """Appends ids of text. The arguments are those of `_Part`."""
+        """Appends the ids of an encoded text. `reply` and `opened` are fields of `_Part`."""
         start = len(self._ids)
         self._ids += encoded.ids[encoded.num_before :]
         self._parts.append(_Part(start, len(self._ids), encoded, self._num_skipped, reply, opened))
         return self._ids[start:]
 
     def _encode(self, rendering: Rendering, before: list[int]) -> Encoded:
-        """Encodes text that follows ids.
+        """Encodes text that follows given ids.
 
         Args:
             rendering: the text.
@@ -631,15 +630,21 @@ class Conversation:
         """
         context, before = self._context(before)
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
-        with suppress(SpecialTokenError):  # an error of the context; one of the text is raised below
+        with suppress(SpecialTokenError):  # the context may raise it; if the text does, it is raised again below
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+            start = len(context.text)
             if ids[: len(before)] == before:
-                return Encoded(whole, ids, segments, len(before), len(context.text))
+                return Encoded(whole, ids, segments, len(before), start)
+            # The sampled ids are not those of their text. If a token begins after it, those from there on are new.
+            spans = char_spans(self._tok, whole.text, ids, segments)
+            num_before = int((spans[:, 1] <= start).sum())
+            if not (spans[num_before:, 0] < start).any():
+                return Encoded(whole, ids, segments, num_before, start)
         ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
-        return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
+        return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the length, in characters, of the beginning with equal ids that two texts after `before` share."""
+        """Returns how many characters at the start of two texts have equal ids, if both follow the ids `before`."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -651,18 +656,18 @@ class Conversation:
         return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
-        """Returns the text and the ids before new text: from the last special token on, if there is one."""
+        """Returns the context of new text as text and ids: `before` from its last special token on, or all of it."""
         known = self._tok.added_tokens
-        starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
+        starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
         if start is None:
             text = self._tok.decode(before)
-            return Rendering(text, [RenderedRun(len(text), CALLER, None)] if text else []), before
+            return Rendering(text, [RenderedRun(len(text), CALLER, None)]), before
         own = known[before[start]].content
-        stream = self._tok.stream(before[start : start + 1])
+        stream = self._tok.stream([before[start]])
         text = stream.push(before[start + 1 :]) + stream.finish()
         runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
-        return Rendering(own + text, runs if text else runs[:1]), before[start:]
+        return Rendering(own + text, runs), before[start:]
 
 
 def _integers(ids: Iterable[int]) -> list[int]:
@@ -676,7 +681,7 @@ def _integers(ids: Iterable[int]) -> list[int]:
 
 
 def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
-    """Attributes the ids of a rendered text to messages. An id belongs to the run that it begins in."""
+    """Assigns the ids of a rendered text to messages. An id belongs to the run in which it begins."""
     if part.opened is None:
         return [IdSpan("closing", part.reply, part.start, part.end)]
     runs = part.encoded.rendering.runs
@@ -700,7 +705,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
 
 
 def _extend(spans: list[IdSpan], span: IdSpan) -> None:
-    """Appends a span, or extends the last one if both have the same writer."""
+    """Appends a span, or extends the last span if both have the same source and message."""
     if spans and spans[-1][:2] == span[:2]:
         spans[-1] = spans[-1]._replace(end=span.end)
     elif span.start < span.end:

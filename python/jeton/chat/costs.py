@@ -1,9 +1,9 @@
 """Upper bounds of the memory and work of methods and filters, computed from their arguments before they run.
 
 `METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
-operation itself, so Python binds positional and keyword arguments alike. It passes the `RenderBudget` the operation's
-peak memory (`afford`), and its work where that is more than linear in values already charged (`step`). The result is
-charged after the operation.
+operation itself, so Python binds positional and keyword arguments in the same way. A bound passes the operation's peak
+memory to the `RenderBudget` (`afford`). It passes the work, too, if that is more than linear in the size of values that
+were charged before (`step`). The result is charged after the operation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
 
 
 def _count(value: Any) -> int:
-    """Clamps a count to 0 or more; for a value that is not an integer the operation itself raises."""
+    """Returns a count, at least 0; also 0 for a value that is not an integer, for which the operation itself raises."""
     return max(value, 0) if isinstance(value, int) else 0
 
 
@@ -38,7 +38,7 @@ def _widest(*texts: Any) -> int:
 
 
 def check_number(value: Any) -> None:
-    """Rejects integers over `MAX_BITS`, with which arithmetic would be slow."""
+    """Rejects integers of more than `MAX_BITS` bits, with which arithmetic would be slow."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise TemplateError(f"an integer has more than {MAX_BITS} bits")
 
@@ -51,7 +51,7 @@ def _linear(state: RenderBudget, text: str, *args: Any) -> None:
 
 
 def _cased(state: RenderBudget, text: str) -> None:
-    # Case mappings expand a character to three at most: ŉ → ʼN, ΐ → three characters.
+    # A change of case turns one character into at most three: ŉ → ʼN, ΐ → three characters.
     state.afford(bytes_of(text) + 3 * len(text) * max(width(text), 2))
 
 
@@ -85,7 +85,7 @@ def _without_affix(state: RenderBudget, text: str, affix: Any) -> None:
 
 
 def _pieces(state: RenderBudget, text: str, most: int, maxsplit: Any = -1) -> None:
-    """Bounds a split into at most `most` substrings."""
+    """Bounds the memory of a split into at most `most` substrings."""
     if isinstance(maxsplit, int) and maxsplit >= 0:
         most = min(most, maxsplit + 1)
     state.afford(2 * bytes_of(text) + most * piece_bytes(text))
@@ -95,7 +95,7 @@ def _split(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) 
     if isinstance(sep, str):
         _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
     else:
-        state.afford(len(text) * VALUE // 2)  # at most every second character begins a word
+        state.afford(len(text) * VALUE // 2)  # for the split: at most every second character begins a word
         _pieces(state, text, len(str.split(text)) + 1, maxsplit)
 
 
@@ -246,7 +246,7 @@ def _wordwrap(
     break_on_hyphens: Any = True,
 ) -> None:
     state.afford(len(text) * (4 * VALUE + len(wrapstring or "\n") * _widest(text, wrapstring)))
-    # textwrap copies the rest of a long word for each line, and scans it at each hyphen.
+    # For each line, textwrap copies the rest of a long word; at each hyphen, it scans this rest.
     state.step(4 * len(text) * max(map(len, str.split(text)), default=0))
 
 
@@ -258,7 +258,7 @@ def _tojson(
     separators: Any = None,
     sort_keys: Any = False,
 ) -> None:
-    """Bounds the longest string: JSON is encoded and charged incrementally, one string at a time."""
+    """Bounds only the longest string, because JSON is encoded and charged incrementally, one string at a time."""
     if (len(indent) if isinstance(indent, str) else _count(indent)) > 100:
         raise TemplateError("JSON indented by more than 100 spaces is not supported")
     for leaf in state.leaves(value):
@@ -274,7 +274,7 @@ def _join(state: RenderBudget, value: Any, d: Any = "", attribute: Any = None) -
 
 
 def _free(state: RenderBudget, *args: Any, **kwargs: Any) -> None:
-    """Bounds operations of constant cost."""
+    """Needs no bound: the operation has a constant cost."""
 
 
 def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
@@ -294,7 +294,7 @@ def _round(state: RenderBudget, value: Any, precision: Any = 0, method: Any = "c
 
 
 def _listed(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
-    """Bounds a list of a value's elements."""
+    """Bounds the memory of an operation that lists a value's elements."""
     made = _length(value) * _per_item(value)
     state.afford(made + _length(value) * SLOT)
     state.charge(made)
@@ -305,7 +305,7 @@ def _length(value: Any) -> int:
 
 
 def _per_item(value: Any) -> int:
-    """Bytes of each object that iteration over a value creates, beside its list element."""
+    """Returns the bytes of each object that iteration over a value creates, beside its slot in a list."""
     if isinstance(value, str):
         return piece_bytes(value) - SLOT
     return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE
@@ -334,14 +334,14 @@ def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0,
         of = item if get is None else get(item)
         check_number(of)
         number, total = number + 1, total + (len(of) if isinstance(of, list | tuple) else 0)
-    if isinstance(start, list | tuple):  # each addition copies the list so far
+    if isinstance(start, list | tuple):  # each addition copies the sum so far
         total += len(start)
         state.afford(2 * SLOT * total)
         state.step(SLOT * total * number)
 
 
 def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
-    """Bounds a comparison by keys; without `case_sensitive`, lowercase copies of all keys are made first."""
+    """Bounds comparisons of keys; without `case_sensitive`, lowercase copies of all keys are created first."""
     number = total = copies = longest = 0
     for key in keys:
         size = state.size(key)
@@ -418,7 +418,7 @@ def _reverse(state: RenderBudget, value: Any) -> None:
         state.afford(2 * bytes_of(value))
 
 
-# Filters that convert their first argument to text and return text made of their arguments.
+# Filters that convert their first argument to text, and whose result consists of text of their arguments.
 OF_TEXT: dict[str, Cost] = {
     **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
     **dict.fromkeys(("e", "escape", "forceescape", "safe", "string"), _text),  # `escaped` charges itself

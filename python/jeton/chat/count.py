@@ -2,8 +2,8 @@
 
 OpenAI does not publish how requests become prompts. The rules here reproduce published figures of ``prompt_tokens``:
 
-- messages: three tokens each, those of the role, the text and the name, one more for a name, and three for the start
-  of the reply. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
+- messages: each has three tokens, the tokens of the role, the text and the name, and one more for a name; three for the
+  start of the reply are added. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
 - functions: TypeScript definitions in the first system message. Sources: hmarr/openai-chat-tokens (tests,
   gpt-3.5-turbo) and, with ``tool_choice``, pamelafox/openai-messages-token-helper (tests, gpt-35-turbo).
 - tool calls and their results: chrisdinn/tokens (tests, gpt-4-turbo-preview).
@@ -28,14 +28,14 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # a system message for the definitions; the discount for sharing an existing one
+FUNCTIONS, SHARED_SYSTEM = 9, -4  # tokens that definitions add; correction if the request has a system message
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
 MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field
-# Fields of a request that add tokens without a published count, with the values that add none.
+# Field of a request that can add tokens without a published count -> its values that add none.
 _UNKNOWN = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
@@ -48,12 +48,12 @@ _TYPES = {"string": "string", "number": "number", "integer": "number", "boolean"
 
 
 class CountingTokenizer(Protocol):
-    """The part of `Tokenizer` that counts."""
+    """The part of `Tokenizer`'s interface that `chat_count` needs."""
 
     def count_batch(
         self, texts: Sequence[str], *, special: Any = None, add_special_tokens: bool | None = None
     ) -> list[int]:
-        """Numbers of tokens."""
+        """Returns the number of tokens of each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ChatCount:
     Attributes:
         messages: tokens of each message.
         tools: tokens of the definitions of all functions.
-        tool_choice: tokens that the choice of a function adds.
+        tool_choice: tokens that ``tool_choice`` or ``function_call`` adds.
         reply: tokens that begin the reply.
 
     Examples:
@@ -78,11 +78,11 @@ class ChatCount:
 
     @property
     def tokens(self) -> int:
-        """The sum of all: the estimate of ``usage.prompt_tokens``."""
+        """The sum of the four counts, which estimates ``usage.prompt_tokens``."""
         return sum(self.messages) + self.tools + self.tool_choice + self.reply
 
     def to_json(self) -> dict[str, Any]:
-        """The count as JSON."""
+        """Returns the counts as a JSON object."""
         return {
             "tokens": self.tokens,
             "messages": list(self.messages),
@@ -108,17 +108,17 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
     """Estimates the prompt tokens that OpenAI's API bills for a request to chat completions.
 
     It covers text messages, names, functions (``tools`` or ``functions``), ``tool_choice``, calls of functions and
-    their results. It equals the published figures for messages with gpt-3.5-turbo, gpt-4, gpt-4o and gpt-4o-mini, and
-    for the cookbook's example with a function, with all four. Of 27 figures for functions with gpt-3.5-turbo and
-    gpt-4-turbo, 19 are equal, and the others up to 3 tokens below the estimate; 11 figures for calls and results are
-    equal. Other models have no published figures. The bill is in ``usage.prompt_tokens`` of a response.
+    their results. For gpt-3.5-turbo, gpt-4, gpt-4o and gpt-4o-mini, the estimate equals the published figures for
+    messages, and for the cookbook's example with a function. For functions with gpt-3.5-turbo and gpt-4-turbo, it
+    equals 19 of 27 published figures and is up to 3 tokens above the others. It equals 11 figures for calls and
+    results. Other models have no published figures. A response has the billed number in ``usage.prompt_tokens``.
 
     Args:
-        tok: the tokenizer of the model: ``jeton.load("gpt-4o")``. Special tokens that a text spells are plain text.
-        request: the body of a request, or its list of messages. Options of sampling have no effect.
+        tok: the tokenizer of the model: ``jeton.load("gpt-4o")``. Special tokens spelled in a text count as plain text.
+        request: the body of a request, or its list of messages. Sampling options have no effect.
 
     Raises:
-        ConfigError: not a request.
+        ConfigError: `request` has another form.
         InvalidTextError: a text contains a lone surrogate; names its place.
         UnsupportedFeatureError: content or an option without a published count, such as an image; names its place.
 
@@ -140,7 +140,11 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
     for name, neutral in _UNKNOWN.items():
         if request.get(name) is not None and request[name] not in neutral:
             _refuse(name, name)
-    messages = [*_objects(request.get("messages"), "messages")]
+    if "messages" not in request:
+        some = ", ".join(f"{key!r:.40}" for key in [*request][:8]) or "no keys"
+        missing = f'the request has no key "messages" (a list of messages); it has {some}'
+        raise ConfigError(missing, option="messages")
+    messages = [*_objects(request["messages"], "messages")]
     if not messages:
         raise ConfigError("messages is empty: a chat needs at least one message", option="messages")
     functions = _functions(request)
@@ -163,7 +167,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Number of tokens of a message's structure, and the texts to count: the role, the content, others."""
+    """Returns the tokens of a message's structure, and its texts that are to be counted: role, content and others."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")
@@ -184,7 +188,7 @@ def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
             _refuse(str(call["type"]), f"{place}: a call of type {call['type']!r:.60}")
         name, arguments = _call(call.get("function"), f"{place}.function")
         extra += TOOL_CALL
-        texts += [name, name, _compact(arguments)]  # the name is in the header of the result, too
+        texts += [name, name, _compact(arguments)]  # twice: the header of the call's result has the name, too
     if calls and any(content):
         extra += CALL_AND_TEXT
     if len(calls) > 1:
@@ -212,7 +216,7 @@ def _call(call: Any, path: str) -> tuple[str, str]:
 
 
 def _compact(arguments: str) -> str:
-    """Arguments as compact JSON; other text is unchanged, as is JSON with an escaped lone surrogate."""
+    """Returns arguments as compact JSON; does not change text that is not JSON, nor JSON with a lone surrogate."""
     try:
         compact = json.dumps(json.loads(arguments), ensure_ascii=False, separators=(",", ":"))
         compact.encode()
@@ -222,7 +226,7 @@ def _compact(arguments: str) -> str:
 
 
 def _functions(request: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The functions of a request, with their paths."""
+    """Returns the functions of a request, each with its path."""
     made = [*_objects(request.get("functions") or [], "functions", "functions")]
     for path, tool in _objects(request.get("tools") or [], "tools", "tools"):
         if tool.get("type", "function") != "function":
@@ -234,7 +238,7 @@ def _functions(request: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]
 
 
 def _choice(request: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Tokens of ``tool_choice`` or ``function_call``, and the name of the function that it has."""
+    """Returns the tokens of ``tool_choice`` or ``function_call``, and a list with the name of the chosen function."""
     for option, form in (("tool_choice", CHOICE_TOOL), ("function_call", CHOICE_FUNCTION)):
         choice = request.get(option)
         if choice == "none":
@@ -265,7 +269,7 @@ def _definitions(functions: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
 
 
 def _properties(schema: Any, indent: int, depth: int) -> Iterator[str]:
-    """The properties of an object as lines."""
+    """Yields the properties of an object schema as lines of TypeScript."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     required = schema.get("required") if isinstance(schema, Mapping) else None
     required = {name for name in required if isinstance(name, str)} if isinstance(required, list | tuple) else ()
@@ -325,7 +329,7 @@ def _unicode(text: str, path: str) -> str:
 
 
 def _objects(items: Any, path: str, option: str = "messages") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The objects of a list, with their paths."""
+    """Yields the objects of a list, each with its path."""
     if not isinstance(items, list | tuple):
         raise ConfigError(f"{path} is {items!r:.60}, not a list of objects", option=option)
     for index, item in enumerate(items):

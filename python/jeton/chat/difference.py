@@ -1,9 +1,9 @@
-"""`chat_diff`: the first id in which two chats differ, the author of the text there, and the cause.
+"""`chat_diff`: finds the first id in which two chats differ, the author of its text, and the cause.
 
-A cache of prompts can reuse the ids before the first one that differs. The author of the text there is known from the
-rendering (`provenance`). The cause is a change of the request. It is found by substitution: the first request is
-rendered again with a single change of the second one, and the change whose rendering differs at the same character is
-the cause. No spelling of a template is known here.
+A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
+(`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
+again with one change of the second request at a time. The cause is the change whose rendering differs at the same
+character. The search depends on no spelling of a particular template.
 
 Left out: differences after the first one.
 """
@@ -38,17 +38,18 @@ class ChatDifference:
     """The first difference of two chats, A and B. Its string is a report.
 
     Attributes:
-        kind: ``"same"``; ``"continues"``: one has all ids of the other; else the kind of change: ``"tool"``,
-            ``"tools"``, ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"``: the template writes
-            earlier messages differently because of later ones, ``"generation prompt"``, ``"variable"``, ``"date"``,
+        kind: ``"same"``; ``"continues"`` if one begins with all ids of the other; else the kind of change: ``"tool"``,
+            ``"tools"``, ``"system"``, ``"message"``, ``"inserted"``, ``"removed"``, ``"history"`` (the template writes
+            earlier messages differently because of later ones), ``"generation prompt"``, ``"variable"``, ``"date"``,
             ``"special token"``, or ``"unknown"``.
-        cause: the cause in words.
-        position: index of the first id that differs, and number of ids in common before it; None if all are the same.
+        cause: a sentence that describes the cause.
+        position: index of the first id that differs, which is also the number of equal ids before it; None if no id
+            differs, that is for ``"same"`` and ``"continues"``.
         lengths: number of ids of A and of B.
         char: index of the first character that differs, in the rendered texts; None if the texts are the same.
-        authors: the author of the character there in A and in B, in words.
-        origins: the origin of that character in A and in B, from the renderings; None at the end of a text.
-        excerpts: text of A and of B from there.
+        authors: phrases for the author of this character in A and in B.
+        origins: the origin of this character in A and in B, from the renderings; None at the end of a text.
+        excerpts: the text of A and of B from this character on, at most 24 characters.
 
     Examples:
         >>> import jeton
@@ -75,7 +76,7 @@ class ChatDifference:
         return min(self.lengths) if self.position is None else self.position
 
     def to_json(self) -> dict[str, Any]:
-        """The difference as JSON."""
+        """Returns the difference as a JSON object."""
         sides = zip(self.lengths, self.authors, self.origins, self.excerpts, strict=True)
         return {
             "kind": self.kind,
@@ -135,20 +136,20 @@ def chat_diff(
     variables: Mapping[str, Any] | None = None,
     dates: tuple[datetime, datetime] | None = None,
 ) -> ChatDifference:
-    """Compares the prompts of two requests: where a cached prefix ends, and why.
+    """Compares the prompts of two requests: finds where a cached prefix ends, and why.
 
     Args:
         tok: the tokenizer of the model.
         a, b: lists of messages, or requests: of OpenAI's chat completions or responses, or of Anthropic's messages.
-            Contents in several blocks of text are joined by line feeds, and arguments of tool calls are passed to the
-            template as objects, as servers do. `ChatRequest` has the details.
+            As in servers, text blocks of a content are joined by line feeds, and arguments of tool calls are passed to
+            the template as objects. `ChatRequest` has the details.
         template, special: as in `Tokenizer.chat`.
-        variables: variables of the template for both; those of a request come first.
-        dates: times of both requests, for templates that write the date; None: now.
+        variables: variables of the template for both requests; a request's own variables override them.
+        dates: the times of the two requests, for templates that write the date; None is the current time.
 
     Raises:
-        ConfigError: not a list of messages, nor a request.
-        UnsupportedFeatureError: a content or tool that has no form in templates; names its place.
+        ConfigError: `a` or `b` is neither a list of messages nor a request.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
         ChatTemplateError: as `Tokenizer.chat`; names the request.
 
     Examples:
@@ -182,7 +183,7 @@ def chat_diff(
 
 
 def _tool_index(runs: Sequence[RenderedRun | None]) -> int | None:
-    """The tool that a run is of."""
+    """Returns the index of the tool that the text of a run comes from; None if no run comes from a tool."""
     fields = [run.origin.field or "" for run in runs if run is not None and run.origin.message is None]
     return next((int(field[6:-1]) for field in fields if field.startswith("tools[")), None)
 
@@ -191,7 +192,7 @@ def _tool_index(runs: Sequence[RenderedRun | None]) -> int | None:
 
 
 class _Comparison:
-    """Two rendered requests, and the search of the cause."""
+    """Two rendered requests, and the search for the cause of their difference."""
 
     def __init__(self, prompts: Prompts, sides: Sequence[Side], chats: Sequence[Chat]) -> None:
         self.prompts = prompts
@@ -238,7 +239,10 @@ class _Comparison:
         )
 
     def _place(self) -> tuple[int, bool]:
-        """The first character that differs, and False; if only the ids differ, that of the first one, and True."""
+        """Returns the first character that differs, and False.
+
+        If only the ids differ, returns the first character of the first id that differs, and True.
+        """
         first = self.first or 0
         spans = [tuple(chat._char_spans()[first]) for chat in self.chats]
         char = self.char
@@ -248,14 +252,14 @@ class _Comparison:
         return (int(spans[0][0]), True) if char is None else (char, False)
 
     def _is_prompt(self, side: Side, text: str, char: int) -> bool:
-        """Tests whether a character is of the generation prompt, which ends a prompt."""
+        """Tests whether a character is in the generation prompt, at the end of the text."""
         if not side.request.add_generation_prompt:
             return False
         without = self.prompts.text(side, add_generation_prompt=False)
         return without is not None and char >= len(without) and text.startswith(without)
 
     def _special(self, char: int) -> tuple[str, str]:
-        """A special token in one of the chats that is plain text in the other."""
+        """Returns kind and cause for a special token of one chat that is plain text in the other."""
         first = self.first or 0
         spelling = {id: token for token, id in self.prompts.tok.special_tokens.items()}
         tokens = [spelling.get(chat.ids[first]) for chat in self.chats]
@@ -277,7 +281,7 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """The first change of the request whose substitution differs at the same character."""
+        """Returns kind and cause of the first change whose rendering differs from A at the same character as B does."""
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:
@@ -288,7 +292,7 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A with a single change of B, and the words for the change; the likeliest first."""
+        """Yields A with a single change of B, and a function that returns its kind and cause; the likeliest first."""
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(
@@ -326,7 +330,7 @@ class _Comparison:
         start = first_difference(*names)
         if start is None:
             return
-        end = 0  # messages at the end that both have
+        end = 0  # number of equal messages at the end of both requests
         while end < min(len(one), len(two)) - start and names[0][-1 - end] == names[1][-1 - end]:
             end += 1
         middles = [names[0][start : len(one) - end], names[1][start : len(two) - end]]
@@ -342,7 +346,7 @@ class _Comparison:
             if names[0][index] != names[1][index]:
                 changed = [*one[:index], two[index], *one[index + 1 :]]
                 yield self.a.with_messages(changed), lambda index=index: self._changed(index, runs)  # type: ignore[misc]
-        # All remaining changes at once: the template may refuse a single one.
+        # All remaining changes at once, because the template may refuse each of them alone.
         yield self.a.with_messages(two), lambda: self._replaced(start, added, removed, runs)
 
     def _replaced(self, start: int, added: int, removed: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
@@ -351,7 +355,7 @@ class _Comparison:
         return self._changed(start, runs)
 
     def _changed(self, index: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
-        """Words for a message that differs."""
+        """Returns kind and cause for a message that differs."""
         if (rewritten := self._rewritten(index, runs)) is not None:
             cause = translate("{what}, because message {number} differs", what=rewritten, number=index)
             return "history", cause
@@ -371,7 +375,7 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Words for `number` messages that are inserted at an index, or removed if it is negative."""
+        """Returns kind and cause for `number` messages inserted at `start`; if `number` is negative, removed there."""
         side, index = (1, start) if number > 0 else (0, start)
         if (rewritten := self._rewritten(start, runs)) is not None:
             last = self._first_cause(start) if number > 0 else start
@@ -393,7 +397,7 @@ class _Comparison:
         return kind, translate(words, number=abs(number), message=name)
 
     def _first_cause(self, start: int) -> int:
-        """The first added message that makes the template write the history differently, by bisection."""
+        """Finds, by bisection, the first added message that makes the template write the history differently."""
         messages = self.b.request.messages
         low, high = start, len(messages) - 1
         while low < high:
@@ -406,7 +410,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Words for an equal message before `start` that the template writes differently; None without one."""
+        """Describes the first message before `start` that is equal but rendered differently; None without one."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -1,6 +1,6 @@
-"""`Drift`: the first id that encoding the text of ids does not return, and why.
+"""`Drift`: the first of given ids that encoding their text does not return, and the cause.
 
-The cause is found from the ids around the difference alone: a group of old and new ids that have the same text.
+The cause is found only from the ids around the difference: a group of old and new ids that have the same text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _REASONS: Mapping[Cause, str] = {
 }
 _REPLACEMENT = "\ufffd"
 _MOST_SHOWN = 8  # ids in `str(drift)`
-# Texts before that of an id: at the start of a text, inside of a word, after a space.
+# Texts put before the text of an id, so that the id begins the whole text, is inside of a word, or follows a space.
 _CONTEXTS = ("", "a", " ")
 
 
@@ -63,14 +63,14 @@ class CanonicalTokenizer(ChatTokenizer, Protocol):
 
 
 class Group(NamedTuple):
-    """Old and new ids of the same text, as few as possible.
+    """Smallest group of old and new ids around a difference that have the same text.
 
     Attributes:
-        old: the ids.
-        new: the ids that encoding their text gives.
+        old: the given ids.
+        new: the ids that encoding their text returns.
         text: the text.
-        around: `old` with one id before and one after.
-        is_first: whether they begin the whole text, or the text after a special token.
+        around: `old` with the id before and the id after it.
+        is_first: whether the group begins the whole text, or the text after a special token.
     """
 
     old: list[int]
@@ -82,26 +82,26 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Drift:
-    """The first difference between ids and those that encoding their text gives. `str(drift)` is a sentence about it.
+    """The first difference between ids and the encoding of their text. `str(drift)` describes it in a sentence.
 
     Attributes:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
-            ``"split"``: it divides the text of one id.
-            ``"unreachable"``: it also does not give the id for its text alone, after a letter, or after a space.
-            (`jeton.audit` proves whether any text gives an id.)
-            ``"prefix_space"``: it puts a space before a text, which these ids lack.
-            ``"normalization"``: it changes the text. ``"dropped"``: it drops a part of the text.
+            ``"split"``: the encoder divides the text of one id.
+            ``"unreachable"``: as ``"split"``, and the encoder does not return the id for its text alone, after a
+            letter, or after a space either. (`jeton.audit` proves whether any text encodes to an id.)
+            ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it.
+            ``"normalization"``: the encoder changes the text. ``"dropped"``: the encoder drops a part of the text.
             ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
             ``special=`` permits.
-            ``"stripped_space"``: an added token takes the white space beside it.
-            ``"unmatched_token"``: an added token of the ids is not matched there.
+            ``"stripped_space"``: an added token includes the white space beside it.
+            ``"unmatched_token"``: the ids have an added token that the encoder does not match there.
             ``"unknown"``: one of `ids` or of `expected` is the unknown token, whose text is lost.
             ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
-        ids: the ids around `position`, between the two nearest places at which both have a boundary. The first is the
-            one at `position`, or before it if an unknown token makes an equal id there uncertain.
-        expected: the ids that encoding gives there.
-        text: their text.
+        ids: the ids around `position`, between the two nearest boundaries that they share with `expected`. The first is
+            the id at `position`, or an earlier one if an unknown token before it makes equal ids uncertain.
+        expected: the ids that encoding the text returns instead.
+        text: the text of `ids`.
 
     Examples:
         >>> import jeton
@@ -132,12 +132,12 @@ class Drift:
 
 
 def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) -> Drift:
-    """Builds the `Drift` of a group that begins at a position. `unk`: the id of the unknown token, or -1."""
+    """Builds the `Drift` of a group that begins at `position`. `unk` is the id of the unknown token, or -1."""
     return Drift(position, _cause(tok, group, unk), group.old, group.new, group.text)
 
 
 def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
-    """Number of U+FFFD in a text that replace bytes that are not UTF-8."""
+    """Returns the number of U+FFFD in a group's text that replace bytes that are not UTF-8."""
     if _REPLACEMENT not in group.text:
         return 0
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())

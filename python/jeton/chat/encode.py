@@ -1,12 +1,12 @@
-"""Ids of a rendered chat: special tokens of the template are control, those that a message spells are text.
+"""Encoding of rendered chats: special tokens of the template are control; if a message spells one, it is plain text.
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
-encoded in segments. A masked copy, in which every character that is not the template's is replaced, yields the
-template's special tokens. The text between two of them is encoded without permission, after a special token, so it
-has the context that it has in the whole text.
+encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
+template did not write is replaced. The text between two of them is encoded without permitted special tokens. A special
+token is put before it, so that its context is the same as in the whole text.
 
-`encode` returns ids only. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, with all
-columns, takes many times as long. Special tokens are located by an `AddedTokenMatcher`, which does not run the model.
+`encode` returns only ids. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, which returns
+all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without running the model.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode", "encode_between", "tokenize"]
 
-# Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
+# Candidates for mask characters, by number of UTF-8 bytes (1 to 4). No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
+# Columns of an encoding whose spans move with a segment.
+_BYTE_COLUMNS = ("byte_spans", "pretokens", "dropped")
+_CHAR_COLUMNS = ("char_spans", "hf_offsets")
 _MARK = "\ue5a1jeton\ue5a1"
 
 
@@ -56,8 +59,8 @@ class MaskedChat(NamedTuple):
     """A chat in which some special tokens are plain text.
 
     Attributes:
-        masked: the text with a mask for each character that is not the template's.
-        controls: the special tokens that are matched, in order; the text between two is plain.
+        masked: the text, with a mask character in place of each character that the template did not write.
+        controls: the special tokens to match, in order; the text between them is plain.
     """
 
     masked: str
@@ -76,7 +79,7 @@ def encode(
         special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
     Returns:
-        The ids, and the segments for `tokenize`; None if all special tokens of the text are matched.
+        The ids, and the segments for `tokenize`, which are None if all special tokens of the text are matched.
 
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
@@ -86,7 +89,7 @@ def encode(
     permitted = permission(special, tok.special_tokens)
     if permitted == "all":
         return tok.encode(text, special="all", add_special_tokens=False), None
-    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # as elsewhere, not subject to permission
+    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # the unknown token needs no permission anywhere
     fast = tok._core.encode_chat(text, pieces, unk)
     if fast is not None:
         return fast, None
@@ -130,8 +133,8 @@ def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedCh
     import numpy as np
 
     if segments is None:
-        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(-1, 2)
-    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(-1, 2)
+        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(len(ids), 2)
+    return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(len(ids), 2)
 
 
 def control_spans(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun]) -> list[AddedTokenMatch]:
@@ -182,7 +185,7 @@ def _ranges(pieces: Sequence[RenderedRun], sources: Collection[str]) -> list[tup
 
 
 def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Tests a range for overlap with sorted, disjoint ranges; O(log n)."""
+    """Tests whether a range overlaps any of n sorted, disjoint ranges, in O(log n)."""
     at = bisect_right(ranges, start, key=itemgetter(1))
     return at < len(ranges) and ranges[at][0] < end
 
@@ -190,17 +193,21 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 def _covers(
     theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, match: AddedTokenMatch
 ) -> bool:
-    """Tests whether a special token needs foreign characters; white space that its flags strip does not count."""
+    """Tests whether a special token includes characters of `theirs`, outside of `kept`; white space does not count."""
     start, end = match.start, match.end
-    start += len(text[start:end]) - len(text[start:end].lstrip())
-    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    if not text[start:end].isspace():  # else the token itself is white space
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        end -= len(text[start:end]) - len(text[start:end].rstrip())
     return _overlap(theirs, start, end) and not _overlap(kept, start, end)
 
 
 def _masked(
     text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
 ) -> str:
-    """Masks foreign characters with characters that no special token has; lengths and white space are kept."""
+    """Replaces the characters of `theirs` with characters that occur in no special token.
+
+    White space does not change, nor does the number of bytes of each character.
+    """
     used = set("".join(tokens))
     masks = {}
     for kind, alphabets in ((True, _WORDS), (False, _OTHERS)):
@@ -221,8 +228,8 @@ def _masked(
     parts, at = [], 0
     for start, end in theirs:
         parts.append(text[at:start])
-        inside = [(max(low, start), min(high, end)) for low, high in kept if low < end and start < high]
-        for low, high in inside:
+        first, last = bisect_right(kept, start, key=itemgetter(1)), bisect_left(kept, end, key=itemgetter(0))
+        for low, high in [(max(low, start), min(high, end)) for low, high in kept[first:last]]:
             parts += (text[start:low].translate(table), text[low:high])
             start = high
         parts.append(text[start:end].translate(table))
@@ -238,15 +245,17 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     ids: list[int] = []
     at = 0
     for match in segments.controls:
-        if match.start > at:
-            ids += encode_between(tok, text[at : match.start], at)
+        if between := text[at : match.start]:
+            ids += encode_between(tok, between, at)
         ids.append(match.id)
         at = match.end
-    return ids + encode_between(tok, text[at:], at) if at < len(text) else ids
+    if between := text[at:]:
+        ids += encode_between(tok, between, at)
+    return ids
 
 
 def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
-    """Encodes text without special tokens: a whole text if `at` is 0, else text after a special token."""
+    """Encodes text without matching special tokens: as the start of a chat if `at` is 0, else after a special token."""
     tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
@@ -263,7 +272,7 @@ def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str
 
 
 def _is_made(tok: ChatTokenizer, token: str, text: str) -> bool:
-    """Tests whether a text that does not spell a special token becomes it by normalization or by the model."""
+    """Tests whether normalization or the model turns a text into a special token that the text does not spell."""
     if tok._special_matcher.is_complete:
         return False
     return tok.special_tokens[token] in tok.encode(text, special={token}, add_special_tokens=False)
@@ -276,7 +285,7 @@ class _TokenSlice(NamedTuple):
         encoding: the encoding.
         rows: the tokens.
         byte_range: the bytes of `encoding`'s text that they cover.
-        byte_shift, char_shift: added to spans of `encoding`, give spans of the whole text.
+        byte_shift, char_shift: offsets to add to spans of `encoding`, to get spans of the whole text.
     """
 
     encoding: Encoding
@@ -287,7 +296,7 @@ class _TokenSlice(NamedTuple):
 
 
 def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
-    """Joins the special tokens of the masked encoding with encodings of the text between them."""
+    """Joins the special tokens, from the encoding of the masked text, with encodings of the text between them."""
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
     byte_spans = masked.byte_spans
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}
@@ -317,7 +326,7 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
     columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
     }
-    known: dict[tuple[int, str], list[Any]] = {}  # columns that are computed on access, of encodings with many slices
+    known: dict[tuple[int, str], list[Any]] = {}  # cache: columns are computed on access
     for part in parts:
         low, high = part.byte_range
         for name, column in columns.items():
@@ -329,9 +338,6 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
                 values = values[first : max(bisect_right(values, high, key=itemgetter(1)), first)]
             else:
                 values = values[part.rows]
-            if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:
-                values = [(start + part.byte_shift, end + part.byte_shift) for start, end in values]
-            elif name in ("char_spans", "hf_offsets") and part.char_shift:
-                values = [(start + part.char_shift, end + part.char_shift) for start, end in values]
-            column += values
+            shift = part.byte_shift if name in _BYTE_COLUMNS else part.char_shift if name in _CHAR_COLUMNS else 0
+            column += [(start + shift, end + shift) for start, end in values] if shift else values
     return replace(whole, **columns)

@@ -1,4 +1,4 @@
-"""Filters and tests of chat templates, metered, with provenance of the text that they return."""
+"""Filters and tests of chat templates: their cost is metered, and the text that they return has origins."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tests() -> dict[str, Any]:
     return {name: _test(name, known[name]) for name in _TESTS if name in known}
 
 
-# Filters that iterate over their first argument. For others an iterator is an error, or returned as it is.
+# Filters that iterate over their first argument. Other filters reject an iterator, or return it unchanged.
 _ITERATE = frozenset({
     "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr",
     "slice", "sort", "sum", "unique",
@@ -52,8 +52,8 @@ _BOUND_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "sum", "unique
 
 
 def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter: meters it and assigns its result an origin."""
-    takes = 1 if hasattr(filter, "jinja_pass_arg") else 0  # Jinja passes context or environment first
+    """Wraps a filter to meter its cost and to assign its result an origin."""
+    takes = 1 if hasattr(filter, "jinja_pass_arg") else 0  # Jinja passes its context or environment as first argument
     cost = FILTERS[name]
 
     @wraps(filter)
@@ -65,10 +65,10 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = state.hold(values[0])
         elif name == "reverse" and not hasattr(values[0], "__reversed__"):
             held = state.hold(values[0])
-            if held is not values[0]:  # an iterator, which Jinja turns into a list
+            if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
                 held.reverse()
                 return held
-        if name in _OF_STRINGS and not isinstance(values[0], str):  # an error; but `truncate` slices lists
+        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter raises, or slices a list (`truncate`)
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
         if name in OF_TEXT:
@@ -101,7 +101,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
     return metered
 
 
-# name of a test -> how its work is bounded
+# name of a test -> method that bounds its work
 _TESTS: dict[str, str] = {
     **dict.fromkeys((
         "boolean", "callable", "defined", "escaped", "false", "filter", "float", "integer", "iterable", "mapping",
@@ -117,7 +117,7 @@ _TESTS: dict[str, str] = {
 
 
 def _test(name: str, test: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a test: meters it."""
+    """Wraps a test to meter its cost."""
     takes = 1 if hasattr(test, "jinja_pass_arg") else 0
     kind = _TESTS[name]
 
@@ -162,7 +162,8 @@ def _tojson(
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
     """Wraps a filter that joins pieces of its arguments, which have lost their origins.
 
-    It is given text without origins: joined with an argument that has them, the pieces would count as the template's.
+    The filter gets text without origins. Otherwise its pieces, joined with a text that has origins, would count as text
+    of the template.
     """
 
     @wraps(filter)
@@ -178,12 +179,12 @@ def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _forceescape(value: str) -> str:
-    """Escapes `Markup`, too."""
+    """Evaluates ``value|forceescape``: escapes a text even if it is `Markup`."""
     return escaped(str(value))
 
 
 def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    """Implements Jinja's `indent` with provenance: plain strings join lines to a plain string."""
+    """Implements Jinja's `indent` with origins, which Jinja's own loses, because it joins lines by a plain string."""
     indention = width if isinstance(width, str) else " " * width
     if isinstance(s, TracedMarkup):
         indention = marked(indention)

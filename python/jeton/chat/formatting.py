@@ -1,7 +1,7 @@
-"""Metered formatting: ``%``, ``str.format`` and ``str.format_map``, whose fields can have any width.
+"""Bounds for formatting by ``%``, ``str.format`` and ``str.format_map``, whose fields can have any width.
 
-The length of a field is bounded by its width, or by the length of its value plus its precision. Formats are parsed
-field by field, as CPython does; a format that cannot be parsed is rejected.
+The upper bound of a field's length is its width, or the length of its value plus its precision. Formats are parsed
+field by field, as in CPython; a format that cannot be parsed is rejected.
 
 Source:
     "printf-style String Formatting" and "Format Specification Mini-Language" in the Python Library Reference.
@@ -22,7 +22,7 @@ from .markup import ESCAPED_CHARS, TracedMarkup, escaped, marked
 
 __all__ = ["FormatMethod", "Formatter", "check_percent"]
 
-_FLOAT = 330  # characters of the longest float, precision aside
+_FLOAT = 330  # number of characters of the longest float, without the digits that a precision adds
 _FLAGS = re.compile(r"[-+ #0]*")
 _DIGITS = re.compile(r"[0-9]*")
 _SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?z?\#?0?(?P<width>\d*)[,_]?(?:\.(?P<precision>\d+)[,_]?)?[A-Za-z%]?", re.DOTALL)
@@ -30,7 +30,7 @@ _EXHAUSTED = object()  # sentinel: no argument is left
 
 
 def number_chars(value: Any) -> int:
-    """Upper bound of the characters of a number in any base, with separators."""
+    """Returns an upper bound of the number of characters of a number in any base, with separators."""
     return 2 * value.bit_length() + 16 if isinstance(value, int) else 2 * _FLOAT
 
 
@@ -38,7 +38,7 @@ def number_chars(value: Any) -> int:
 
 
 def check_percent(state: RenderBudget, format: str, values: Any) -> None:
-    """Rejects ``format % values`` if its result may exceed the budget.
+    """Rejects ``format % values`` if its result could exceed the remaining budget.
 
     Raises:
         ChatTemplateError: the budget would be exceeded.
@@ -87,7 +87,7 @@ def check_percent(state: RenderBudget, format: str, values: Any) -> None:
 
 
 def _key(state: RenderBudget, format: str, at: int) -> tuple[str, int]:
-    """Parses a name in parentheses, which may contain nested ones."""
+    """Parses a name in parentheses; the name can contain nested parentheses."""
     begin, depth = at + 1, 0
     while at < len(format):
         state.charge()
@@ -99,7 +99,7 @@ def _key(state: RenderBudget, format: str, at: int) -> tuple[str, int]:
 
 
 def _number(format: str, at: int, argument: Any) -> tuple[int, int]:
-    """Parses a width or precision: digits, or ``*`` for an argument."""
+    """Parses a width or precision: digits, or ``*`` if an argument has the number."""
     if format[at : at + 1] == "*":
         value = argument()
         if not isinstance(value, int):
@@ -118,7 +118,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 class FormatMethod:
-    """Callable that replaces ``text.format`` or ``text.format_map``."""
+    """Callable that replaces the method ``text.format`` or ``text.format_map``."""
 
     def __init__(self, environment: SandboxedEnvironment, text: str, name: str) -> None:
         self._environment = environment
@@ -126,7 +126,7 @@ class FormatMethod:
         self._name = name
 
     def __call__(self, state: RenderBudget, args: Sequence[Any], named: Mapping[str, Any]) -> str:
-        """Formats the text."""
+        """Formats the text with the arguments of a call."""
         if self._name == "format_map":
             if named or len(args) != 1 or not isinstance(args[0], Mapping):
                 raise TypeError("format_map() takes one mapping")
@@ -141,13 +141,13 @@ class FormatMethod:
 
 
 class Formatter(SandboxedFormatter):
-    """Jinja's formatter with each field charged before it is formatted."""
+    """Jinja's formatter, which here charges each field before it formats the field."""
 
     def __init__(self, environment: SandboxedEnvironment, state: RenderBudget, *, escapes: bool) -> None:
         super().__init__(environment)
         self._state = state
         self._escapes = escapes
-        self._chars, self._width = 0, 1  # size of all fields and literals, which are joined at the end
+        self._chars, self._width = 0, 1  # number of characters so far, and bytes per character, of the result
 
     def _add(self, text: str) -> None:
         """Charges a literal or a formatted field."""
@@ -177,7 +177,7 @@ class Formatter(SandboxedFormatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         """Applies the conversion ``!s``, ``!r`` or ``!a``."""
         if conversion == "s":
-            return str(self._state.text(value))  # plain text, of `Markup`, too
+            return str(self._state.text(value))  # plain text, also if the value is `Markup`
         if conversion in ("r", "a"):
             length, _ = self._state.printed(value)
             self._state.afford(10 * length + VALUE)

@@ -1,15 +1,15 @@
 """Grammar of a template's replies, derived from renderings of probe messages.
 
-A reply is a sequence of slots, each of which holds a part of the message: reasoning, content, the name of a tool, a
-key or a value of its arguments, or a JSON text of these. Between two slots there is text of the template. `derive`
-renders messages with known texts in every slot, in all combinations of reasoning, content, number of calls and types
-of arguments, and records for each pair of adjacent slots the text between them. The result is a finite-state grammar:
-its states are slots, its edges the template's texts.
+A reply is a sequence of slots. Each slot contains one component of the message: reasoning, content, the name of a
+tool, a key or a value of its arguments, or a JSON text of several of these. Between two slots there is text of the
+template. `derive` renders probe messages, whose texts it recognizes in the rendering, in all combinations of reasoning,
+content, number of calls and types of arguments. For each pair of adjacent slots, it records the text between them. The
+result is a finite-state grammar: its states are slots, and its edges are the template's texts.
 
-The grammar accepts more than the template writes, because it sees adjacent pairs only. `parsing` therefore proves each
-message by rendering it.
+The grammar accepts more than the template writes, because it records only adjacent pairs. Therefore `parsing` proves
+each message by rendering it.
 
-Left out: forms that change the spelling of a key, or that write a value with other escapes than JSON's and Python's.
+Left out: templates that change the spelling of a key, or that escape a value otherwise than JSON or Python.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ __all__ = [
 
 Renderer = Callable[[Sequence[Mapping[str, Any]], bool], str]  # (messages, add_generation_prompt) -> text
 
-INVALID: Any = object()  # a text that a slot cannot hold
+INVALID: Any = object()  # returned for a text that is no valid value of a slot
 JSON_SLOTS = ("calls", "call", "arguments")
-_DIGITS = "\0"  # in an edge's literal: a number that differs between calls
+_DIGITS = "\0"  # placeholder in an edge's literal for a number that differs between calls
 _PLACEHOLDERS = ("\0name", "\0id", "\0arguments", "\0text", _DIGITS)
-_PROBE = "qz"  # begins each probe text, so that a text which a template changed is noticed
+_PROBE = "qz"  # prefix of each probe text, to recognize a probe text even if a template has changed it
 _REASONING, _CONTENT = "qzreasoning", "qzcontent"
 _NAMES = ("qznameaa", "qznamebb", "qznamecc")
-_IDS = ("qzid0000a", "qzid0000b", "qzid0000c")  # nine letters and digits: templates of Mistral demand that
+_IDS = ("qzid0000a", "qzid0000b", "qzid0000c")  # nine letters and digits, as templates of Mistral require
 _KEYS = tuple(tuple(f"qzkey{call}{n}x" for n in "ab") for call in "abc")
 _TEXT = "qzt{}qzu"
-_MARKED_TEXT = 'qzt"{}<&>\nqzu'  # its escaped forms in JSON and in Python differ from it
+_MARKED_TEXT = 'qzt"{}<&>\nqzu'  # JSON and Python escape it in different ways
 
 
 class MessageStyle(NamedTuple):
-    """Form of a message's reasoning and of the arguments of its calls, as the template reads them.
+    """Form in which the template reads a message's reasoning and the arguments of its calls.
 
     Attributes:
         reasoning: key of the reasoning; ``"parts"`` if the content is a list with an item of type ``thinking``; None if
             the template renders no reasoning.
-        is_text: whether arguments are a JSON text rather than an object.
+        is_text: whether arguments are passed as a JSON text instead of an object.
     """
 
     reasoning: str | None
     is_text: bool
 
     def message(self, reasoning: str | None, content: str, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Returns an assistant message; `calls` have ``name``, ``arguments`` and ``id``.
+        """Returns an assistant message of this form; each of `calls` has ``name``, ``arguments`` and ``id``.
 
         Examples:
             >>> MessageStyle("reasoning_content", False).message("hm", "yes", [])
@@ -88,7 +88,7 @@ class MessageStyle(NamedTuple):
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # the template printed a list of parts as a whole
+_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # the template printed a whole list of parts
 _STYLES = [
     MessageStyle(reasoning, is_text)
     for is_text in (False, True)
@@ -101,7 +101,7 @@ class Edge:
     """The template's text between two slots.
 
     Attributes:
-        literal: the text; a zero byte is a number that differs between calls.
+        literal: the text, in which a zero byte is the placeholder of a number that differs between calls.
         target: label of the next slot; ``"end"`` after the last one.
     """
 
@@ -109,7 +109,7 @@ class Edge:
     target: str
 
     def pattern(self, is_relaxed: bool) -> re.Pattern[str]:
-        """Returns a regular expression of the literal; relaxed, white space in it may differ."""
+        """Returns a regular expression for the literal; if relaxed, it also matches other white space."""
         return _pattern(self.literal, is_relaxed)
 
 
@@ -132,15 +132,15 @@ def _pattern(literal: str, is_relaxed: bool) -> re.Pattern[str]:
 
 @dataclass
 class ReplyGrammar:
-    """The derived grammar.
+    """Grammar of a template's replies, from `derive`.
 
     Attributes:
-        prompt: the end of the generation prompt, from where replies and prompt can differ.
-        style: form of messages for this template.
+        prompt: the end of the generation prompt, from the first character that is not common to all replies.
+        style: form of messages that this template reads.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
-        codecs: label of a value's slot -> (type, codec), such as ``("str", "raw")``.
+        codecs: label of a value's slot -> (type, codec) of the value, such as ``("str", "raw")``.
         patterns: JSON patterns of the slots ``"calls"`` (one element) and ``"call"``.
-        nested: form of lists and objects that are written neither as JSON nor as Python.
+        nested: form of lists and objects, if the template writes them neither as JSON nor as Python.
         ending: the text that all replies end with.
     """
 
@@ -153,7 +153,7 @@ class ReplyGrammar:
     ending: str = ""
 
     def starts(self, slot: str) -> list[str]:
-        """Returns the template's texts before a slot at the start of a reply."""
+        """Returns the template's texts that can precede a slot, if it is the first slot of a reply."""
         return [edge.literal for edge in self.edges.get("start", ()) if edge.target == slot]
 
     def reaches(self, slot: str) -> bool:
@@ -162,7 +162,7 @@ class ReplyGrammar:
 
     @property
     def has_calls(self) -> bool:
-        """True if the grammar has tool calls with their arguments."""
+        """True if the grammar has slots for tool calls and their arguments."""
         return any(map(self.reaches, JSON_SLOTS)) or any(map(self.reaches, self.codecs))
 
 
@@ -184,7 +184,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_const
 
 
 def decode_json(text: str, start: int) -> tuple[Any, int] | None:
-    """Decodes the JSON value that begins at an index; returns it with its end, or None.
+    """Decodes the JSON value that begins at an index; returns the value and its end, or None if there is none.
 
     Examples:
         >>> decode_json('x {"a": [1]} y', 2), decode_json("{'a': 1}", 0)
@@ -192,14 +192,14 @@ def decode_json(text: str, start: int) -> tuple[Any, int] | None:
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is not text
+        json.dumps(value, ensure_ascii=False).encode()  # raises for a lone surrogate, which is not text
     except (ValueError, RecursionError):
         return None
     return value, end
 
 
 def unified(pattern: Any, value: Any) -> dict[str, Any] | None:
-    """Matches JSON against a pattern; returns the values of its placeholders, or None.
+    """Matches a JSON value with a pattern; returns the values of its placeholders, or None without a match.
 
     Examples:
         >>> unified({"name": "\\0name", "arguments": "\\0arguments"}, {"arguments": {}, "name": "f"})
@@ -237,12 +237,12 @@ def unified(pattern: Any, value: Any) -> dict[str, Any] | None:
 
 
 class _Slot(NamedTuple):
-    literal: str  # the template's text before it
+    literal: str  # the template's text before the slot
     label: str
 
 
 class _Probe:
-    """A message with known texts, and the search for them in its rendering."""
+    """A message whose texts are recognizable (they begin with ``qz``), and the search for them in its rendering."""
 
     def __init__(self, style: MessageStyle, reasoning: bool, content: bool, arguments: Sequence[Mapping[str, Any]]):
         calls: list[dict[str, Any]] = [
@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the forms in which a value is searched for; for truth values and null, see `_with_constants`."""
+        """Adds the spellings of a value to search for; for truth values and null, see `_with_constants`."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()
@@ -279,7 +279,7 @@ class _Probe:
         self.codecs[label] = (kind, codec)
 
     def slots(self, text: str) -> list[_Slot] | None:
-        """Returns the slots of a rendering, in order, ``"end"`` last; None if a template changed a probe text."""
+        """Returns the slots of a rendering, in order, ``"end"`` last; None if the template changed a probe text."""
         found: list[_Slot] = []
         seen: dict[str, int] = {}
         at = begin = 0
@@ -320,7 +320,7 @@ class _Probe:
         return label
 
     def _pattern(self, value: Any) -> Any:
-        """Replaces the probe's values by placeholders."""
+        """Returns a JSON value with placeholders instead of the probe's values."""
         for call in self.calls:
             if value == call["arguments"]:
                 return "\0arguments"
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at the spelling of a truth value or null, which is not unique as a probe is."""
+        """Splits the text after a key at a truth value or null. `slots` does not find these, as they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -371,7 +371,7 @@ def _no_arguments(pattern: Any) -> bool:
 
 
 def _common(patterns: list[Any]) -> Any:
-    """Returns the pattern of a list's elements; numbers in strings that differ are placeholders."""
+    """Returns the common pattern of a list's elements, with placeholders for numbers that differ."""
     first, *others = patterns
     if isinstance(first, dict) and all(isinstance(one, dict) and one.keys() == first.keys() for one in others):
         return {key: _common([one[key] for one in patterns]) for key in first}
@@ -391,7 +391,7 @@ _VALUES: dict[str, Callable[[int], Any]] = {
 
 
 def _arguments(kind: str, calls: int) -> list[dict[str, Any]]:
-    """Arguments of calls: the last call has one, the others have two."""
+    """Returns the arguments of each call: one argument for the last of several calls, two for the others."""
     made, count = [], 0
     for call in range(calls):
         keys = _KEYS[call][: 1 if calls > 1 and call == calls - 1 else 2]
@@ -401,7 +401,7 @@ def _arguments(kind: str, calls: int) -> list[dict[str, Any]]:
 
 
 def _probes(style: MessageStyle) -> Iterator[_Probe]:
-    """All probes: first without calls, then by the number of calls, then by the type of arguments."""
+    """Yields all probes: without calls first, then with more and more calls, then with each type of arguments."""
     shapes = list(product((False, True) if style.reasoning else (False,), (True, False)))
     for calls, (reasoning, content) in product(range(4), shapes):
         yield _Probe(style, reasoning, content, _arguments("str", calls))
@@ -415,11 +415,11 @@ def _probes(style: MessageStyle) -> Iterator[_Probe]:
 
 
 def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> ReplyGrammar:
-    """Derives the grammar of replies.
+    """Derives the grammar of a template's replies.
 
     Args:
-        renderer: renders messages; special tokens in the text are single characters.
-        context: messages before the reply; by default one message of a user.
+        renderer: function that renders messages; in its result, each special token is a single character.
+        context: messages before the reply; by default one user message.
 
     Raises:
         ChatTemplateError: the template refuses the context, or renders neither content nor calls.
@@ -453,7 +453,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
     for (source, target), known in literals.items():
         grammar.edges.setdefault(source, []).extend(Edge(literal, target) for literal in _merged(known))
     _add_nested(grammar, renderer, context, base)
-    for edges in grammar.edges.values():  # text that may also be a number is read as a number first
+    for edges in grammar.edges.values():  # strings are last: text that could also be a number is first read as a number
         edges.sort(key=lambda edge: grammar.codecs.get(edge.target, ("",))[0] == "str")
     ends = [edge.literal for edges in grammar.edges.values() for edge in edges if edge.target == "end"]
     grammar.ending = ends[0][len(ends[0]) - min(num_shared(ends[0][::-1], end[::-1]) for end in ends) :]
@@ -463,7 +463,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds the slots of lists and objects that the template writes by rules of its own, as those of numbers."""
+    """Adds slots for lists and objects that the template writes by its own rules; their edges are those of numbers."""
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:
@@ -490,7 +490,7 @@ def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Map
 
 
 def _merged(literals: list[str]) -> list[str]:
-    """Merges literals that differ only in numbers into a single one with a placeholder."""
+    """Merges literals that differ only in numbers into one literal with placeholders."""
     by_shape: dict[str, list[str]] = {}
     for literal in literals:
         by_shape.setdefault(re.sub(r"\d+", _DIGITS, literal), []).append(literal)
@@ -505,7 +505,7 @@ def _rendered(renderer: Renderer, context: Sequence[Mapping[str, Any]], probe: _
 
 
 def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str) -> MessageStyle:
-    """Finds the style whose reasoning and arguments are rendered so that both can be read back."""
+    """Finds the style of messages whose reasoning and arguments can be found in the rendering."""
     reasoning = None
     for style in _STYLES[:3]:
         probes = (_Probe(style, True, True, _arguments("str", number)) for number in (0, 1))
@@ -522,7 +522,7 @@ def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str
 
 
 def _labels(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str, probe: _Probe) -> set[str]:
-    """Labels of the slots in a probe's rendering."""
+    """Returns the labels of the slots in a probe's rendering."""
     text = _rendered(renderer, context, probe)
     if text is None or _PRINTED_PARTS.search(text):
         return set()

@@ -3,12 +3,12 @@
     <|start|>assistant to=functions.weather<|channel|>commentary <|constrain|>json<|message|>{"city": "x"}<|call|>
              role or name, recipient       channel    content type                 content        end
 
-A message has an author, and for the assistant a *channel*: ``analysis`` (reasoning), ``commentary`` (calls of
-functions) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8: each field is encoded by itself,
-and only the renderer writes special tokens, so a message cannot.
+A message has an author; an assistant's message also has a *channel*: ``analysis`` (reasoning), ``commentary`` (function
+calls) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8, which encodes each field separately.
+Only the renderer writes special tokens; one that a message spells is encoded as text.
 
-Messages are dicts, in the form of that library's ``Message.to_dict()``. Those of a chat completion
-(``reasoning_content``, ``tool_calls``) are rendered by `Tokenizer.chat` with the model's template instead.
+Messages are dicts, in the form of that library's ``Message.to_dict()``. For messages of chat completions
+(``reasoning_content``, ``tool_calls``), use `Tokenizer.chat` with the model's template.
 
 Left out: the texts of the built-in tools `browser` and `python` (their namespaces are passed as `tools` of `system`),
 and the tokens ``<|refusal|>`` and ``<|untrusted|>``, which the published vocabulary lacks.
@@ -35,18 +35,18 @@ _ROLES = ("user", "assistant", "system", "developer", "tool")
 _TOKENS = ("<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<|channel|>", "<|constrain|>")
 _CONSTRAIN = "<|constrain|>"
 _CHANNEL = "<|channel|>"
-# White space of Unicode, and of ASCII as in split_ascii_whitespace of Rust; `str.isspace` and `str.split` have others.
+# White space as in Rust: of `split_ascii_whitespace`, then of Unicode. `str.isspace` and `str.split` use other sets.
 _ASCII_SPACES = " \t\n\x0c\r"
 _SPACES = _ASCII_SPACES + "\x0b\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 class HarmonyMessage(TypedDict, total=False):
-    """A message.
+    """A message of a harmony conversation.
 
     Attributes:
         role: role of the author.
         name: name of the author; required for a tool (``"functions.weather"``).
-        content: a text, or a list of ``{"type": "text", "text": …}`` and of the items of `system` and `developer`.
+        content: a text, or a list with items ``{"type": "text", "text": …}`` and items from `system` and `developer`.
         channel: ``"analysis"``, ``"commentary"`` or ``"final"``.
         recipient: ``"functions.weather"`` in a call, ``"assistant"`` in its result.
         content_type: ``"<|constrain|>json"`` or ``"json"``.
@@ -81,14 +81,14 @@ def system(
     channels: Sequence[str] = ("analysis", "commentary", "final"),
     tools: Sequence[Mapping[str, Any]] = (),
 ) -> HarmonyMessage:
-    """Returns the system message.
+    """Returns the system message, which describes the model and its channels.
 
     Args:
-        reasoning: the effort.
+        reasoning: the reasoning effort.
         date: today's date: ``"2025-06-28"``.
         cutoff: date at which the training data ends.
-        identity: the model's name and maker, in a sentence; instructions are in the message of `developer`.
-        channels: the channels, one of which the model must name in each message.
+        identity: a sentence with the model's name and maker; instructions belong in the message of `developer`.
+        channels: the valid channels; the model must name one of them in each message.
         tools: namespaces of built-in tools: ``{"name": …, "description": …, "tools": […]}``, such as
             ``ToolNamespaceConfig.browser().model_dump()`` of `openai-harmony`.
 
@@ -111,7 +111,7 @@ def system(
 
 
 def developer(instructions: str | None = None, *, tools: Sequence[Mapping[str, Any]] = ()) -> HarmonyMessage:
-    """Returns the developer message, which holds what other formats call the system prompt.
+    """Returns the developer message, which has the instructions that other formats put into the system prompt.
 
     Args:
         instructions: the system prompt.
@@ -134,7 +134,7 @@ def developer(instructions: str | None = None, *, tools: Sequence[Mapping[str, A
 
 
 class _Fields:
-    """Reads the fields of an object, with errors that name them."""
+    """Reads the fields of an object; its errors name the field."""
 
     def __init__(self, value: Any, where: str, known: Iterable[str]) -> None:
         if not isinstance(value, Mapping):
@@ -145,7 +145,7 @@ class _Fields:
             raise ConfigError(f"{where} has the key {unknown[0]!r:.60}; known: {', '.join(known)}", option="messages")
 
     def get(self, key: str, kind: type | tuple[type, ...], expected: str, *, required: bool = False) -> Any:
-        """Returns a field; None where it is missing or null."""
+        """Returns a field of the given type; None if it is missing or null."""
         value = self.value.get(key)
         if value is None and not required:
             return None
@@ -154,13 +154,13 @@ class _Fields:
         return value
 
     def text(self, key: str, *, required: bool = False) -> Any:
-        """Returns a text; of a subclass, such as an enum, the plain string."""
+        """Returns a field that is a text; converts a subclass of `str`, such as an enum, to a plain string."""
         value = self.get(key, str, "a string", required=required)
         return None if value is None else str.__str__(value)
 
 
 def _namespaces(values: Sequence[Any], where: str) -> list[dict[str, Any]]:
-    """Checks namespaces of tools."""
+    """Checks namespaces of tools, and returns them as plain dicts."""
     checked = []
     for at, value in enumerate(values):
         fields = _Fields(value, f"{where}[{at}]", ("name", "description", "tools"))
@@ -195,7 +195,7 @@ def _check_json(value: Any, where: str, depth: int) -> None:
 
 
 class _Message(NamedTuple):
-    """A checked message; `contents` are texts and items of `system` and `developer`."""
+    """A checked message; its `contents` are texts, and items from `system` and `developer`."""
 
     role: str
     name: str | None
@@ -236,7 +236,7 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks a part of a content: returns a text, or the object with its tools as a list, sorted by key."""
+    """Checks an item of a content; returns its text, or the object with its tools as a list, sorted by key."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")
@@ -307,10 +307,11 @@ class HarmonyIds(NamedTuple):
 
     Attributes:
         ids: the ids.
-        mask: for each id, whether the model generates it: in a reply, all ids after ``<|start|>assistant``, the end
-            token included. A reply that follows another one in the same turn also includes ``<|start|>assistant``. The
-            ``<|end|>`` of a past final message is not generated: it replaces ``<|return|>``.
-        spans: half-open range of indices of each message; None for dropped reasoning.
+        mask: for each id, whether the model generates it. These are all ids of a reply after ``<|start|>assistant``,
+            including the end token. If a reply follows another one in the same turn, ``<|start|>assistant`` is
+            generated, too. The ``<|end|>`` of an earlier final message is not: the model generated ``<|return|>``
+            there.
+        spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
     """
 
     ids: list[int]
@@ -319,7 +320,7 @@ class HarmonyIds(NamedTuple):
 
 
 class Harmony:
-    """harmony with a tokenizer that has its special tokens: ``jeton.load("openai/gpt-oss-20b")``, ``"o200k_harmony"``.
+    """Renderer and parser for a tokenizer with harmony's special tokens, such as ``jeton.load("openai/gpt-oss-20b")``.
 
     Examples:
         >>> import jeton
@@ -362,7 +363,7 @@ class Harmony:
 
     @property
     def stop_ids(self) -> list[int]:
-        """Ids at which sampling stops: of ``<|return|>`` and ``<|call|>``."""
+        """Ids at which sampling stops: those of ``<|return|>`` and ``<|call|>``."""
         return [self._id["<|return|>"], self._id["<|call|>"]]
 
     def render(
@@ -377,13 +378,14 @@ class Harmony:
 
         Args:
             messages: `HarmonyMessage` dicts.
-            next_role: role of the message to generate, whose header is begun: ``"assistant"`` for a prompt.
-            training: a final message at the end gets ``<|return|>``, as the model generates it, instead of ``<|end|>``.
-            keep_analysis: keep reasoning even if the last reply is final. By default, messages of the channel
-                ``analysis`` before the first final one are then dropped.
+            next_role: role of the next message, whose header is appended: ``"assistant"`` for a prompt.
+            training: a final message at the end is closed by ``<|return|>``, as the model generates it, instead of
+                ``<|end|>``.
+            keep_analysis: keep all reasoning. By default, if the last reply is final, messages of the channel
+                ``analysis`` before the first final message are dropped.
 
         Raises:
-            ConfigError: a message or tool of another form; says which and where.
+            ConfigError: a message or a tool has another form; says which field, and where.
             InvalidTextError: a text has a lone surrogate.
         """
         flag(training, "training")
@@ -403,7 +405,7 @@ class Harmony:
         ids: list[int] = []
         mask: list[bool] = []
         spans: list[tuple[int, int] | None] = []
-        is_open = False  # whether the model continues after the last message
+        is_open = False  # whether the model's turn continues after the last message
         for index, message in enumerate(checked):
             if index in dropped and message.channel == "analysis":
                 spans.append(None)
@@ -428,7 +430,7 @@ class Harmony:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def _message(self, message: _Message, has_functions: bool) -> tuple[list[int], list[int]]:
-        """Returns the ids of the start with the author, and the other ids."""
+        """Returns the ids of a message in two parts: ``<|start|>`` with the author, and all others."""
         header = [self._id["<|start|>"]]
         if message.role == "tool":
             header += self._text(message.name or "")
@@ -461,16 +463,17 @@ class Harmony:
     def parse(
         self, ids: Iterable[int], *, role: Role | None = "assistant", strict: bool = True
     ) -> list[HarmonyMessage]:
-        """Parses ids into messages.
+        """Parses ids to messages.
 
         Args:
             ids: the generated ids, or a whole conversation. The last message may lack its end token.
-            role: role of the first message, whose header was begun by the prompt; None if ids begin with ``<|start|>``.
-            strict: if False, a header without a content is a message, whose text is the rest of the header.
+            role: role of the first message, if the prompt contains the beginning of its header; None if ids begin with
+                ``<|start|>``.
+            strict: if False, a header without content is accepted as a message, whose text is the rest of the header.
 
         Raises:
-            FormatError: not harmony; names the id.
-            UnknownTokenError: an id outside of the vocabulary.
+            FormatError: the ids are not in harmony's format; names the id.
+            UnknownTokenError: an id is not in the vocabulary.
         """
         parser = self.parser(role=role, strict=strict)
         for id in ids:
@@ -478,14 +481,14 @@ class Harmony:
         return parser.finish()
 
     def parser(self, *, role: Role | None = "assistant", strict: bool = True) -> HarmonyParser:
-        """Returns a parser of ids that arrive one by one; arguments as for `parse`."""
+        """Returns a parser of ids that arrive one by one; the arguments are those of `parse`."""
         if role is not None:
             choice(role, "role", _ROLES)
         return HarmonyParser(self._tok, self._id, role, flag(strict, "strict"))
 
 
 def _dropped(messages: Sequence[_Message]) -> range:
-    """Returns the range in which reasoning is dropped: before the first final message, if the last reply is final."""
+    """Returns the messages whose reasoning is dropped: those before the first final one, if the last reply is final."""
     replies = [message for message in messages if message.role == "assistant"]
     if not replies or replies[-1].channel != "final":
         return range(0)
@@ -493,7 +496,7 @@ def _dropped(messages: Sequence[_Message]) -> range:
 
 
 class HarmonyParser:
-    """Parser of ids that arrive one by one.
+    """Parser of harmony ids that arrive one by one.
 
     Attributes:
         messages: the finished messages.
@@ -514,7 +517,7 @@ class HarmonyParser:
     """
 
     def __init__(self, tok: HarmonyTokenizer, ids: Mapping[str, int], role: Role | None, strict: bool) -> None:
-        """Starts in a header whose role is given, or before a message. Made by `Harmony.parser`."""
+        """Starts inside a header if its role is given, else before a message. Created by `Harmony.parser`."""
         self.messages: list[HarmonyMessage] = []
         self._tok, self._id = tok, ids
         self._ends = {ids[token] for token in ("<|end|>", "<|return|>", "<|call|>")}
@@ -527,15 +530,15 @@ class HarmonyParser:
 
     @property
     def current(self) -> HarmonyMessage | None:
-        """The message whose content arrives, with its text so far; None before and between."""
+        """The message whose content is arriving, with its text so far; None before the first and between messages."""
         return None if self._current is None else _with_text(self._current, "".join(self._texts))
 
     def push(self, id: int) -> str:
         """Adds an id.
 
         Returns:
-            The text that it adds to the content of the current message; bytes of an incomplete character wait for the
-            next id. Empty in a header.
+            The text that the id adds to the content of the current message; empty in a header. Bytes of an incomplete
+            character are buffered until the next id.
 
         Raises:
             FormatError, UnknownTokenError: as `Harmony.parse`.
@@ -567,10 +570,10 @@ class HarmonyParser:
         return ""
 
     def finish(self) -> list[HarmonyMessage]:
-        """Ends the ids, and returns all messages.
+        """Returns all messages; call it after the last id.
 
         Raises:
-            FormatError: a header has not ended.
+            FormatError: the ids end inside a header.
         """
         if self._header is not None:
             raise self._error("the ids end in a header, before <|message|>")
@@ -594,22 +597,22 @@ class HarmonyParser:
 
 
 def _with_text(fields: HarmonyMessage, text: str) -> HarmonyMessage:
-    """Returns a message with a content, its keys in the usual order."""
+    """Returns a message of the given fields and content, with its keys in the order of `HarmonyMessage`."""
     given: Any = {**fields, "content": text}
     return {key: given[key] for key in HarmonyMessage.__annotations__ if key in given}  # type: ignore[return-value]
 
 
 def _fields(header: str, role: str | None, error: Any, *, is_content: bool = False) -> tuple[HarmonyMessage, str]:
-    """Parses a header.
+    """Parses the header of a message.
 
     Args:
-        header: its text.
-        role: if the prompt has written it.
-        error: makes an error of a text.
-        is_content: whether text after role and channel is a content, not a recipient and a type.
+        header: the text of the header.
+        role: the role, if the prompt contains it; else None.
+        error: function that makes an exception of a message.
+        is_content: whether text after role and channel is content, not a recipient and a content type.
 
     Returns:
-        The fields, and the remaining text.
+        The fields of the message, and the remaining text.
     """
     fields: dict[str, str] = {}
     before, mark, after = header.partition(_CHANNEL)

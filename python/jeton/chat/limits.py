@@ -1,16 +1,16 @@
-"""Resource limits of a chat template's rendering, and the origin of computed text.
+"""Resource limits of rendering a chat template, and the origin of text that it computes.
 
 A chat template is an untrusted program, so every operation is metered:
 
 - **Memory.** Each new value is charged by its size in bytes (`RenderBudget.charge`). An operation is rejected before it
   runs if its result or its temporary memory may exceed the remaining budget (`RenderBudget.afford`).
-- **Time.** Each operation uses credit in proportion to its work; the clock is read when the credit is used up. A single
-  operation, which Python cannot interrupt, is limited to `MAX_STEP` units of work (`RenderBudget.step`).
-- **Output.** Printed text becomes tokens, which take far more memory than the text (`RenderBudget.write`).
+- **Time.** Each operation uses up credit in proportion to its work; when no credit is left, the clock is read. Python
+  cannot interrupt a single operation, which is therefore limited to `MAX_STEP` units of work (`RenderBudget.step`).
+- **Output.** Printed text has its own limit, because its tokens take far more memory (`RenderBudget.write`).
 
-The limits grow linearly with the size of the caller's input, so that long chats are not rejected. An upper
-bound of each operation is computed from its arguments: of methods and filters in `costs`, of formats in `formatting`,
-of operators in `sandbox`. An operation without a bound is rejected.
+The limits grow linearly with the size of the caller's input, so that long chats are not rejected. The upper bound of an
+operation is computed from its arguments: `costs` does so for methods and filters, `formatting` for formats, `sandbox`
+for operators. An operation without a bound is rejected.
 """
 
 from __future__ import annotations
@@ -52,29 +52,29 @@ __all__ = [
     "width",
 ]
 
-MAX_SOURCE = 1 << 17  # characters; published templates stay under 50,000. Compiling one of this size takes 3 s, 250 MB
-MAX_BYTES = 1 << 27  # size of all values that a template creates
-MAX_OUTPUT = 1 << 18  # bytes of text; a token of one byte takes 450 bytes in an `Encoding`
-MAX_STEP = 1 << 30  # units of work between two readings of the clock: bytes compared, about a second at worst
+MAX_SOURCE = 1 << 17  # characters; published templates have less than 50,000. Compiling so many takes 3 s and 250 MB
+MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
+MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
+MAX_STEP = 1 << 30  # units of work between two readings of the clock, such as compared bytes; about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
-# Added for each byte of the caller's input (`size`): published templates copy a message about ten times.
+# Added to the limits for each byte of the caller's input (`size`); published templates copy a message about ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
 _SECONDS_PER_GIVEN = 2e-7
 
-# Bytes, measured with tracemalloc on CPython 3.11 and rounded up.
+# Sizes in bytes, measured with tracemalloc on CPython 3.11 and rounded up.
 VALUE = 64  # a small object
 SLOT = 16  # an element of a list: 8 bytes, and 8 more while the list grows
 TRACED = 600  # a `TracedStr` of one run
-RUN = 96  # each further run
+RUN = 96  # each further run of a `TracedStr`
 
 _CREDIT = 200  # operations between two readings of the clock
-_WORK = 15  # a unit of credit is 2^15 units of work, about 10 µs
+_WORK = 15  # binary logarithm: one unit of credit is 2^15 units of work, about 10 µs
 
 
-SIMPLE = frozenset({str, TracedStr, int, float, bool, type(None)})  # compared in time linear in their own size
+SIMPLE = frozenset({str, TracedStr, int, float, bool, type(None)})  # types that are compared in linear time
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, *VIEWS)
 
@@ -99,18 +99,18 @@ class GivenTuple(tuple[Any, ...]):
 
 
 def width(text: str) -> int:
-    """Upper bound of the bytes per character of a `str`."""
+    """Returns an upper bound of the bytes per character of a `str`."""
     return 1 if text.isascii() else min(4, str.__sizeof__(text) // len(text))
 
 
 def bytes_of(text: str) -> int:
-    """Memory of a text in bytes, its runs included."""
+    """Returns the memory of a text in bytes, including its runs of origins."""
     size = VALUE + (len(text) if text.isascii() else len(text) * width(text))
     return size + TRACED + RUN * len(text._runs) if isinstance(text, TracedStr) else size
 
 
 def piece_bytes(text: str) -> int:
-    """Overhead in bytes of each substring of a text, beside its characters."""
+    """Returns the bytes that each substring of a text takes in addition to its characters."""
     return SLOT + VALUE + (TRACED if isinstance(text, TracedStr) else 0)
 
 
@@ -119,7 +119,7 @@ class RenderBudget:
 
     Attributes:
         controls: spellings of the special tokens.
-        turn: index of the message that the innermost loop is at; None outside of such a loop.
+        turn: index of the message that the innermost loop over messages has reached; None outside of such loops.
         turns: stack of the enclosing loops' turns.
     """
 
@@ -128,7 +128,7 @@ class RenderBudget:
 
         Args:
             controls: spellings of the special tokens.
-            given: size of messages and variables (`GivenDict._size` etc.).
+            given: size of messages and variables in bytes (`GivenDict._size` etc.).
             printable: types that may be printed, beside strings and containers.
         """
         self.controls = tuple(controls)
@@ -148,7 +148,7 @@ class RenderBudget:
     # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def charge(self, made: int = 0) -> None:
-        """Charges one operation and the bytes that it has created.
+        """Charges one operation and the bytes of its new values.
 
         Raises:
             ChatTemplateError: a limit is reached.
@@ -161,7 +161,7 @@ class RenderBudget:
             self._look()
 
     def afford(self, made: int) -> None:
-        """Rejects an operation whose result or temporary memory may exceed the budget; charges its work."""
+        """Rejects an operation whose result or temporary memory, `made` bytes, exceeds the budget; charges its work."""
         if made > self._left:
             raise self._too_much()
         self._credit -= made >> _WORK
@@ -169,7 +169,7 @@ class RenderBudget:
             self._look()
 
     def step(self, work: int) -> None:
-        """Charges uninterruptible work before it is done."""
+        """Charges the work of an operation that cannot be interrupted, before it runs."""
         if work > MAX_STEP:
             raise ChatTemplateError("a single operation of the chat template would take too long: stopped")
         self._credit -= 1 + (work >> _WORK)
@@ -211,9 +211,9 @@ class RenderBudget:
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def size(self, value: Any, depth: int = 0) -> int:
-        """Returns the work of comparing or hashing a value: its bytes, nested values included as often as reached.
+        """Returns the work of comparing or hashing a value: its bytes, with each nested value as often as it occurs.
 
-        The size of each container is cached, because templates cannot modify one.
+        The size of each container is cached, because templates cannot modify containers.
 
         Raises:
             ChatTemplateError: the value is nested too deeply, or the time limit is reached.
@@ -238,11 +238,11 @@ class RenderBudget:
         return total
 
     def compare(self, *values: Any) -> None:
-        """Charges a comparison or hashing, before it is done; the smallest value bounds the work."""
+        """Charges a comparison or hashing before it runs; its work is bounded by the smallest of the values."""
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:
-        """Charges a membership test, before it is done."""
+        """Charges a membership test before it runs."""
         number: int = len(values) if hasattr(values, "__len__") else 0
         if isinstance(values, str):
             self.step(number)
@@ -255,7 +255,7 @@ class RenderBudget:
             self.compare(value)
 
     def hold(self, value: Any) -> Any:
-        """Materializes an iterator as a list, for inspection before use; returns other values unchanged."""
+        """Converts an iterator to a list, which can be inspected before use; returns other values unchanged."""
         if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
             return value  # Jinja's `loop` has `__next__` and `__len__`
         held = []
@@ -265,7 +265,7 @@ class RenderBudget:
         return held
 
     def printed(self, value: Any) -> tuple[int, int]:
-        """Returns upper bounds of the characters of ``str(value)``, and of the bytes per character.
+        """Returns upper bounds of the number of characters of ``str(value)``, and of the bytes per character.
 
         Raises:
             ChatTemplateError: the value is nested too deeply, not printable, or too large.
@@ -275,7 +275,7 @@ class RenderBudget:
         length, wide = 0, 1
         for leaf in self.leaves(value, 2):
             if isinstance(leaf, str):
-                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # Markup('…'),
+                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # for Markup('…'),
                 wide = max(wide, width(leaf))
             elif isinstance(leaf, int):
                 length += 16 + leaf.bit_length() // 3
@@ -298,7 +298,7 @@ class RenderBudget:
         return text
 
     def leaves(self, value: Any, per_container: int = 0) -> Iterator[Any]:
-        """Yields the leaves of nested containers, depth first, shared ones as often as they are reached."""
+        """Yields the leaves of nested containers, depth first; a shared leaf is yielded each time it occurs."""
         stack: list[Iterator[Any]] = [iter((value,))]
         while stack:
             for item in stack[-1]:
@@ -306,7 +306,7 @@ class RenderBudget:
                 if isinstance(item, CONTAINERS):
                     if len(stack) > MAX_DEPTH:
                         raise ChatTemplateError(f"the chat template nests values deeper than {MAX_DEPTH}")
-                    yield from (None,) * per_container  # its brackets and its name
+                    yield from (None,) * per_container  # for the container's brackets and the name of its class
                     stack.append(_inside(item))
                     break
                 yield item
@@ -316,8 +316,9 @@ class RenderBudget:
     def own(self, result: Any, *inputs: Any) -> Any:
         """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
-        If any input is not the template's, neither is the result, so it never becomes control. If template text among
-        the inputs spells a special token, the origin is ``mixed``: the result may contain that token or not.
+        If any input has text that the template did not write, the result does not count as the template's, and never
+        becomes a control token. If template text among the inputs spells a special token, the origin is ``mixed``: it
+        is unknown who wrote that token in the result.
         """
         if not isinstance(result, str) or isinstance(result, TracedStr):
             return result
@@ -325,7 +326,7 @@ class RenderBudget:
         controls = False
         for value in self.leaves(inputs):
             if value is result:
-                return result  # an input, returned unchanged
+                return result  # the operation returned one of its inputs
             if isinstance(value, str):
                 owners.update(origin for _, origin in runs_of(value) if origin.source != "template")
                 controls = controls or self._holds_control(value)
@@ -350,14 +351,14 @@ class RenderBudget:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """Iterates over the elements of a container; of a dict, keys and values."""
+    """Returns an iterator over the elements of a container; for a dict, over its keys and values."""
     if isinstance(value, dict):
         return chain.from_iterable(value.items())
     return iter(value)
 
 
 def is_traced(value: Any) -> bool:
-    """Tests whether a value contains text that is not the template's."""
+    """Tests whether a value contains text that the template itself did not write."""
     return any(isinstance(leaf, TracedStr) for leaf in current().leaves(value))
 
 
@@ -375,5 +376,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the current rendering. It always exists, because nothing is evaluated at compile time."""
+    """Returns the state of the current rendering. It exists, because Jinja evaluates no expression at compile time."""
     return _RUNNING.get()

@@ -1,9 +1,9 @@
 """`TracedMarkup`: MarkupSafe's `Markup` with the origins of its characters.
 
-The filters ``safe`` and ``escape`` return `Markup`, even in an environment that does not escape its output. Text that
-`Markup` is concatenated, formatted or joined with is escaped: ``{{ "<b>"|safe + "<i>" }}`` prints ``<b>&lt;i&gt;``.
-`TracedMarkup` takes these rules from `Markup`'s own methods, whose `super` is `TracedStr`. Only methods that
-`TracedStr` lacks, and that would lose the origins, are overridden.
+The filters ``safe`` and ``escape`` return `Markup`, even in an environment that does not escape its output. If `Markup`
+is concatenated, formatted or joined with other text, that text is escaped: ``{{ "<b>"|safe + "<i>" }}`` prints
+``<b>&lt;i&gt;``. `TracedMarkup` inherits these rules from `Markup`, whose methods call those of `TracedStr` by `super`.
+It overrides only methods that `TracedStr` lacks and that would lose the origins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .provenance import CALLER, OriginRun, TracedStr, runs_of
 
 __all__ = ["ESCAPED_CHARS", "TracedMarkup", "escaped", "marked"]
 
-ESCAPED_CHARS = 5  # characters of the longest escape, &#34;
+ESCAPED_CHARS = 5  # number of characters of the longest escape, such as &#34;
 
 
 def escaped(value: Any) -> TracedMarkup:
@@ -48,7 +48,7 @@ def marked(text: str) -> TracedMarkup:
 
 
 def _with_origin(name: str, *, escapes: bool = False) -> Callable[..., TracedMarkup]:
-    """Makes a method of `TracedMarkup` whose result `TracedStr` does not trace."""
+    """Creates a method of `TracedMarkup` that assigns its result an origin, because `TracedStr` lacks the method."""
     method = getattr(str, name)
 
     def derived(self: TracedMarkup, *args: Any, **kwargs: Any) -> TracedMarkup:
@@ -61,7 +61,7 @@ def _with_origin(name: str, *, escapes: bool = False) -> Callable[..., TracedMar
 
 
 class TracedMarkup(Markup, TracedStr):  # type: ignore[misc]  # lists of `Markup` are lists of `str`
-    """Text to which other text is escaped before it is added, with the origins of its characters."""
+    """`Markup` with the origins of its characters: other text is escaped before it is added."""
 
     def __new__(cls, text: str = "", runs: Iterable[OriginRun] | None = None) -> TracedMarkup:  # noqa: D102
         if runs is None:

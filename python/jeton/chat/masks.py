@@ -1,6 +1,6 @@
-"""Masks: which ids of a chat the model generates, by ranges of characters.
+"""Masks: for each id of a chat, whether the model generates it, from ranges of characters.
 
-The ranges are those that the template marks by ``{% generation %}`` (`marked_spans`), or those of `replies`, which are
+The ranges are those in ``{% generation %}`` blocks of the template (`marked_spans`), or those of `replies`, which are
 derived for any template. `differences` compares both.
 """
 
@@ -25,13 +25,13 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that a template's marks show as generated and its renderings do not, or the reverse.
+    """A range of characters that is generated only by the template's ``{% generation %}`` blocks, or only by `replies`.
 
     Attributes:
         start, end: the range.
         text: its text.
-        is_marked: whether ``{% generation %}`` has it.
-        reason: what the text is according to the renderings.
+        is_marked: whether it is inside a ``{% generation %}`` block.
+        reason: description of the text, derived from the renderings.
     """
 
     start: int
@@ -66,15 +66,15 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 
 
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Marks the tokens that begin and end in a range.
+    """Returns for each token whether it begins and ends in one of the ranges.
 
-    A token that begins before the text that the model generates is not the model's. One that ends after it is not,
-    either: the model's text would have been encoded without the text after it. An empty span counts as one character.
+    A token that begins before the text that the model generates is not the model's. A token that ends after this text
+    is not either, because the model's text is encoded without the text after it. An empty span counts as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.
-        stops: stop tokens, whose token may end after them, with white space that it strips.
-        char_spans: int64[n, 2], of the tokens.
+        stops: ranges of stop tokens. A token may end after its range, with the white space that it strips.
+        char_spans: int64[n, 2], spans of the tokens.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.
 def differences(
     chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun], found: Sequence[ReplySpans]
 ) -> list[MaskDifference]:
-    """Compares the text that a template marks as generated with the replies that its renderings show.
+    """Compares the text in a template's ``{% generation %}`` blocks with the replies derived from its renderings.
 
     Args:
         chat, text, pieces: as for `find_replies`.

@@ -1,10 +1,10 @@
 """Lists and objects in the arguments of a call that a template writes by rules of its own.
 
-Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. Their texts
-around elements, keys, values and strings are found by comparing renderings of arguments with those of a number in the
-same place. Values at every depth are assumed to be written alike.
+Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. The texts
+that they write around elements, keys, values and strings are found by rendering a number in place of each value, and
+comparing. Values at every depth are assumed to be written in the same way.
 
-Left out: empty lists and objects that are written as nothing, because an empty string is, too.
+Left out: templates that write an empty list or object as an empty text, which is also an empty string.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["NestedForm", "derive_nested"]
 
-_KEY = "\0key"  # in a text of the template: the key of the value before
+_KEY = "\0key"  # placeholder for the key of a value, in the template's text after this value
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MAX_DEPTH = 50
 _ONE, _TWO = 7130001, 7130002
@@ -24,7 +24,7 @@ _TEXT = "qzstring"
 
 
 class _Container(NamedTuple):
-    """Texts of a list or an object: before, between and after elements; of an object also between key and value."""
+    """The template's texts of a list or an object: before, between and after elements, and between key and value."""
 
     opening: str
     between: str
@@ -34,7 +34,7 @@ class _Container(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A text, and the containers that were read in it: (kind, start) -> values with their ends."""
+    """A text, and a cache of the containers read in it: (kind, start) -> possible values, each with its end."""
 
     text: str
     containers: dict[tuple[str, int], list[tuple[Any, int]]]
@@ -49,9 +49,9 @@ class NestedForm(NamedTuple):
 
     Attributes:
         quotes: texts before and after a string.
-        constants: spelling -> value, of truth values and null.
-        array: texts of a list.
-        object: texts of an object.
+        constants: spelling -> value, for truth values and null.
+        array: texts around the elements of a list.
+        object: texts around the items of an object.
     """
 
     quotes: tuple[str, str]
@@ -60,12 +60,12 @@ class NestedForm(NamedTuple):
     object: _Container | None
 
     def read(self, text: str, start: int, kind: str) -> tuple[Any, int] | None:
-        """Reads a list or an object (``"list"`` or ``"dict"``) at an index; returns it with its end, or None."""
+        """Reads a list or an object (``"list"`` or ``"dict"``) at an index; returns the value and its end, or None."""
         found = self._containers(_Source(text, {}), start, kind, 0)
         return found[0] if found else None
 
     def _containers(self, source: _Source, start: int, kind: str, depth: int) -> list[tuple[Any, int]]:
-        """Returns the lists or objects that begin at an index with their ends, the longest first."""
+        """Returns all lists or objects that could begin at an index, each with its end, the longest first."""
         form = self.array if kind == "list" else self.object
         if form is None or depth > _MAX_DEPTH:
             return []
@@ -95,7 +95,7 @@ class NestedForm(NamedTuple):
         ends: list[tuple[int, int]],
         depth: int,
     ) -> int | None:
-        """Appends the item at an index; returns where the next one starts, or None."""
+        """Appends the item at an index, if there is one; returns the start of the next item, or None without one."""
         text, key = source.text, ""
         if form.colon:
             end = text.find(form.colon, at)
@@ -127,7 +127,7 @@ class NestedForm(NamedTuple):
             digits = number[0]
             try:
                 return (int(digits) if digits.lstrip("-").isdigit() else float(digits)), number.end()
-            except ValueError:  # more digits than Python converts
+            except ValueError:  # more digits than Python converts by default
                 return None
         opening, closing = self.quotes
         if not text.startswith(opening, start):
@@ -138,11 +138,12 @@ class NestedForm(NamedTuple):
 
 
 def derive_nested(written: Callable[[Any], str | None], constants: dict[str, Any]) -> NestedForm | None:
-    """Derives the form of nested values.
+    """Derives the form in which a template writes nested values; None if it cannot be derived.
 
     Args:
-        written: renders a call with one argument; returns the text from after its key to the end of the reply, or None.
-        constants: spellings of truth values and null.
+        written: function that renders a call with one argument; returns the text from the end of the argument's key to
+            the end of the reply, or None if it cannot be rendered.
+        constants: spelling -> value, for truth values and null.
     """
     number, string = written(_ONE), written(_TEXT)
     if number is None or string is None or str(_ONE) not in number or _TEXT not in string:

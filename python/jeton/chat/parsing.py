@@ -1,15 +1,15 @@
-"""Replies of a model → content, reasoning and tool calls, by the grammar of the template, with proof.
+"""Parses replies of a model to content, reasoning and tool calls, and proves each result by rendering it.
 
     ids ─ text, special tokens as single characters ─►  readings by the grammar  ─ render each message ─►  the first
                                                                                    that gives the same text
 
-`grammar` derives from renderings how a template writes replies, and `readings` searches a reply for the ways to read
-it. Each is rendered again as the next message. The first whose rendering equals the generation prompt and the reply is
-the result. Differences that lose nothing, such as spaces in JSON, are permitted and reported. Text that no reading
-proves stays text.
+`grammar` derives from renderings how a template writes replies. `readings` yields the ways in which a reply can be read
+by this grammar. The message of each reading is rendered; the result is the first message whose rendering equals the
+generation prompt and the reply. Differences that lose no information, such as spaces in JSON, are permitted and
+reported. Text for which no reading is proved stays in the content.
 
-Cost: the grammar takes about a hundred renderings of a short conversation and is cached. Each proof is one rendering of
-the whole conversation; nearly always one is enough.
+Cost: deriving the grammar takes about a hundred renderings of a short conversation; the grammar is cached. Each proof
+is one rendering of the whole conversation; nearly always the first reading is proved.
 
 Left out: streams of ids; replies with images or sounds.
 """
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Reply", "ReplyParser", "ReplyTokenizer"]
 
-_FIRST_CONTROL = 0xF0000  # private-use characters, one for each special token
-_MAX_PROOFS = 12  # renderings of the whole conversation for one reply
+_FIRST_CONTROL = 0xF0000  # first of the private-use characters that represent special tokens
+_MAX_PROOFS = 12  # maximum number of renderings of the whole conversation for one reply
 _MAX_GRAMMARS = 64
 _NOT_RENDERED = "the rendering lacks {!r} of the generation prompt"
 _INSERTED = "the rendering has {!r}, which the reply lacks"
 _EMPTY_REASONING = "the rendering lacks the empty reasoning"
 _JSON = "the rendering formats the arguments differently"
 _SPACES = "the rendering differs in white space"
-_REPLY = "qzreply"  # a content that no template writes
+_REPLY = "qzreply"  # content of a test message, a text that no template writes by itself
 _STOP = "the rendering of the turn lacks the stop token {!r}"
 
 
@@ -52,14 +52,14 @@ class Reply:
     """A parsed reply of a model.
 
     Attributes:
-        content: the text for the user; the whole reply where it cannot be parsed.
+        content: the text for the user; the whole reply if it cannot be parsed.
         reasoning: the reasoning, or None.
         tool_calls: calls as in OpenAI's messages: ``{"id", "type", "function": {"name", "arguments"}}``, the arguments
-            as an object. The id is the model's where the template writes ids, else numbered.
-        refusal: the reason why text that may be reasoning or a call is left in the content; None if all is parsed.
+            as an object. The id is the model's if the template writes ids, else it is numbered.
+        refusal: the reason why possible reasoning or calls are left in the content; None if the reply is fully parsed.
         differences: how the rendering of `message` differs from the text of the reply; empty if they are equal.
-        is_complete: whether the reply ends with the stop token, or with the text that ends the turn in this template.
-        message: the message for the next rendering, with the keys that the template reads.
+        is_complete: whether the reply ends with the stop token, or with the text by which this template ends a turn.
+        message: the reply as a message for the next rendering, with the keys that the template reads.
 
     Examples:
         >>> import jeton
@@ -96,9 +96,9 @@ class ReplyParser:
 
     Args:
         tok: the tokenizer.
-        template: the template with its variables. A parameter that its tools declare a string is read as one.
+        template: the template with its variables. A parameter that its tools declare as a string is parsed as a string.
         messages: the messages before the reply.
-        num_calls: number of tool calls before the reply; the first one in it without an id gets this number as id.
+        num_calls: number of tool calls before the reply; the reply's first call without an id gets this number as id.
 
     Raises:
         ChatTemplateError: the template refuses the messages.
@@ -126,10 +126,10 @@ class ReplyParser:
         return self._controls.of_text(*rendering)
 
     def __call__(self, ids: Iterable[int]) -> Reply:
-        """Parses the ids that a model sampled after the prompt; a stop token at the end may be included.
+        """Parses the ids that a model sampled after the prompt, with or without the stop token at the end.
 
         Raises:
-            UnknownTokenError: an id that the vocabulary lacks.
+            UnknownTokenError: an id is not in the vocabulary.
         """
         ids = [*ids]
         self._num_proofs = 0
@@ -157,10 +157,11 @@ class ReplyParser:
         return Reply(content, refusal=refusal, is_complete=is_complete, message=message)
 
     def stop_ids(self) -> list[int]:
-        """Returns the ids of the special tokens at which a reply ends, by the renderings of replies.
+        """Returns the ids of the special tokens at which a reply ends, derived from renderings of replies.
 
-        Each is the last special token of a text that ends a turn. If that text has none, or if the token also occurs
-        between two parts of a reply, such as calls, it is the first special token of the next turn.
+        Such a token is the last special token of the text that ends a turn. If that text has no special token, or if
+        the token also occurs inside a reply, such as between two calls, the first special token of the next turn is
+        used instead.
         """
         grammar = self._grammar([])
         shown = [*self._messages, grammar.style.message(None, _REPLY, [])]
@@ -183,14 +184,14 @@ class ReplyParser:
         return self._controls.ids(dict.fromkeys(filter(None, found)))
 
     def _stop(self, literal: str) -> str:
-        """Returns the last special token of a text that ends a turn; empty if it has none."""
+        """Returns the last special token of the text that ends a turn; an empty text if there is none."""
         length = num_shared(literal[::-1], self._prompt[::-1])
-        # Some templates write the generation prompt after each chat.
+        # Some templates write the generation prompt after each chat, even if it is not asked for.
         after = self._controls.any.findall(literal[len(literal) - length :])
         return after[0] if after else "".join(self._controls.any.findall(literal)[-1:])
 
     def _grammar(self, context: list[Mapping[str, Any]]) -> ReplyGrammar:
-        """Derives the grammar of replies after one message, or after all messages if that differs."""
+        """Returns the grammar of replies that follow the messages of `context`; derives it if it is not cached."""
         source, *variables, controls = self._template
         key = (source, json.dumps([*variables, context], sort_keys=True), (*controls,))
         grammar = _grammars.get(key)
@@ -221,7 +222,7 @@ class ReplyParser:
         return best
 
     def _first(self, grammar: ReplyGrammar, text: str, is_relaxed: bool) -> Reply | None:
-        """Returns the first reading that is proved; None without one."""
+        """Returns the reply of the first reading that is proved; None if there is none."""
         whole = grammar.prompt + text
         search = Search(grammar, whole, self._controls.any, is_relaxed, self._types)
         for _, group in groupby(_starts(grammar, whole, is_relaxed), key=lambda one: (one.edge.literal, one.notes)):
@@ -233,7 +234,7 @@ class ReplyParser:
                         return reply
                     if self._num_proofs > _MAX_PROOFS:
                         return None
-            for start in starts:  # reasoning that is cut off
+            for start in starts:  # the reply may consist of reasoning that is cut off
                 rest = whole[start.at :]
                 if start.edge.target == "reasoning" and rest.strip() and not self._controls.any.search(rest):
                     reply = self._proved(grammar, whole, [Part(start.edge, rest, rest)], start, is_relaxed)
@@ -244,7 +245,7 @@ class ReplyParser:
     def _proved(
         self, grammar: ReplyGrammar, whole: str, reading: Reading, start: _Start, is_relaxed: bool
     ) -> Reply | None:
-        """Renders the message of a reading; returns the reply if the rendering equals the text."""
+        """Renders the message of a reading; returns the reply if the rendering equals the text, else None."""
         parts = _assembled(reading)
         if parts is None:
             return None
@@ -300,7 +301,7 @@ _grammars: dict[Any, ReplyGrammar] = {}
 
 
 class _Controls:
-    """Special tokens as private-use characters, so that text which spells one differs from it."""
+    """Represents each special token by a private-use character, so that it differs from text that spells the token."""
 
     def __init__(self, tok: ReplyTokenizer) -> None:
         self._tok = tok
@@ -326,7 +327,7 @@ class _Controls:
         return "".join(parts)
 
     def of_text(self, text: str, pieces: list[RenderedRun]) -> str:
-        """Replaces the special tokens that the template writes."""
+        """Replaces the special tokens that the template writes in a text by their characters."""
         parts: list[str] = []
         at = 0
         for match in control_spans(self._tok, text, pieces):
@@ -335,11 +336,11 @@ class _Controls:
         return "".join((*parts, text[at:]))
 
     def spelled(self, text: str) -> str:
-        """Spells special tokens out again."""
+        """Replaces the characters of special tokens in a text by the tokens' spellings."""
         return text.translate(self._spelling)
 
     def ids(self, chars: Iterable[str]) -> list[int]:
-        """Returns the ids of characters that stand for special tokens."""
+        """Returns the ids of the special tokens that characters represent."""
         id_of = {char: id for id, char in self._char_of.items()}
         return [id_of[char] for char in chars]
 
@@ -353,7 +354,7 @@ class _Controls:
 
 
 def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
-    """Returns a function from a tool and a parameter to the parameter's type in the tool's schema."""
+    """Returns a function of a tool's name and a parameter's name, which returns the type in the tool's schema."""
     types: dict[tuple[str, str], Any] = {}
     for tool in tools:
         function = tool.get("function", tool)
@@ -369,7 +370,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """An edge from the generation prompt, where its slot begins, and how the rendering differs from the prompt."""
+    """A start of a reply: its first edge, the index at which its first slot begins, and differences from the prompt."""
 
     edge: Edge
     at: int
@@ -380,7 +381,7 @@ _RANKS = {"reasoning": 0, "content": 2, "end": 3}
 
 
 def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_Start]:
-    """Yields the ways in which a reply can start, the most specific first."""
+    """Yields the possible starts of a reply, those with the longest text of the template first."""
     prompt = grammar.prompt
     edges = sorted(
         grammar.edges.get("start", ()), key=lambda edge: (-len(edge.literal), edge.literal, _RANKS.get(edge.target, 1))
@@ -419,7 +420,7 @@ class _Assembled(NamedTuple):
 
 
 def _assembled(reading: Reading) -> _Assembled | None:
-    """Puts the slots of a reading together; None if two that must be equal differ."""
+    """Builds reasoning, content and calls from the slots of a reading; None if slots that must be equal differ."""
     texts: dict[str, str] = {}
     calls: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -456,7 +457,7 @@ def _assembled(reading: Reading) -> _Assembled | None:
 
 
 def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxed: bool) -> list[str] | None:
-    """Compares a rendering with a reading, part by part; returns differences of form, or None for any others."""
+    """Compares a rendering with a reading, slot by slot; returns differences of form, or None if content differs."""
     notes = []
     at = 0
     for part in reading:
@@ -485,13 +486,13 @@ def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxe
 
 
 def _stripped(text: str) -> re.Pattern[str]:
-    """Returns a pattern of a text whose white space at both ends may differ."""
+    """Returns a pattern that matches a text with any white space at both ends."""
     core = re.escape(text.strip())
     return re.compile(rf"\s*{core}\s*" if core else "")
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """Tells why a content is not fully parsed: it has text of the template that begins reasoning or a call."""
+    """Returns the reason if a content is not fully parsed: it has template text that begins reasoning or a call."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):

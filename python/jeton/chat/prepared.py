@@ -44,7 +44,7 @@ class PreparedTemplate(NamedTuple):
     def render(
         self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool
     ) -> tuple[str, list[RenderedRun]]:
-        """Renders messages; see `template.render`."""
+        """Renders messages with these variables; see `template.render`."""
         own = {**self.own, "add_generation_prompt": add_generation_prompt}
         return render(self.source, messages, self.given, own, self.controls)
 
@@ -64,7 +64,7 @@ def prepare(
 
     Raises:
         ConfigError: wrong arguments.
-        ChatTemplateError: no such template, or the tokenizer lacks special tokens of a preset.
+        ChatTemplateError: there is no such template, or the tokenizer lacks special tokens of a preset.
     """
     if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
         raise ConfigError('variables must be a mapping, such as {"enable_thinking": False}', option="variables")
@@ -94,10 +94,10 @@ def _are_objects(values: Any) -> bool:
 
 
 def presets_for(tok: HasCore) -> list[str]:
-    """Returns the names in `PRESETS` whose special tokens a tokenizer has: those of the most tokens first.
+    """Returns the names in `PRESETS` whose special tokens a tokenizer has, presets with the most tokens first.
 
-    The tokens show which format a tokenizer was made for, and not that its model was trained on it. For a preset that
-    is not in the list, ``PRESETS[name].tokens`` names the tokens to add.
+    The tokens indicate the format that a tokenizer was made for. They do not prove that its model was trained on this
+    format. For a preset that is not in the list, ``PRESETS[name].tokens`` has the tokens to add.
 
     Examples:
         >>> import jeton
@@ -112,19 +112,19 @@ def presets_for(tok: HasCore) -> list[str]:
 
 
 def added_spellings(tok: HasCore) -> set[str]:
-    """Returns the spellings of all added tokens; models have marks as ``<think>`` as tokens that are not special."""
+    """Returns the spellings of all added tokens, because markers such as ``<think>`` are often not special."""
     return {content for _, content, _, _ in tok._core.added_tokens()}
 
 
 def _remedy(tok: HasCore) -> str:
-    """Tells how a tokenizer without a chat template gets one."""
+    """Returns advice for the error that a tokenizer has no chat template."""
     names = presets_for(tok)
     if not names:
         return (
-            f"pass {keyword('template')} with a Jinja template; none of Jeton's own ({', '.join(PRESETS)}) "
-            "fits the tokenizer's special tokens; tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) "
-            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT) adds those of ChatML; "
-            "jeton.chat_count(tok, messages) (jeton chat count) estimates what OpenAI's API counts"
+            f"pass {keyword('template')} with a Jinja template, or add ChatML's special tokens and template with "
+            "tok = tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml') "
+            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT); to estimate what OpenAI's API counts, use "
+            "jeton.chat_count(tok, messages) (jeton chat count)"
         )
     names = [repr(name) for name in names]
     return (
@@ -148,5 +148,6 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"tok.add_tokens({missing!r}) (jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT) adds them"
+            f"add them with tok = tok.add_tokens({missing!r}) "
+            f"(jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT)"
         )

@@ -1,4 +1,4 @@
-"""Prompts of two requests that are compared."""
+"""Renders the prompts of two requests, for their comparison by `chat_diff`."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class PromptTokenizer(Protocol):
 
 
 class Side(NamedTuple):
-    """One of two requests, and its date."""
+    """One of the two requests, and the time at which it is rendered."""
 
     request: ChatRequest
     date: datetime
 
     def with_messages(self, messages: Sequence[dict[str, Any]]) -> Side:
-        """The request with other messages."""
+        """Returns the request with other messages."""
         return self._replace(request=self.request._replace(messages=list(messages)))
 
 
 class Prompts:
-    """Renders requests; the arguments of tool calls are objects, or text if the template fails on objects."""
+    """Renders requests. It passes arguments of tool calls as objects, or as text if the template fails on objects."""
 
     def __init__(self, tok: PromptTokenizer, options: dict[str, Any], variables: Mapping[str, Any]) -> None:
         self.tok, self.options, self.variables = tok, options, variables
@@ -69,7 +69,7 @@ class Prompts:
             raise
 
     def __call__(self, side: Side, **options: Any) -> Chat:
-        """Renders a request; `options` replace those of the comparison."""
+        """Renders a request; `options` override those of the comparison."""
         request = side.request
         messages = with_text_arguments(request.messages) if self.has_text_arguments else request.messages
         given = {
@@ -84,7 +84,7 @@ class Prompts:
         return chat
 
     def text(self, side: Side, **options: Any) -> str | None:
-        """Renders a request without ids; None if the template refuses it."""
+        """Returns the text of a rendered request; None if the template refuses it."""
         with suppress(ChatTemplateError, ConfigError):
             return str(self(side, tokenize=False, **options))
         return None

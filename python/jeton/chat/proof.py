@@ -1,7 +1,7 @@
-"""Proof that a rendering continues a previous one: the end of a sampled reply in it, or the reason why it does not.
+"""Checks that a rendering continues a previous one: finds the end of a sampled reply in it, or the reason against it.
 
-The end of a reply is found by provenance. It is after the last character that comes from the reply's message, at the
-sampled stop token if there is one. No spelling of a marker is assumed.
+The end of a reply is found by the origins of characters. It is after the last character that comes from the reply's
+message, and at the sampled stop token if there is one. No marker of a particular template is assumed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ __all__ = [
     "describe_change",
     "describe_difference",
     "locate",
+    "message_range",
     "quoted",
 ]
 
-_OVERLAP = 500  # characters; the text that ends a reply is much shorter
-_QUOTED = 40  # characters of text in a reason
+_OVERLAP = 500  # maximum length of an overlap in characters; the text that ends a reply is much shorter
+_QUOTED = 40  # maximum number of characters of a text that a reason quotes
 
 
 class Rendering(NamedTuple):
@@ -36,7 +37,7 @@ class Rendering(NamedTuple):
     runs: list[RenderedRun]
 
     def after(self, start: int) -> Rendering:
-        """Returns the rendering from a character on."""
+        """Returns the part of the rendering from a character's index on."""
         runs, at = [], 0
         for run in self.runs:
             at += run.length
@@ -45,7 +46,7 @@ class Rendering(NamedTuple):
         return Rendering(self.text[start:], runs)
 
     def before(self, end: int) -> Rendering:
-        """Returns the rendering up to a character."""
+        """Returns the part of the rendering before a character's index."""
         runs, at = [], 0
         for run in self.runs:
             if at < end:
@@ -54,7 +55,7 @@ class Rendering(NamedTuple):
         return Rendering(self.text[:end], runs)
 
     def at(self, char: int) -> RenderedRun | None:
-        """Returns the run of a character; None beyond the end."""
+        """Returns the run that contains the character at an index; None beyond the end."""
         ends = list(accumulate(run.length for run in self.runs))
         number = bisect_right(ends, char)
         return self.runs[number] if number < len(ends) else None
@@ -69,7 +70,7 @@ class Rendering(NamedTuple):
         return True
 
     def template_end(self) -> int:
-        """Returns the end of the text that the template itself wrote at the beginning."""
+        """Returns the end of the template's own text at the beginning of the rendering."""
         at = 0
         for run in self.runs:
             if run.origin.source != "template":
@@ -78,7 +79,7 @@ class Rendering(NamedTuple):
         return at
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Finds text that the template itself wrote; -1 if there is none."""
+        """Returns the first index from `start` to `end` at which the template itself wrote a text; -1 without one."""
         at = self.text.find(text, start, end)
         while at >= 0 and not self.is_template(at, at + len(text)):
             at = self.text.find(text, at + 1, end)
@@ -92,7 +93,7 @@ class SampledReply(NamedTuple):
         text: the text without the stop token.
         stop: spelling of the last id if it is an added token, such as ``<|im_end|>``; else empty.
         message: the message that is passed to the template.
-        is_parsed: whether the caller gave the message.
+        is_parsed: whether the caller gave the message; if not, its content is `text`.
         closing: the template's text that was appended after the reply.
     """
 
@@ -108,7 +109,7 @@ class Located(NamedTuple):
 
     Attributes:
         end: end of the reply's text.
-        tail: start of the text after it, without the stop token if it was sampled.
+        tail: start of the text that follows the reply, after the stop token if it was sampled.
     """
 
     end: int
@@ -116,7 +117,7 @@ class Located(NamedTuple):
 
 
 def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) -> Located | str:
-    """Finds the end of a reply in a rendering, or returns the reason why it has none.
+    """Finds the end of a reply in a rendering, or returns the reason why it cannot be found.
 
     Args:
         rendering: the rendering.
@@ -125,20 +126,9 @@ def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) 
         reply: the sampled text.
     """
     text = rendering.text
-    last, following = start, len(text)  # the end of the message's text, and the start of the next message's
-    at = 0
-    is_over = False  # a later turn may print fields of the reply again, such as the name of the called function
-    for run in rendering.runs:
-        if at >= start:
-            is_over = is_over or (run.turn is not None and run.turn > message)
-            if run.origin.message is not None and run.origin.message > message:
-                following = at
-                break
-        at += run.length
-        if run.origin.message == message and not is_over:
-            last = max(last, at)
+    last, following = message_range(rendering, message, start)
     end = start + len(reply.text)
-    if end >= last and text.startswith(reply.text, start):  # rendered as sampled
+    if end >= last and text.startswith(reply.text, start):  # the rendered reply is the sampled text
         if not reply.stop:
             return Located(end, end)
         if text.startswith(reply.stop, end) and rendering.is_template(end, end + len(reply.stop)):
@@ -152,8 +142,31 @@ def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) 
     return Located(end, end)
 
 
+def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, int]:
+    """Returns the end of a message's text in a rendering, and the start of the next message's text.
+
+    Args:
+        rendering: the rendering.
+        message: index of the message.
+        start: first character of its turn, and the first result if the rendering has no text of the message.
+    """
+    last, following = start, len(rendering.text)
+    at = 0
+    is_over = False  # set after the message: a later turn can repeat its fields, such as the called function's name
+    for run in rendering.runs:
+        if at >= start:
+            is_over = is_over or (run.turn is not None and run.turn > message)
+            if run.origin.message is not None and run.origin.message > message:
+                following = at
+                break
+        at += run.length
+        if run.origin.message == message and not is_over:
+            last = max(last, at)
+    return last, following
+
+
 def _overlap(text: str, following: str) -> int:
-    """Returns the length of the longest end of a text that the following text begins with, at most `_OVERLAP`."""
+    """Returns the length of the longest suffix of `text` that is a prefix of `following`, at most `_OVERLAP`."""
     longest = min(len(text), len(following), _OVERLAP)
     return next((n for n in range(longest, 0, -1) if text.endswith(following[:n])), 0)
 
@@ -164,11 +177,11 @@ def _overlap(text: str, following: str) -> int:
 def describe_change(
     rendering: Rendering, message: int, start: int, located: Located, reply: SampledReply, number: int
 ) -> str | None:
-    """Returns a reason if a template leaves out or rewrites some of a reply, else None.
+    """Returns a reason if the template omits or changes text of a reply, else None.
 
-    The rendered reply must be the sampled text, up to white space. A caller that gives the reply as a message vouches
-    that it matches the ids. Then the template must write all of its fields, and begin and end the reply as it was
-    sampled. White space, and the form of tool calls, may differ.
+    The rendered reply must be the sampled text, up to white space. If the caller gives the reply as a message, the
+    caller guarantees that it matches the ids; the template must then write all of its fields, and begin and end the
+    reply as it was sampled. White space and the form of tool calls are allowed to differ.
 
     Args:
         rendering: the rendering.
@@ -176,7 +189,7 @@ def describe_change(
         start: first character of the reply.
         located: the end of the reply.
         reply: the sampled text and its message.
-        number: index of the message in the conversation, for the reason.
+        number: index of the message in the conversation, which the reason mentions.
     """
     text = rendering.text
     written, sampled = text[start : located.end], reply.text
@@ -211,7 +224,7 @@ def describe_change(
 
 
 def _parts(value: Any) -> list[str]:
-    """Returns the texts of a field that is a text or a list of parts."""
+    """Returns the texts of a message's field, which is a text or a list of parts."""
     if isinstance(value, str):
         return [value]
     parts = value if isinstance(value, list | tuple) else []
@@ -231,11 +244,11 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes how a rendering differs from one that it should begin with.
+    """Describes how a rendering differs from an earlier rendering, with which it should begin.
 
     Args:
-        old: the rendering that it should begin with. Its messages have the numbers of the conversation.
-        new: the rendering, with the same numbers.
+        old: the earlier rendering; its messages are numbered as in the conversation.
+        new: the rendering, with its messages numbered in the same way.
         at: the first character that differs.
     """
     was, is_now = _origins(old, at), _origins(new, at)
@@ -249,7 +262,7 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns the origins of text from a character on that the template did not write, in order, without indices."""
+    """Returns, in order, the origins of text that the template did not write, from `start` on; without indices."""
     origins = []
     at = 0
     for run in rendering.runs:
@@ -260,14 +273,14 @@ def _origins(rendering: Rendering, start: int) -> list[Origin]:
 
 
 def _writer(run: RenderedRun) -> str:
-    """Names the author of a run of text."""
+    """Returns a phrase for the author of a run of text."""
     if run.origin.source in ("message", "caller"):
         return _owner(run.origin)
     return "its own text" if run.turn is None else f"its own text in message {run.turn}"
 
 
 def _owner(origin: Origin) -> str:
-    """Names a field of a message, or a variable."""
+    """Returns a phrase for the field of a message, or the variable, that a text comes from."""
     field = (_field(origin) or "").partition("[")[0]
     if origin.message is None:
         return f"the {_name(field)}" if field else "text of the caller"
@@ -275,7 +288,7 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns a field without the index of a part, except that of a tool call; reasoning has one name."""
+    """Returns the name of a field. Indices are removed, except those of tool calls; all reasoning has the same name."""
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field
@@ -288,7 +301,7 @@ def _name(field: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Returns the beginning of a text for a message.
+    """Returns the beginning of a text, quoted for a message.
 
     Examples:
         >>> quoted("a" * 50)

@@ -1,9 +1,9 @@
 """`TracedStr`: a `str` that records the origin of each of its characters.
 
 A chat template concatenates its own literals with the contents of messages, and only its own literals may become
-special tokens. Messages are therefore passed to the template as `TracedStr`. It behaves as a `str`, and concatenation,
-slicing, stripping, splitting, replacing and case changes keep the origin of every character. An operation that is not
-implemented here returns a plain `str`; `limits.RenderBudget.own` then assigns it an origin.
+special tokens. Messages are therefore passed to the template as `TracedStr`. This class behaves as `str`:
+concatenation, slicing, stripping, splitting, replacing and changes of case keep the origin of every character.
+Operations that are not implemented here return a plain `str`; `limits.RenderBudget.own` then assigns it an origin.
 
 A plain `str` counts as the template's own text.
 """
@@ -24,11 +24,11 @@ class Origin(NamedTuple):
 
     Attributes:
         source: ``"template"``; ``"message"``; ``"caller"``: tools, documents and other variables, or several messages;
-            ``"mixed"``: template text and other text that cannot be told apart.
+            ``"mixed"``: text computed from template text and other text, in which the two cannot be distinguished.
         message: index of the message.
         generated: whether the run is inside ``{% generation %}``, which marks the model's own output.
-        field: where in the message, or which variable: ``"content"``, ``"tools"``; of a list also the index, as in
-            ``"tool_calls[0]"``. None for the template's text, and for text of several fields.
+        field: the field of the message, or the variable: ``"content"``, ``"tools"``; for a list with the index, as in
+            ``"tool_calls[0]"``. None for text of the template, and for text of several fields.
     """
 
     source: Literal["template", "message", "caller", "mixed"]
@@ -37,7 +37,9 @@ class Origin(NamedTuple):
     field: str | None = None
 
     def inside(self, key: str | int) -> Origin:
-        """Returns the origin of a part: a key of the message, or an index of a list in it; deeper parts are the same.
+        """Returns the origin of an element of this value: a field of a message, or an item of a field that is a list.
+
+        Deeper elements have the same origin as the field or item that contains them.
 
         Examples:
             >>> Origin("message", 0).inside("tool_calls").inside(1).inside("function").field
@@ -51,7 +53,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of_all(cls, origins: Collection[Origin]) -> Origin:
-        """Returns the origin of text that is computed from texts of several origins, none of them the template's.
+        """Returns the origin of text computed from texts with the given origins, none of which is the template.
 
         Examples:
             >>> Origin.of_all([Origin("message", 0, field="content[0]"), Origin("message", 0, field="content[1]")])
@@ -94,7 +96,7 @@ class TracedStr(str):
         return self
 
     def __str__(self) -> str:
-        return self  # templates and filters call `str(x)` often; it must keep the origins
+        return self  # `str(x)`, which templates and filters often call, must keep the origins
 
     # ── concatenation ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -120,8 +122,8 @@ class TracedStr(str):
 
     def __getitem__(self, index: SupportsIndex | slice) -> TracedStr:
         if not isinstance(index, slice):
-            at = to_index(index)  # TypeError, as of `str`: Jinja then looks for an attribute
-            str.__getitem__(self, at)  # IndexError
+            at = to_index(index)  # raises TypeError, as `str` does: Jinja then looks for an attribute
+            str.__getitem__(self, at)  # raises IndexError
             at += len(self) if at < 0 else 0
             return self._cut(at, at + 1)
         start, stop, step = index.indices(len(self))
@@ -139,7 +141,7 @@ class TracedStr(str):
         return self._cuts([(start, stop)])[0]
 
     def _cuts(self, cuts: Iterable[tuple[int, int]]) -> list[TracedStr]:
-        """Slices at sorted, disjoint ranges, in one pass over the runs."""
+        """Returns the slices at sorted, disjoint ranges, in one pass over the runs."""
         text = str.__str__(self)
         pieces = []
         begin, index = 0, 0  # start and index of the first run that can overlap the range
@@ -185,7 +187,7 @@ class TracedStr(str):
         return self._locate(str.rsplit(self, sep, maxsplit), sep)
 
     def _locate(self, pieces: list[str], sep: str | None) -> list[str]:
-        """Finds the fields of a split in this string. They are in order, separated by `sep` or by white space."""
+        """Returns the pieces of a split with origins: finds `pieces`, separated by `sep` or spaces, in this string."""
         cuts: list[tuple[int, int]] = []
         at = 0
         for piece in pieces:
@@ -228,13 +230,13 @@ class TracedStr(str):
         pieces = self.split("%s")
         plain = "%" not in "".join(pieces) and all(isinstance(part, str | int | float) for part in parts)
         if not plain or len(pieces) != len(parts) + 1:
-            return str.__mod__(self, values)  # other conversions, or an error
+            return str.__mod__(self, values)  # conversions other than %s lose the origins; or it raises
         return join(
             [pieces[0], *(text for part, piece in zip(parts, pieces[1:], strict=True) for text in (str(part), piece))]
         )
 
     def _same_length(self, text: str) -> str:
-        """Copies the origins to a text of equal length; of another length, characters cannot be mapped one to one."""
+        """Copies the origins to a text of equal length. Characters of other texts cannot be mapped one to one."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:
@@ -257,12 +259,12 @@ class TracedStr(str):
 
 
 def runs_of(text: str) -> tuple[OriginRun, ...]:
-    """Returns the origins of a text's characters; a plain `str` is the template's."""
+    """Returns the origins of a text's characters; for a plain `str`, the origin is the template."""
     return text._runs if isinstance(text, TracedStr) else ((len(text), TEMPLATE),)
 
 
 def join(texts: Iterable[str]) -> str:
-    """Concatenates texts; returns a plain `str` where none is traced.
+    """Concatenates texts; returns a plain `str` if none of them is a `TracedStr`.
 
     Examples:
         >>> type(join(["a", "b"])), type(join(["a", TracedStr("b")])).__name__

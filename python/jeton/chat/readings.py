@@ -1,8 +1,8 @@
-"""Search for the readings of a reply by the grammar of its template.
+"""Searches for the ways to read a reply by the grammar of its template.
 
-A reading is a sequence of slots that covers the text. Slots of free text end at any of the template's texts that may
-follow, the earliest first; slots of JSON end where the value ends, so that a string in it may spell anything. The
-search backtracks, remembers positions from which no reading ends, and is limited in its steps.
+A *reading* is a sequence of slots that covers the text. A slot of free text ends at any of the template's texts that
+can follow it; the earliest is tried first. A slot of JSON ends where the JSON value ends, so a string in it can contain
+any text. The search backtracks, caches positions from which no reading is possible, and has a limit of steps.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .grammar import INVALID, JSON_SLOTS, Edge, ReplyGrammar, decode_json, unifi
 
 __all__ = ["Part", "Reading", "Search", "value_at"]
 
-_MAX_STEPS = 20_000  # a reply with one call takes about 20
+_MAX_STEPS = 20_000  # limit of steps; a reply with one call takes about 20
 _STEP = 1 << 12  # characters of a slot that count as a step
-_MAX_LITERAL = 100_000  # characters of a Python literal
+_MAX_LITERAL = 100_000  # maximum length of a Python literal, in characters
 _NAME = re.compile(r"""[^\s"'<>(){}\[\]=]+""")
 _NAMES = ("name", "id", "key")
 _END = "end"
@@ -30,12 +30,12 @@ SchemaTypes = Callable[[str, str], object]  # (tool, parameter) -> type in its J
 
 
 class Part(NamedTuple):
-    """A slot of a reading.
+    """A slot of a reading, with its text.
 
     Attributes:
-        edge: the edge that leads to it; its target is the slot.
-        raw: the text of the slot; of ``"end"``, the part of the edge's literal that the reply has.
-        value: the decoded text.
+        edge: the edge that leads to the slot; the edge's target is the slot's label.
+        raw: the text of the slot; for ``"end"``, the part of the edge's literal that the reply contains.
+        value: the value that the text is decoded to.
     """
 
     edge: Edge
@@ -47,7 +47,7 @@ Reading = list[Part]
 
 
 class _Option(NamedTuple):
-    """A way to end a slot: where, its value, the next edge, and where the next slot begins."""
+    """A possible end of a slot: its index, the slot's value, the next edge, and the start of the next slot."""
 
     end: int
     value: Any
@@ -58,12 +58,12 @@ class _Option(NamedTuple):
 class _State(NamedTuple):
     edge: Edge
     start: int
-    tool: str  # name of the call so far
+    tool: str  # name of the current call's tool; empty before the first call
     options: Iterator[_Option]
 
 
 class Search:
-    """Search for readings of one text, limited in its steps."""
+    """Search for readings of one text, with a limit of steps."""
 
     def __init__(
         self, grammar: ReplyGrammar, text: str, controls: re.Pattern[str], is_relaxed: bool, types: SchemaTypes
@@ -88,7 +88,7 @@ class Search:
             return
         dead: set[tuple[str, int]] = set()  # (slot, start) from which no reading ends
         states = [_State(first, start, "", self._options(first.target, start, ""))]
-        ended = [False]  # for each state, whether a reading ended below it
+        ended = [False]  # for each state, whether a reading was found that continues it
         chosen: list[_Option] = []
         while states:
             state = states[-1]
@@ -139,7 +139,7 @@ class Search:
                 yield _Option(end, value, edge, following)
 
     def _ends(self, slot: str, start: int, edges: list[Edge]) -> Iterator[tuple[int, Edge, int]]:
-        """Yields where a slot of free text may end: before a text that follows, at last before the end."""
+        """Yields the possible ends of a free-text slot: before each text that can follow, then at the reply's end."""
         if slot.partition("#")[0] in _NAMES:
             name = _NAME.match(self._text, start)
             limit = name.end() if name else start
@@ -156,9 +156,9 @@ class Search:
                         yield end, edge, len(self._text)
 
     def _last_ends(self, edge: Edge, slot: str) -> Iterator[int]:
-        """Yields where the last slot may end: before the literal that ends a reply, or before the start of it.
+        """Yields the possible ends of the last slot: before the literal that ends a reply, or before a prefix of it.
 
-        The reply may lack the stop token. A content may be cut off anywhere, other slots must be closed.
+        The reply can lack the stop token. Content can be cut off anywhere; other slots need their closing text.
         """
         literal, is_regex = edge.literal, "\0" in edge.literal
         least = 0
@@ -181,7 +181,7 @@ class Search:
             match = self._next(edge, match.start() + 1)  # matches may overlap
 
     def _next(self, edge: Edge, start: int) -> re.Match[str] | None:
-        """Finds the first match of a literal from `start` on; remembers from where on there is none."""
+        """Finds the first match of an edge's literal from `start` on; caches the index after which there is none."""
         pattern = edge.pattern(self._is_relaxed)
         if start >= self._absent.get(pattern, len(self._text) + 1):
             return None
@@ -191,7 +191,7 @@ class Search:
         return match
 
     def _fits(self, slot: str, raw: str, edge: Edge, edges: list[Edge], tool: str) -> bool:
-        """Tests a value's type against the tool's schema: text such as ``3`` is a string if the schema says so."""
+        """Tests that a value's type fits the tool's schema: ``3`` is not a number if the schema declares a string."""
         kind = self._grammar.codecs.get(edge.target, ("", ""))[0]
         if not slot.startswith("key") or kind in ("", "str") or self._types(tool, raw) != "string":
             return True
@@ -202,7 +202,7 @@ class Search:
 
 
 def value_at(grammar: ReplyGrammar, slot: str, text: str, start: int) -> tuple[Any, int] | None:
-    """Decodes the value of a JSON slot at an index of a text; returns it with its end, or None."""
+    """Decodes the value of a JSON slot at an index of a text; returns the value and its end, or None if invalid."""
     name = slot.partition("#")[0]
     if grammar.nested and grammar.codecs.get(name, ("", ""))[1] == "nested":
         return grammar.nested.read(text, start, grammar.codecs[name][0])
@@ -238,7 +238,7 @@ def _decoded(grammar: ReplyGrammar, slot: str, raw: str) -> Any:
     kind, codec = grammar.codecs.get(name, ("", "raw"))
     if codec == "raw":
         return raw
-    if isinstance(codec, tuple):  # spellings of a truth value or of a null
+    if isinstance(codec, tuple):  # the codec is a tuple of spellings of truth values or null
         values = (True, False) if kind == "bool" else (None,)
         return dict(zip(codec, values, strict=True)).get(raw, INVALID)
     if codec == "json":
@@ -252,7 +252,7 @@ def _python_literal(text: str) -> Any:
     if len(text) > _MAX_LITERAL:
         return INVALID
     try:
-        with warnings.catch_warnings():  # an unknown escape warns
+        with warnings.catch_warnings():  # Python warns of an unknown escape
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
         is_json = json.loads(json.dumps(value, allow_nan=False)) == value

@@ -2,24 +2,24 @@
 
 The origin of each character is known. In assistant message i the model generates the text
 
-- from the end of the generation prompt: the rendering of the messages before i with ``add_generation_prompt``;
-- to the end of the stop token that ends the turn, wherever the template writes it.
+- from the end of the generation prompt, which ends the rendering of the messages before i;
+- to the end of the stop token that ends the turn, wherever the template writes this token.
 
 **Start.** The template's text before the first character of message i is compared with the end of the generation
-prompt. The reply begins after the prompt. If a template writes another header into earlier turns than into the prompt,
-the reply begins after the text that both share; a prompt of another mode of the template (``enable_thinking``) is used
-if it equals the header.
+prompt. The reply begins after the prompt. If the header of earlier turns differs from the prompt, the reply begins
+after the text that both share. If the header equals the prompt of another mode of the template (``enable_thinking``),
+that prompt is used.
 
-**End.** The messages up to i are rendered with and without generation prompt. The template's text after the last
-character of message i that both share closes the turn, and its last special token is the stop token. A special token
-that also occurs between two tool calls is not one. If the template closes no turns, the first special token of the next
-turn is the stop token, unless it begins the generation prompt.
+**End.** The messages up to i are rendered with and without generation prompt. The text that the template writes after
+message i in both renderings closes the turn. Its last special token is the stop token, except if the token also occurs
+between two tool calls. If the template writes no such text, the first special token of the next turn is the stop token,
+unless it begins the generation prompt.
 
-No marker or name of a template is known here. A turn for which this proves nothing is an error that says why.
-Renderings are cached by the template's text around a message, so their number grows with the variety of turns, not with
-the length of the conversation.
+The derivation depends on no marker or name of a particular template. If it proves nothing for a turn, an error says
+why. Results are cached by the template's text around a message, so the number of renderings grows with the variety of
+turns, not with the length of the conversation.
 
-Left out: reasoning that a message has in its content (``<think>…</think>``) is content.
+Left out: reasoning inside a message's content (``<think>…</think>``) counts as content.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from .values import num_shared
 __all__ = ["RenderedMessages", "ReplySpans", "Span", "find_replies", "traced"]
 
 Span = tuple[int, int]  # half-open range of characters
-# Values in JSON, which count as the template's text: another value makes no other kind of turn.
+# JSON values in the template's text are ignored in cache keys: turns that differ only in them are of the same kind.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
 @dataclass(frozen=True)
 class RenderedMessages:
-    """The arguments of a rendering, from which prefixes of a conversation are rendered.
+    """The arguments of a rendering, with which beginnings of the conversation are rendered again.
 
     Attributes:
         source: source of the template.
@@ -63,14 +63,14 @@ class RenderedMessages:
 
 
 class ReplySpans(NamedTuple):
-    """Text that the model generates in an assistant message. Spans are half-open ranges of characters, in order.
+    """Text that the model generates in one assistant message. Spans are half-open ranges of characters, in order.
 
     Attributes:
         message: index of the message.
         spans: the text that the model generates, stop tokens included; one range, or several if the template prints
-            results of tools between its calls.
-        reasoning: the reasoning of these, with the template's text that begins and ends it.
-        stops: the stop tokens of these; none if the text ends before one.
+            results of tools between the message's calls.
+        reasoning: the ranges of reasoning in `spans`, with the template's text that begins and ends it.
+        stops: the ranges of stop tokens in `spans`; empty if the text ends before a stop token.
     """
 
     message: int
@@ -80,7 +80,7 @@ class ReplySpans(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """A run of text that is not the template's."""
+    """A *mark*: a run of text that comes from a message or a variable, not from the template."""
 
     start: int
     end: int
@@ -89,17 +89,17 @@ class _Mark(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The field without the index of a list."""
+        """The name of the field, without the index of a list."""
         return (self.field or "").partition("[")[0]
 
 
 class _Text(NamedTuple):
-    """A rendering.
+    """A rendered text, with the runs of it that come from messages or variables.
 
     Attributes:
-        text: its text.
-        marks: the runs of it that are not the template's, in order.
-        edges: ends of the expressions that print it.
+        text: the text.
+        marks: the runs that the template itself did not write, in order.
+        edges: for each expression or literal of the template, the end of the text that it printed.
     """
 
     text: str
@@ -110,17 +110,17 @@ class _Text(NamedTuple):
         return self.text[mark.start : mark.end]
 
     def gap(self, index: int) -> Span:
-        """The template's text before the mark with this index; after the last one for their number."""
+        """Returns the range of the template's text before a mark; for index ``len(marks)``, after the last mark."""
         start = self.marks[index - 1].end if index else 0
         return start, self.marks[index].start if index < len(self.marks) else len(self.text)
 
     def own(self, message: int) -> list[int]:
-        """Indices of the marks of a message."""
+        """Returns the indices of the marks that come from a message."""
         return [index for index, mark in enumerate(self.marks) if mark.message == message]
 
 
 def traced(text: str, pieces: Iterable[RenderedRun]) -> _Text:
-    """Collects the text of a rendering that is not the template's. Roles count as the template's."""
+    """Collects the runs of a rendering that the template did not write. Roles count as text of the template."""
     marks: list[_Mark] = []
     edges: list[int] = []
     at = 0
@@ -143,26 +143,26 @@ def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun
 
     Args:
         chat: arguments of the rendering.
-        text, pieces: its result.
+        text, pieces: result of the rendering.
 
     Returns:
-        A `ReplySpans` for each assistant message that the text contains, in order.
+        A `ReplySpans` for each assistant message in the text, in order.
 
     Raises:
-        ChatTemplateError: the renderings do not prove it; says for which message, and why.
+        ChatTemplateError: the renderings do not prove the generated text; says for which message, and why.
     """
     return list(_Derivation(chat, traced(text, pieces)).replies())
 
 
 class _Closing(NamedTuple):
-    """The template's text after a message, in renderings that end with it.
+    """The template's text that closes the turn of a message, from renderings in which the message is the last one.
 
     Attributes:
         text: the text that the renderings with and without generation prompt share.
-        tokens: the special tokens of it, without those that occur inside of a turn.
-        inner: the special tokens that occur inside of a turn.
-        is_plain: whether it only ends a turn, because it follows a content, not a tool call.
-        lead: the template's text before a content, if the message has none.
+        tokens: the special tokens of `text`, without those that also occur inside of a turn.
+        inner: the special tokens that occur inside of a turn, between tool calls.
+        is_plain: whether `text` only ends a turn, because it follows content, not a tool call.
+        lead: for a message without text, the template's text that would precede its content.
     """
 
     text: str = ""
@@ -173,7 +173,7 @@ class _Closing(NamedTuple):
 
 
 class _End(NamedTuple):
-    """Consecutive marks of a message, counted from its first one, and the closing after them."""
+    """Consecutive marks of a message, as indices into its marks, and the template's text that closes the turn."""
 
     row: tuple[int, ...]
     closing: _Closing
@@ -184,7 +184,7 @@ class _Derivation:
         self._chat, self._whole = chat, whole
         spellings = sorted(filter(None, chat.controls), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, spellings)) or "(?!)")
-        self._tails: dict[Any, str] = {}  # the template's text at the end of generation prompts
+        self._tails: dict[Any, str] = {}  # context of a reply -> the template's text that ends its prompt
         self._modes: dict[str, str] = {}
         self._ends: dict[Any, list[_End]] = {}
         self._own: dict[int, list[int]] = {}
@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Checks that a message without a mark is not in text of unknown origin."""
+        """Raises if a message without its own runs could be inside text that was computed from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "
@@ -267,7 +267,7 @@ class _Derivation:
             if not row and whole.text.startswith(closing.lead, at := whole.gap(index)[0]):
                 last = max(begin, at + len(closing.lead))
             elif not row and not closing.tokens:
-                return None  # no text, and the template's own text has no stop token
+                return None  # the message has no text, and the template's text has no stop token
             stop = self._stop(last, whole.text[last : max(last, whole.gap(index)[1])], closing)
             for low, high in self._stops_between(row, whole.text[last + stop[0] : last + stop[1]]):
                 spans.append((begin, low[1]))
@@ -282,7 +282,7 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields the stop tokens between marks that a header follows, and the end of the header."""
+        """Yields each stop token between two marks that precedes the header of a reply, and the end of that header."""
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
             between = self._whole.text[begin:end]
@@ -292,7 +292,7 @@ class _Derivation:
                 yield (begin + at, begin + at + len(token)), begin + header
 
     def _following(self, message: int) -> int:
-        """Index of the first mark of a later message."""
+        """Returns the index of the first mark that comes from a message after this one."""
         marks = self._whole.marks
         before = max((own[-1] for index, own in self._own.items() if index < message), default=-1)
         later = (at for at in range(before + 1, len(marks)) if marks[at].message is not None)
@@ -305,8 +305,8 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of its first mark, or of the first mark after it.
-            has_text: whether the mark is its own.
+            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            has_text: whether the message has a mark.
         """
         whole = self._whole
         begin, end = whole.gap(first)
@@ -330,7 +330,7 @@ class _Derivation:
                 raise self._unproven(message, "the text before it differs from the prompt of the preceding messages")
             tail = self._tails[key] = prompt.text[prompt.gap(len(prompt.marks))[0] :]
         if len(tail) > len(between) and whole.text.startswith(tail, begin):
-            return begin + len(tail)  # the message's own text begins with the end of the prompt
+            return begin + len(tail)  # the beginning of the message's text is the end of the prompt
         length = self._header(message, first, tail, has_text)
         if length is None and not has_text:
             return None
@@ -341,25 +341,25 @@ class _Derivation:
         return begin + length
 
     def _place(self, mark: _Mark | None) -> tuple[str, str] | None:
-        """Role and field of a mark."""
+        """Returns the role and the field of a mark."""
         if mark is None:
             return None
         role = "" if mark.message is None else str(self._chat.messages[mark.message]["role"])
         return role, mark.base
 
     def _header(self, message: int, first: int, tail: str, has_text: bool) -> int | None:
-        """Length of the part of the text before a reply that the model is given; None if it is not shown.
+        """Returns the length of the header: the text before a reply that belongs to the prompt; None if it is unknown.
 
         Args:
             message: index of the message.
-            first: index of its first mark, or of the first mark after it.
-            tail: the template's text after the last mark of the generation prompt.
-            has_text: whether the mark is its own.
+            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            tail: the template's text at the end of the generation prompt, after its last mark.
+            has_text: whether the message has a mark.
         """
         begin, end = self._whole.gap(first)
         between = self._whole.text[begin:end]
         if between.startswith(tail):
-            # Some templates prompt after messages of other roles only.
+            # Some templates write a generation prompt only after messages of other roles.
             late = self._late_header(begin, between, len(tail)) if has_text else None
             follows_reply = message > 0 and self._chat.messages[message - 1]["role"] == "assistant"
             if late is None and follows_reply and not self._added and between[len(tail) :].strip():
@@ -373,7 +373,7 @@ class _Derivation:
             raise self._unproven(message, "its header has the name of the message, which the prompt cannot have")
         shared = num_shared(between, tail)
         if has_text and shared == len(between):
-            return shared  # the prompt has more text, which the template leaves out of earlier turns
+            return shared  # the prompt continues with text that the template leaves out of earlier turns
         overlap = self._overlap(between, tail)
         if self._specials(between[:overlap]):
             return overlap  # the prompt has more text before its header, such as an instruction
@@ -394,19 +394,19 @@ class _Derivation:
 
     @staticmethod
     def _overlap(text: str, tail: str) -> int:
-        """Length of the longest prefix of one text that is a suffix of the other."""
+        """Returns the length of the longest prefix of `text` that is a suffix of `tail`."""
         most = min(len(text), len(tail))
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
-        """End of the header in the text before a reply, as far as it equals the prompt after a user's message."""
+        """Returns the end of the last header before a reply, as far as it equals the generation prompt; or None."""
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
         at = between.rfind(needed, after) if needed.strip() else -1
         if at < 0:
             return None
         length = self._edge(begin + at, num_shared(between[at:], self._added))
-        # An opening token alone may begin a turn of any role.
+        # A match of only the opening token is not enough, because it may begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
 
@@ -417,7 +417,7 @@ class _Derivation:
         return self._whole.text[: next(users, 0)]
 
     def _edge(self, begin: int, length: int) -> int:
-        """Reduces a length of text after `begin` to an end of an expression, special token, word or white space."""
+        """Shortens a length of text after `begin` to the last end of an expression, special token, word or space."""
         text, cut = self._whole.text, begin + length
         for match in self._special.finditer(text, begin):
             if match.start() >= cut:
@@ -432,7 +432,7 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """The end of the longest prompt that begins the text, among those that other values of the variables give."""
+        """Returns the longest end of a prompt that `between` begins with; tries other values of boolean variables."""
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):
@@ -447,7 +447,7 @@ class _Derivation:
         return found
 
     def _after_header(self, message: int, between: str, begin: int, error: ChatTemplateError) -> int:
-        """Start of a reply without a prompt, such as in the first message: after the text that the prompt adds."""
+        """Returns the start of a reply if no prompt can be rendered for it: after the only header before it."""
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)
@@ -455,7 +455,7 @@ class _Derivation:
 
     @cached_property
     def _added(self) -> str:
-        """The text that ``add_generation_prompt`` adds after a user's message; empty if it also changes other text."""
+        """The text that ``add_generation_prompt`` appends after a user's message; empty if it changes earlier text."""
         messages = self._chat.messages
         users = (index for index, facts in enumerate(messages) if facts["role"] == "user")
         num = next((index + 1 for index in users if messages[index + 1 : index + 2]), len(messages))
@@ -466,7 +466,7 @@ class _Derivation:
 
     @cached_property
     def _openings(self) -> frozenset[str]:
-        """Special tokens that begin a turn: the first one of the generation prompt, and one that begins the text."""
+        """Special tokens that begin a turn: the first one of the generation prompt, and one that begins the chat."""
         bos = self._chat.own.get("bos_token")
         match = self._special.match(self._whole.text[: self._whole.gap(0)[1]].removeprefix(bos or "").lstrip())
         return frozenset(token for token in (match and match[0], self._opening) if token is not None)
@@ -485,7 +485,7 @@ class _Derivation:
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _ends_of(self, message: int, own: list[int], start: int) -> list[_End]:
-        """Splits the marks of a message into rows that are the model's; marks after them are copies."""
+        """Groups consecutive marks of a message that the model generates; leaves out marks that are copies of them."""
         whole = self._whole
         shape: list[Any] = []
         for at, index in enumerate(own):
@@ -509,7 +509,7 @@ class _Derivation:
         both = self._both([*before, facts])
         plain = both[0]
         if isinstance(plain, ChatTemplateError):
-            # The template requires more messages: without them, the first special token after the text is the stop.
+            # The template refuses a chat that ends here. The first special token after the text is the stop token.
             return [_End(tuple(map(number_of.__getitem__, row)), _Closing()) for row in _rows(own)]
         mine = plain.own(message)
         pairs = dict(
@@ -526,7 +526,7 @@ class _Derivation:
         for at, index in enumerate(own):
             fact = whole.marks[index].field, whole.of(whole.marks[index])
             if kept and kept[-1] != index - 1 and fact in said:
-                continue  # a copy after text of other messages
+                continue  # a copy that the template writes after text of other messages
             said.add(fact)
             if at in pairs:
                 is_last = at + 1 not in pairs or own[at + 1] != index + 1
@@ -536,13 +536,13 @@ class _Derivation:
             else:
                 begin, end = whole.gap(index)
                 if whole.text.startswith(closing.text, begin, end):
-                    continue  # a copy after the turn, such as the name of a tool before its result
+                    continue  # a copy after the end of the turn, such as the name of a tool before its result
             kept.append(index)
             closings[index] = closing or _Closing()
         return [_End(tuple(map(number_of.__getitem__, row)), closings[row[-1]]) for row in _rows(kept)]
 
     def _both(self, messages: Sequence[Any]) -> list[Any]:
-        """Renderings without and with generation prompt; an error is last."""
+        """Returns the renderings without and with generation prompt; if one is an error, it is last."""
         both = [self._render(messages, prompt) for prompt in (False, True)]
         return sorted(both, key=lambda one: isinstance(one, ChatTemplateError))
 
@@ -556,7 +556,7 @@ class _Derivation:
         return self._shared([*before, facts], len(before), own[-1], both)._replace(lead=plain.text[begin:end])
 
     def _shared(self, messages: Sequence[Any], message: int, mark: int, both: Sequence[Any]) -> _Closing:
-        """The closing after a mark of the last message.
+        """Returns the template's text that closes the turn after a mark of the last message.
 
         Args:
             messages: the messages.
@@ -572,7 +572,7 @@ class _Derivation:
             if one is not None
         ]
         if len(set(texts)) == 1 and len(self._specials(texts[0])) > 1:
-            # The template may write a generation prompt even if none is asked for, but not before another message.
+            # The template may always write a generation prompt at the end; before another message, it does not.
             other = self._render([*messages, {"role": "user", "content": "x"}], False)
             after = self._behind(other, message, behind, plain.of(plain.marks[mark]))
             texts += [] if after is None else [after]
@@ -591,7 +591,7 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """The template's text after the mark of a message that `behind` more of its marks follow."""
+        """Returns the template's text after the mark that precedes the last `behind` marks of a message; or None."""
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)
@@ -601,7 +601,7 @@ class _Derivation:
         return one.text[begin:end]
 
     def _inner(self, messages: Sequence[Any], message: int) -> frozenset[str]:
-        """The special tokens between two tool calls of a message, by a rendering with its last one twice."""
+        """Returns the special tokens between two tool calls, from a rendering that repeats the message's last call."""
         facts = messages[message]
         calls = facts.get("tool_calls")
         if not isinstance(calls, list) or not calls:
@@ -620,11 +620,11 @@ class _Derivation:
         return frozenset(match[0] for match in self._specials(between))
 
     def _stop(self, last: int, after: str, closing: _Closing) -> Span:
-        """Range of the stop token in the template's text after a reply; empty without one, at the end of the reply.
+        """Returns the range of the stop token in the text after a reply; an empty range at the reply's end without one.
 
         Args:
-            last: end of the reply's last character.
-            after: the template's text from there.
+            last: index of the end of the reply's text.
+            after: the template's text from `last` on.
             closing: the template's text after the reply at the end of a conversation.
         """
         found = self._specials(after)
@@ -665,7 +665,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Length of the template's text that ends reasoning, which it also writes before any content."""
+        """Returns the length of the text that ends reasoning, which the template also writes before any content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):
@@ -678,13 +678,13 @@ class _Derivation:
 
 
 def _shared_prefix(texts: Sequence[str]) -> str:
-    """The longest text that all begin with."""
+    """Returns the longest common prefix of texts."""
     low, high = min(texts), max(texts)
     return low[: num_shared(low, high)]
 
 
 def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
-    """Splits indices into runs of consecutive ones."""
+    """Splits ascending indices into lists of consecutive ones: 1, 2, 5 → [1, 2], [5]."""
     row: list[int] = []
     for index in indices:
         if row and index != row[-1] + 1:
@@ -696,10 +696,10 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
-    """Pairs the marks of a message in a conversation with those in the conversation that ends with it, in order.
+    """Pairs a message's marks in the whole conversation with its marks in the conversation that ends with it, in order.
 
-    Some may be left out of the longer one, such as reasoning. Those that it has in addition, such as the name of a tool
-    before its result, have no pair.
+    Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the whole conversation has,
+    such as the name of a tool before its result, have no pair.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):
@@ -710,7 +710,7 @@ def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: 
         later = by_field.get(mark.field, [])
         later = later[bisect_left(later, at) :]
         found = next((one for one in later if plain.of(theirs[one]) == text), None)
-        if found is None:  # stripped in one of them
+        if found is None:  # one of the two renderings may have stripped the text
             found = next((one for one in later if plain.of(theirs[one]).strip() == text.strip()), None)
         if found is not None:
             yield index, found

@@ -1,14 +1,14 @@
-"""Requests to chat models → the messages and tools that chat templates take.
+"""Converts requests to chat models to the messages and tools that chat templates take.
 
     chat completions   {"messages": […], "tools": […]}                       OpenAI, and servers of open models
     responses          {"input": … or […], "instructions": …, "tools": […]}  OpenAI
     messages           {"system": …, "messages": […], "tools": […]}          Anthropic
 
 A template takes messages with a text as content, ``reasoning_content``, ``tool_calls`` with arguments as an object, and
-one message with the role ``tool`` for each result. Content without such a form (images, server tools, earlier messages
-that only the provider has) is an error that names its place.
+one message with the role ``tool`` for each result. Content that has no such form (images, server tools, earlier
+messages that only the provider stores) is an error that names its place.
 
-Left out: options of sampling, which do not change the prompt, and marks for caches.
+Left out: sampling options, which do not change the prompt, and cache markers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class ChatRequest(NamedTuple):
     """A request, in the form that `Tokenizer.chat` takes.
 
     Attributes:
-        messages: messages of a template.
+        messages: messages in the form that templates read.
         tools: schemas of functions, or None.
         variables: other variables of the template.
-        add_generation_prompt: whether the prompt ends with the start of a reply; by default it does.
-        paths: for each message, where it is in the request as given: ``"messages[2].content[0]"``.
+        add_generation_prompt: whether the prompt ends with the start of a reply; True by default.
+        paths: for each message, its path in the given request: ``"messages[2].content[0]"``.
     """
 
     messages: list[Json]
@@ -48,8 +48,8 @@ def read_request(request: Any) -> ChatRequest:
     """Converts a request, or a list of messages.
 
     Raises:
-        ConfigError: neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool without a form in templates; names its place.
+        ConfigError: the argument is neither a list of messages nor a request.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
 
     Examples:
         >>> made = read_request({"system": "Be short.", "messages": [{"role": "user", "content": "hi"}]})
@@ -110,7 +110,7 @@ def with_text_arguments(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
-    """Converts a message of chat completions, or one of Anthropic, which may hold several of a template."""
+    """Converts a message of chat completions or of Anthropic's; one of the latter can become several messages."""
     made = dict(message)
     if calls := made.get("tool_calls"):
         made["tool_calls"] = [_call(call) for _, call in _each(calls, f"{path}.tool_calls")]
@@ -119,7 +119,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, made
         return
     texts: list[str] = []
-    first = path  # path of the texts
+    first = path  # path of the message that has the texts
     thoughts: list[str] = []
     for place, block in _each(content, f"{path}.content"):
         kind = block.get("type")
@@ -145,7 +145,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 
 def _call(call: Json) -> Json:
-    """A tool call with its arguments as an object; text that is not a JSON object stays text."""
+    """Returns a tool call with its arguments as an object; arguments that are not a JSON object stay text."""
     function = call.get("function")
     if isinstance(function, Mapping) and isinstance(function.get("arguments"), str):
         return {**call, "function": {**function, "arguments": _object(function["arguments"])}}
@@ -161,7 +161,7 @@ def _object(text: Any) -> Any:
 
 
 def _items(items: Any) -> list[tuple[str, Json]]:
-    """Converts the items of a request for a response: calls and reasoning are part of the assistant's message."""
+    """Converts the items of OpenAI's responses: calls and reasoning become fields of an assistant message."""
     if isinstance(items, str):
         return [("input", {"role": "user", "content": items})]
     made: list[tuple[str, Json]] = []
@@ -201,7 +201,7 @@ def _items(items: Any) -> list[tuple[str, Json]]:
 
 
 def _text(content: Any, path: str) -> str:
-    """A text, or texts in blocks, which are joined by line feeds."""
+    """Returns a content as text; joins blocks of text by line feeds."""
     if isinstance(content, str):
         return content
     return "\n".join(_text_of(block, place) for place, block in _each(content, path))
@@ -225,7 +225,9 @@ def _string(value: Any, path: str) -> str:
 
 
 def _each(items: Any, path: str) -> Iterator[tuple[str, Json]]:
-    """The objects of a list, with their paths."""
+    """Yields the objects of a list, each with its path."""
+    if items is None:
+        raise ConfigError(f"{path} is missing or null; expected a list of objects", option="messages")
     if not isinstance(items, list | tuple):
         raise ConfigError(f"{path} is {items!r:.60}, not a list of objects", option="messages")
     for index, item in enumerate(items):

@@ -1,15 +1,15 @@
-"""The Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with text provenance.
+"""Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with origins of text.
 
 Jinja's immutable sandbox denies a template access to Python's internals. This environment also meters every operation.
 Operators, comparisons, slices, literals and loops compile to calls of the `Sandbox` (`compiling`). Methods, filters,
-tests and functions are limited to those listed here and in `costs`, `filters` and `functions`. Jinja's optimizer, which
-would evaluate constant expressions at compile time, is off.
+tests and functions are restricted to those listed here and in `costs`, `filters` and `functions`. Jinja's optimizer,
+which would evaluate constant expressions at compile time, is off.
 
 If a method or filter returns a plain `str` although an argument was a `TracedStr`, the result is assigned an origin
 (`RenderBudget.own`).
 
-Left out of Jinja: randomness, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …);
-``str.encode``, because bytes have no origin.
+Features of Jinja that are left out: randomness, links and HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``,
+``{% autoescape %}`` …), and ``str.encode``, because bytes have no origin.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # results of at most this many characters are charged after the operation, without a bound before it
+_SMALL = 1 << 12  # characters; smaller results are charged after the operation, and need no bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
     Markup,
@@ -60,7 +60,7 @@ _GIVEN: tuple[type, ...] = (
     dict,
     list,
     tuple,
-)  # classes of the caller's values and of text, by their base class
+)  # base classes of the caller's values and of text
 _NAMES_OF_DICT = frozenset(dir(dict))
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {
@@ -94,7 +94,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @cached_property
     def lexer(self) -> Lexer:
-        """Jinja's own cache of lexers has a lock, for which a forked process could wait forever."""
+        """The lexer, not from Jinja's own cache, whose lock could block a forked process forever."""
         return Lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -104,12 +104,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
     # ── called by the generated code ─────────────────────────────────────────────────────────────────────────────────
 
     def before(self) -> None:
-        """Marks the beginning of a loop."""
+        """Records the beginning of a loop."""
         state = current()
         state.turns.append(state.turn)
 
     def enter(self, value: Any = None) -> None:
-        """Marks the beginning of an iteration; an iteration over a message sets the turn."""
+        """Records the beginning of an iteration; if its value is a message, sets the current turn."""
         state = current()
         state.charge()
         if isinstance(value, GivenDict) and value._message is not None:
@@ -121,7 +121,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return True
 
     def after(self) -> None:
-        """Marks the end of a loop."""
+        """Records the end of a loop."""
         state = current()
         state.turn = state.turns.pop()
 
@@ -130,7 +130,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.concat(map(current().text, values))
 
     def made(self, value: Any) -> Any:
-        """Charges a list, tuple or dict display."""
+        """Charges a list, tuple or dict that a literal creates."""
         current().charge(VALUE + 2 * SLOT * len(value))
         return value
 
@@ -156,7 +156,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[wanted]
 
     def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Evaluates a slice of a literal, which Jinja folds as a look-up: one that does not exist is undefined."""
+        """Evaluates a slice of a literal. Jinja folds it as a lookup, so an invalid slice gives undefined, no error."""
         try:
             return self.sliced(value, start, stop, step)
         except (TypeError, LookupError):
@@ -226,7 +226,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def _private(self, obj: Any, name: str, get: Callable[[Any, str], Any]) -> Any:
-        """Looks up a name with an underscore: attributes that our classes alone have do not exist for templates."""
+        """Looks up a name with a leading underscore; attributes that only Jeton's own classes have are undefined."""
         given = next((kind for kind in _GIVEN if isinstance(obj, kind)), None)
         if given is None or hasattr(given, name):
             return get(obj, name)
@@ -241,7 +241,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return FormatMethod(self, value.__self__, value.__name__) if isinstance(value.__self__, str) else None
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
-        """Evaluates calls other than those of filters and tests."""
+        """Evaluates all calls except those of filters and tests."""
         state = current()
         state.charge(SLOT * len(args))
         if isinstance(__obj, Macro | BlockReference | LoopContext):
@@ -258,7 +258,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # checked, because an IndexError would print it
+                        state.printed(value)  # checked, because the text of an IndexError contains it
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)
@@ -367,7 +367,7 @@ def _is_method(owner: Any, name: str) -> bool:
     return any(isinstance(owner, kind) and name in names for kind, names in _OF_OTHERS.items())
 
 
-@pass_context  # keeps Jinja from calling it at compile time
+@pass_context  # prevents Jinja from calling it at compile time
 def _final(context: Any, value: Any) -> Any:
     """Converts the value of ``{{ … }}`` to text."""
     return value if isinstance(value, str | Undefined) else current().text(value)

@@ -1,7 +1,7 @@
 """Selection and rendering of chat templates.
 
-A template is given plain JSON: a copy of the messages in which every string is a `TracedStr`. The rendered text comes
-with runs that tile it, each with its origin and its turn.
+A template gets plain JSON: a copy of the messages in which every string is a `TracedStr`. The rendered text is returned
+with runs that tile it; each run has an origin and a turn.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 _FILE = "<chat template>"
-# Keys under which messages contain their reasoning, in order of preference. As in transformers 5, a template finds it
-# under the first two (`_alias_reasoning_fields` in huggingface/transformers utils/chat_template_utils.py).
+# Keys under which messages contain their reasoning, in order of preference. Templates get it under the first two keys,
+# as in transformers 5 (`_alias_reasoning_fields` in huggingface/transformers utils/chat_template_utils.py).
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
@@ -45,7 +45,7 @@ class RenderedRun(NamedTuple):
     Attributes:
         length: number of characters.
         origin: origin of these characters.
-        turn: index of the message they belong to; None for the template's text before, between and after turns.
+        turn: index of the message whose turn contains them; None for text of the template outside of turns.
     """
 
     length: int
@@ -62,10 +62,10 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
     Args:
         own: the tokenizer's chat template: one source, or several by name, as in ``tokenizer_config.json``.
         template: a name in `own` or in `PRESETS`, or a Jinja source.
-        tools: whether tools are given; if so, the template named ``tool_use`` is preferred.
+        tools: whether the chat has tools; if so, the template named ``tool_use`` is preferred.
 
     Raises:
-        ChatTemplateError: there is no template, or none of this name.
+        ChatTemplateError: there is no template, or no template of this name.
 
     Examples:
         >>> named = [{"name": "default", "template": "{{ 1 }}"}, {"name": "rag", "template": "{{ 2 }}"}]
@@ -171,10 +171,10 @@ def render(
 
 
 def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
-    """Copies messages as a template is given them. Messages that are copies already are not copied again.
+    """Copies messages to the form that a template gets. Messages that are such copies already are returned unchanged.
 
     Raises:
-        ConfigError: messages that are not JSON, or have no role.
+        ConfigError: a message is not JSON, or has no role.
     """
     seen = GivenList(_message(index, message) for index, message in enumerate(messages))
     seen._size = VALUE + sum(message._size for message in seen)
@@ -182,7 +182,7 @@ def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
 
 
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
-    """Runs of one expression's output. Outside of a turn, template text belongs to the message printed with it."""
+    """Returns the runs of one expression's output. Outside of a turn, template text gets the turn of text beside it."""
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
     around = messages.pop() if turn is None and len(messages) == 1 else turn
@@ -204,13 +204,13 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if not isinstance(message.get("role"), str):
         raise ConfigError(f"message {index} has no role", option="messages")
     origin = Origin("message", index)
-    # A null counts as a missing key: templates would print "None".
+    # Null values are left out, because templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
     thoughts = next((kept[key] for key in REASONING if key in kept), None)
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # trusted: templates build special tokens of it, such as <|user|>
+    if _is_name(message["role"]):  # counts as template text, of which templates build special tokens such as <|user|>
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]
@@ -221,7 +221,7 @@ def _is_name(role: str) -> bool:
 
 
 def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
-    """Copies JSON with every string as a `TracedStr`."""
+    """Copies a JSON value, with every string as a `TracedStr`."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -235,7 +235,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{where} has the key {key!r:.60}, which is not a string", option="messages")
-            fields[_seen(key, origin, where) if depth else key] = _seen(item, origin.inside(key), where, depth + 1)
+            fields[_seen(key, origin, where)] = _seen(item, origin.inside(key), where, depth + 1)
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
@@ -249,7 +249,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Equals `RenderBudget.size` of the value."""
+    """Returns the size of a value, equal to `RenderBudget.size`."""
     if isinstance(value, GivenDict | GivenList | GivenTuple):
         return value._size
     return VALUE + (len(value) if isinstance(value, str) else 0)
@@ -268,10 +268,10 @@ class CompiledTemplate(NamedTuple):
 
 
 def has_generation(source: str) -> bool:
-    """Tests whether a template marks the text that the model generates.
+    """Tests whether a template has ``{% generation %}`` blocks, which mark the text that the model generates.
 
     Raises:
-        ChatTemplateError: not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; names the line.
         MissingDependencyError: Jinja is not installed.
 
     Examples:
@@ -283,9 +283,9 @@ def has_generation(source: str) -> bool:
 
 @lru_cache(maxsize=32)
 def variables_of(source: str) -> frozenset[str]:
-    """Returns the names of the variables that a template reads, without those that it sets itself.
+    """Returns the names of the variables that a template reads and does not set itself.
 
-    A name that it sets in one branch only is a variable if the template tests whether it is defined.
+    A name that the template sets in only one branch is included if the template also tests whether it is defined.
 
     Raises:
         ChatTemplateError, MissingDependencyError: as `has_generation`.
@@ -315,7 +315,7 @@ def compiled(source: str) -> CompiledTemplate:
     """Compiles a template; the last 32 are cached.
 
     Raises:
-        ChatTemplateError: not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; names the line.
         MissingDependencyError: Jinja is not installed.
     """
     jinja2 = import_optional("jinja2", "a chat template", "chat")
@@ -336,11 +336,11 @@ def compiled(source: str) -> CompiledTemplate:
         ) from error
     except JetonError:
         raise
-    except Exception as error:  # Python's own limits on nesting and on digits
+    except Exception as error:  # for example, Python's own limits on nesting and on digits
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
-# Class of ours, as messages of Jinja and Python name it -> the class that a template's author knows.
+# Name of a class of Jeton, in messages of Jinja and Python -> name of the class that a template's author expects.
 _CLASSES = {
     "BriefUndefined": "Undefined",
     "GivenDict": "dict",
@@ -353,13 +353,13 @@ _OWN_CLASS = re.compile(rf"\b(?:jeton\.chat\.\w+\.)?({'|'.join(_CLASSES)})\b")
 
 
 def _failure(error: Exception, template: Template, messages: Sequence[Mapping[str, Any]]) -> ChatTemplateError:
-    """Turns an exception of a rendering into an error that names the template's line."""
+    """Converts an exception of a rendering to a `ChatTemplateError` that names the template's line."""
     from jinja2 import TemplateError, TemplateRuntimeError
     from jinja2.exceptions import SecurityError
 
     line = _line(error.__traceback__, template)
     place = f" in line {line}" if line else ""
-    if isinstance(error, KeyError):  # its text is the key alone
+    if isinstance(error, KeyError):  # its text is only the key
         text = f"no key {error.args[0][:100]!r}" if error.args and isinstance(error.args[0], str) else "no such key"
     else:
         text = str(error)[:500] or type(error).__name__
@@ -370,22 +370,29 @@ def _failure(error: Exception, template: Template, messages: Sequence[Mapping[st
     if isinstance(error, TemplateError) and not isinstance(error, TemplateRuntimeError):
         return ChatTemplateError(f"the chat template rejects the messages{place}: {text}", line=line)
     text = _OWN_CLASS.sub(lambda match: _CLASSES[match[1]], text)
-    return ChatTemplateError(f"the chat template failed{place}: {text}{_unusual(messages)}", line=line)
+    return ChatTemplateError(
+        f"{_unusual(messages, isinstance(error, TypeError))}the chat template failed{place}: {text}", line=line
+    )
 
 
-def _unusual(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Names the first message without content or with one of a wrong type, as a clause; empty if there is none."""
+def _unusual(messages: Sequence[Mapping[str, Any]], is_of_types: bool) -> str:
+    """Returns a clause that names the first message whose content is missing or of a wrong type; else an empty text.
+
+    A list as content is named only if the error `is_of_types`: many templates accept it.
+    """
     for index, message in enumerate(messages):
         if "content" not in message:
             if not message.keys() & {"tool_calls", "reasoning_content", "reasoning", "thinking"}:
-                return f"; message {index} has no content"
+                return f"message {index} has no content; "
         elif not isinstance(message["content"], str | list | tuple | Mapping | None):
-            return f"; the content of message {index} is not text: {message['content']!r:.60}"
+            return f"the content of message {index} is not text: {message['content']!r:.60}; "
+        elif is_of_types and isinstance(message["content"], list | tuple):
+            return f"the content of message {index} is a list, which this template may not support; "
     return ""
 
 
 def is_refusal(error: ChatTemplateError) -> bool:
-    """Tests whether a template refused the messages itself, by ``raise_exception``."""
+    """Tests whether an error comes from the template's own ``raise_exception``, by which it refuses messages."""
     from jinja2 import TemplateError, TemplateRuntimeError, TemplateSyntaxError
 
     cause = error.__cause__

@@ -1,7 +1,8 @@
-"""JSON schemas of tools as TypeScript types, as gpt-oss was trained to read them.
+"""Renders JSON schemas of tools as TypeScript types, the form that gpt-oss was trained with.
 
 Source: the output of `openai-harmony` 0.0.8 (`json_schema_to_typescript` in src/encoding.rs), which the tests compare.
-Keywords that it does not print (``anyOf``, ``$ref``, ``pattern``, …) give ``any`` or nothing here, too.
+Keywords that `openai-harmony` does not print (``anyOf``, ``$ref``, ``pattern``, …) become ``any`` or are omitted here,
+too.
 """
 
 from __future__ import annotations
@@ -62,13 +63,13 @@ def _namespace(namespace: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Splits at line feeds; a carriage return before one is dropped."""
+    """Splits a text at line feeds; drops a carriage return before a line feed."""
     *lines, last = text.split("\n")
     return [line.removesuffix("\r") for line in lines] + ([last] if last else [])
 
 
 def _type(schema: Any, indent: str, depth: int) -> str:
-    """Renders a schema as a type."""
+    """Renders a schema as a TypeScript type."""
     if depth > MAX_DEPTH:
         raise ConfigError(f"the schema of a tool is nested deeper than {MAX_DEPTH}", option="tools")
     if not isinstance(schema, Mapping):
@@ -113,7 +114,7 @@ def _object(schema: Mapping[str, Any], indent: str, depth: int) -> str:
 
 
 def _heading(schema: Any) -> Iterator[str]:
-    """Comments above a property."""
+    """Yields the comments above a property: its title, description and examples."""
     if not isinstance(schema, Mapping):
         return
     if isinstance(schema.get("title"), str):
@@ -127,7 +128,7 @@ def _heading(schema: Any) -> Iterator[str]:
 
 
 def _choice(name: str, schema: Mapping[str, Any], indent: str, depth: int) -> str:
-    """A property with ``oneOf``: a line for each variant. The property's own description is not repeated."""
+    """Renders a property with ``oneOf``, one line for each variant; the property's own description is not repeated."""
     variants = schema["oneOf"]
     description = schema["description"] if isinstance(schema.get("description"), str) else None
     first = variants[0].get("description") if variants and isinstance(variants[0], Mapping) else None
@@ -143,7 +144,7 @@ def _choice(name: str, schema: Mapping[str, Any], indent: str, depth: int) -> st
 
 
 def _texts(schema: Any, *, only: str | None = None, quotes_enums: bool = False) -> list[str]:
-    """Description and default of a schema, or `only` one of them. The default of an enum has no quotes."""
+    """Returns a schema's description and default, or `only` one of them; `quotes_enums` quotes an enum's default."""
     texts: list[str] = []
     if not isinstance(schema, Mapping):
         return texts
@@ -164,7 +165,7 @@ def _comment(texts: Sequence[str]) -> str:
 
 
 def _json(value: Any) -> str:
-    """Serializes as serde_json does: without spaces, floats in its notation."""
+    """Serializes a value as Rust's serde_json does: without spaces, and with its notation of floats."""
     if isinstance(value, float) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 64):
         return _float(float(value))
     if isinstance(value, list | tuple):
@@ -175,10 +176,10 @@ def _json(value: Any) -> str:
 
 
 def _float(value: float) -> str:
-    """The shortest decimal number: ``100.0``, ``0.00001``, ``1e16``, ``1.5e-7``."""
+    """Returns the shortest decimal notation of a number: ``100.0``, ``0.00001``, ``1e16``, ``1.5e-7``."""
     decimal = Decimal(repr(value)).normalize()
     sign, digits, _ = decimal.as_tuple()
-    point = decimal.adjusted() + 1  # digits before the decimal point
+    point = decimal.adjusted() + 1  # number of digits before the decimal point
     text = "".join(map(str, digits))
     if not value:
         text = "0.0"

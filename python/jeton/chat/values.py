@@ -1,4 +1,4 @@
-"""The first difference of two JSON values in words: its path, the texts there, and the kind of text.
+"""Describes the first difference of two JSON values: its path, the two texts, and the kind of text.
 
 Left out: differences after the first one.
 """
@@ -23,10 +23,10 @@ __all__ = [
     "skipped",
 ]
 
-_SHOWN = 40  # characters of a text that are shown
+_SHOWN = 40  # maximum number of characters of a text that a description shows
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-# Forms of text that programs put into prompts, and that change with each request. The first one that matches in both
-# texts at the difference is named.
+# Kinds of text that programs put into prompts and that change with each request. A description names the first kind
+# whose pattern matches both texts at the difference.
 KINDS = {
     "a time": re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?"),
     "a date": re.compile(
@@ -50,7 +50,7 @@ def num_shared(a: Sequence[Any], b: Sequence[Any]) -> int:
         (2, 2)
     """
     low, high = 0, min(len(a), len(b))
-    while low < high:  # by bisection: slices compare fast
+    while low < high:  # bisection, because comparing slices is fast
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
             low = middle
@@ -71,12 +71,12 @@ def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """A value as JSON, with keys in their order: equal for two values only if templates write them alike."""
+    """Returns a value as JSON, without sorting keys: the order of keys counts, because templates print it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def skipped(items: Sequence[str], others: Sequence[str]) -> int:
-    """Returns the number of items in `others` before the first of `items`; 0 if it is missing.
+    """Returns the number of items in `others` before the first item of `items`; 0 if that item is missing.
 
     Examples:
         >>> skipped(["b", "c"], ["x", "b", "c"]), skipped(["b"], ["x"]), skipped([], ["x", "y"])
@@ -88,7 +88,7 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
 
 
 def difference_of_values(one: Any, two: Any, name: str = "") -> str:
-    """The first difference of two JSON values of a name in words; None counts as a missing value.
+    """Describes the first difference of two JSON values; `name` begins its path, and None counts as a missing value.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})
@@ -104,14 +104,14 @@ def difference_of_values(one: Any, two: Any, name: str = "") -> str:
 def difference_of_tools(
     one: Sequence[Mapping[str, Any]], two: Sequence[Mapping[str, Any]], index: int | None = None
 ) -> tuple[str, str]:
-    """The first difference of two lists of tools.
+    """Describes the first difference of two lists of tools.
 
     Args:
         one, two: the tools, which differ.
-        index: the tool that the first difference of the rendered texts is in, if that is known.
+        index: index of the tool in which the rendered texts first differ, if that is known.
 
     Returns:
-        ``"tool"`` for one of them, or ``"tools"``, and the difference in words.
+        ``"tool"`` if a single tool differs, else ``"tools"``; and a description of the difference.
 
     Examples:
         >>> difference_of_tools([{"name": "f"}, {"name": "g"}], [{"name": "g"}, {"name": "f"}])
@@ -147,7 +147,7 @@ def _tool_name(tool: Mapping[str, Any]) -> str:
 
 
 def _difference(one: Any, two: Any) -> tuple[str, str]:
-    """The path of the first difference, and the difference in words."""
+    """Returns the path of the first difference, and a description of it."""
     if isinstance(one, Mapping) and isinstance(two, Mapping):
         return _of_objects(one, two)
     if isinstance(one, list | tuple) and isinstance(two, list | tuple):
@@ -196,7 +196,7 @@ def _of_texts(one: str, two: str) -> str:
 
 
 def _word(text: str, at: int) -> str:
-    """The characters around an index up to white space, at most `_SHOWN`."""
+    """Returns the characters around an index up to white space, at most `_SHOWN`."""
     start = at
     while start > max(0, at - _SHOWN // 2) and not text[start - 1].isspace():
         start -= 1
@@ -207,7 +207,7 @@ def _word(text: str, at: int) -> str:
 
 
 def _kind(one: str, two: str, at: int) -> str:
-    """The kind of text that differs, in words; empty if it is none of those known."""
+    """Returns a phrase for the kind of text that differs; an empty text if the kind is unknown."""
     if "".join(one.split()) == "".join(two.split()):
         return translate("white space only")
     if unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", two):
@@ -221,7 +221,7 @@ def _kind(one: str, two: str, at: int) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str, at: int) -> bool:
-    """Tests whether a match has the character at an index, or ends there."""
+    """Tests whether a match of a pattern contains the character at an index, or ends before it."""
     start = max(0, at - _SHOWN)
     window = text[start : at + _SHOWN]
     return any(match.start() <= at - start <= match.end() for match in pattern.finditer(window))

@@ -2,7 +2,8 @@
 ``surgery``, ``language``, ``help_text`` and ``running`` are shared.
 
 Command modules are imported lazily, so that ``jeton encode`` does not import the dependencies of ``jeton train``.
-Standard output has only data; messages are written to standard error, in the language that `language` chooses.
+Only data is written to standard output. Messages are written to standard error, in the language that `language`
+chooses.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ COMMANDS = tuple(command for commands in SECTIONS.values() for command in comman
 
 
 class _LazyGroup(click.Group):
-    """Group that imports each command from the module of its name."""
+    """Click group that imports each command from the module with the command's name."""
 
     context_class = Context
 
@@ -51,7 +52,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Names similar commands if there is none of a name."""
+        """Resolves a command's name; if there is no such command, the error suggests similar names."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -64,7 +65,7 @@ class _LazyGroup(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the commands by section, in columns of one width."""
+        """Writes the commands by section, with the same column width in all sections."""
         width = max(map(len, COMMANDS))
         limit = formatter.width - 6 - width
         for title, commands in SECTIONS.items():
@@ -97,7 +98,7 @@ def main(args: list[str] | None = None) -> int:
     """Runs one command line and returns its exit code.
 
     Args:
-        args: the arguments after the program's name; None: the process's own.
+        args: the arguments after the program's name; None is the arguments of the process.
 
     Examples:
         >>> main(["count", "--nonsense"])

@@ -36,7 +36,7 @@ __all__ = ["add_tokens"]
     "--accept-loss",
     multiple=True,
     metavar="NAME",
-    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+    help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
 )
 @role_options
 @tokenizer_option

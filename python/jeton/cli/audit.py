@@ -31,8 +31,13 @@ __all__ = ["audit"]
     metavar="PLACE",
     help="Files, globs or folders: report entries that these texts do not use (repeatable).",
 )
-@click.option("--documents", type=click.Choice(["file", "line"]), default="file", help="One document of a text file.")
-@click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+@click.option(
+    "--documents",
+    type=click.Choice(["file", "line"]),
+    default="file",
+    help="What is a document of a text file: the whole file, or a line.",
+)
+@click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
 @selection_options
 @click.option(
     "--errors",

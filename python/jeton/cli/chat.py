@@ -28,7 +28,7 @@ DEFAULT_COMMAND = "render"
 
 
 class _Group(click.Group):
-    """Group whose first argument may be left out: then it is `DEFAULT_COMMAND`, whose options its help lists."""
+    """Click group whose command can be omitted. The default is `DEFAULT_COMMAND`; the help lists its options."""
 
     command_class = Command
     context_class = Context
@@ -115,7 +115,7 @@ def render(
         turns = [{"message": turn.message, "role": turn.role, "token_spans": turn.token_spans} for turn in made.turns]
         try:
             mask: list[bool] | None = made.mask
-        except ChatTemplateError:  # the template does not show what the model generates
+        except ChatTemplateError:  # the renderings do not show which text the model generates
             mask = None
         write(json.dumps({"text": made.text, "ids": made.ids, "turns": turns, "mask": mask}))
     elif form == "ids":
@@ -252,7 +252,7 @@ def _source(template: str | None) -> str | None:
 
 
 def _template(template: str | None, name: str | None, pattern: str | None) -> tuple[jeton.Tokenizer | None, str | None]:
-    """The tokenizer and the template that the arguments of ``check`` name."""
+    """Returns the tokenizer and the template that the arguments of ``check`` refer to."""
     if name is not None:
         return jeton.load(name, pattern=pattern), _source(template)
     if template is None:
@@ -266,7 +266,7 @@ def _template(template: str | None, name: str | None, pattern: str | None) -> tu
             try:
                 return None, data.decode() + "\n"
             except UnicodeDecodeError:
-                pass  # a binary format
+                pass  # not a text file: a tokenizer in a binary format
     tok = jeton.load(template, pattern=pattern)
     if not tok.definition.chat_template:
         raise ConfigError(f"the tokenizer {template} has no chat template")
@@ -281,15 +281,15 @@ def _json(data: str | bytes, name: str) -> Any:
 
 
 def _read(file: BinaryIO) -> tuple[Any, Any, Any]:
-    """Reads (messages, tools, variables)."""
+    """Reads messages, tools and variables from a JSON file."""
     try:
         data = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise FormatError(f"the messages are not JSON: {str(error)[:100]}", format="json") from None
     if isinstance(data, dict):
         if "messages" not in data:
-            keys = ", ".join(map(repr, list(data)[:8])) or "no keys"
-            message = f'the object has no "messages", a list of {{"role": …, "content": …}}; it has {keys}'
+            keys = ", ".join(f"{key!r:.40}" for key in list(data)[:8]) or "no keys"
+            message = f'the object has no key "messages" (a list of messages); it has {keys}'
             raise FormatError(message, format="json")
         return data["messages"], data.get("tools"), data.get("variables")
     return data, None, None

@@ -1,7 +1,7 @@
 """``jeton convert``: converts a tokenizer to another format and verifies that the ids are equal.
 
-The output is written under a temporary name, loaded again and compared with the input, and then renamed. An output file
-is therefore verified, or its loss was accepted by name.
+The output is written under a temporary name, loaded again, compared with the input, and then renamed. Therefore each
+output file is verified, except for losses that the user accepted by name.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# The user's files are compared in chunks of several lines, so that line ends are tested, too.
+# Sizes of the chunks in which the user's files are compared: several lines, so that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 
@@ -53,7 +53,7 @@ PIECE_BYTES = 4096
     "--accept-loss",
     multiple=True,
     metavar="NAME",
-    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+    help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
 )
 @click.option(
     "--texts",
@@ -69,7 +69,7 @@ PIECE_BYTES = 4096
 @click.option(
     "--transformers",
     type=click.Choice(["4", "5"]),
-    help="Major version of transformers that decides how IN, a folder with a .model, is read.",
+    help="Read IN, a folder with a .model, as this major version of transformers does.",
 )
 @common_options
 def convert(
@@ -116,7 +116,7 @@ def convert(
     if like is not None and Path(output).exists() and Path(output).samefile(like):
         raise click.UsageError(f"{output} is the file to copy from, which is never changed; choose another output")
     tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
-    files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
+    files = list_files(texts, Rules(input_type="text"))  # listed first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
@@ -154,7 +154,7 @@ def convert(
 
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
-    """Yields a temporary path in the output's folder, from which a rename is atomic."""
+    """Yields a temporary path in the output's folder, from which the file can be renamed atomically."""
     target = Path(output).absolute()
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
@@ -169,7 +169,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
 
 
 class _Accepted(set[str]):
-    """Set of accepted losses that records the ones a writer looked up, which are those of the tokenizer."""
+    """Set of accepted losses; `found` has those that a writer has looked up, because they occur in the conversion."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)
@@ -190,7 +190,7 @@ def _save(
     accept_loss: tuple[str, ...],
     like: str | None,
 ) -> set[str]:
-    """Saves the tokenizer and returns the names of the losses."""
+    """Saves the tokenizer, and returns the names of the accepted losses that occurred."""
     accepted = _Accepted(accept_loss)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", jeton.errors.LossyConversionWarning)
@@ -201,7 +201,7 @@ def _save(
 
 
 def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
-    """Loads the output as a user would; if its format has no pattern (an accepted loss), with the pattern given."""
+    """Loads the output as a user would; if the format has lost the pattern, passes the pattern of `tok`."""
     try:
         return jeton.load(path)
     except ConfigError as error:
@@ -214,14 +214,14 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
-    """Returns the tokenizer without a template that was accepted as lost, so that the ids of texts are compared."""
+    """Returns the tokenizer without its template if that is an accepted loss, so that only texts' ids are compared."""
     if "template" not in lost:
         return tok
     return jeton.Tokenizer(replace(tok.definition, template=None), tok._core.vocabulary())
 
 
 def _put(new: Path, output: str) -> None:
-    """Renames the new file or folder to its final name. Other files of an existing folder are kept."""
+    """Renames the new file or folder to its final name. In an existing folder, other files are not changed."""
     target = Path(output)
     if is_stream(output):
         with new.open("rb") as written, write_atomically(output, streams=True) as stream:

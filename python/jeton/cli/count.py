@@ -61,7 +61,7 @@ def _count_files(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptio
 
 
 def _count_rows(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, file: str) -> int:
-    """Counts the tokens of a file's rows, encoded in batches since rows are many and short."""
+    """Counts the tokens of a file's rows; encodes them in batches, because rows are many and short."""
     rows = rows_of(file, options)
     tokens = 0
     for batch in rows.batches():

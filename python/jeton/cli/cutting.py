@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def cut_options(units: Sequence[str]) -> Callable[[Function], Function]:
-    """Adds -n and --at, one of `units`, passed as `max_tokens` and `at`."""
+    """Adds the options -n and --at (one of `units`), passed as `max_tokens` and `at`."""
     limit = click.option(
         "-n", "--max-tokens", "max_tokens", type=Count(0), required=True, metavar="N", help="Maximum number of tokens."
     )
@@ -32,7 +32,7 @@ def cut_options(units: Sequence[str]) -> Callable[[Function], Function]:
 
 
 def text_argument(common: CommonOptions, text: InputText, options: TextOptions) -> str:
-    """The text as `str`; bytes that are not UTF-8 are an error, or U+FFFD with ``--errors replace``."""
+    """Returns the text as `str`; for bytes that are not UTF-8 raises, or uses U+FFFD with ``--errors replace``."""
 
     def decoded(data: bytes | str) -> str:
         try:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     import jeton
 
-# Bytes parsed at a time, which bounds the memory for Python strings.
+# Number of bytes that are parsed at a time, which limits the memory for Python strings.
 CHUNK = 1 << 20
 # Maximum length of an id in digits, leading zeros included.
 LONGEST = 64
-# Number of ids from which an array saves more time than the import of numpy takes.
+# From this number of ids on, an array saves more time than the import of numpy takes.
 LARGE = 1 << 16
 
 
@@ -112,7 +112,7 @@ def _stream(stream: jeton.TextStream, batches: Iterable[array[int]]) -> None:
 
 
 def _arriving_ids(stream: BufferedIOBase, name: str = "standard input") -> Iterator[array[int]]:
-    """Yields the ids, separated by white space, that are available at once."""
+    """Yields arrays of the ids that can be read without waiting; they are separated by white space."""
     rest = b""
     while block := stream.read1(CHUNK):
         end = _end_of_ids(rest + block)
@@ -127,7 +127,7 @@ def _arriving_ids(stream: BufferedIOBase, name: str = "standard input") -> Itera
 
 
 def _end_of_ids(block: bytes) -> int:
-    """Length of a block without the id at its end, which the next block may continue."""
+    """Returns the length of a block without the last id, which may continue in the next block."""
     end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
     return len(block) if not end and len(block) > LONGEST else end  # too long for an id; parsing raises the error
 
@@ -140,7 +140,7 @@ def _from_arguments(ids: tuple[str, ...]) -> array[int]:
 
 
 def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
-    """Wraps the ids as a NumPy array without a copy, which decodes without a Python integer per id."""
+    """Wraps the ids as a NumPy array without a copy; decoding an array creates no Python integer for each id."""
     import numpy as np
 
     return np.frombuffer(numbers, dtype=np.uint32)

@@ -93,7 +93,7 @@ def _parts() -> list[_Section]:
     """Returns the corpus: the library's files and the installed lessons."""
     root = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
-    # some tests of the standard library are deliberately in other encodings
+    # some test files of the standard library are not UTF-8, on purpose
     library = [path for path in found if find_invalid_utf8(path.read_bytes()) is None]
     if not library:
         raise FileNotFoundError(2, "the standard library of this Python has no source files", str(root))

@@ -26,9 +26,9 @@ from .streams import (
 if TYPE_CHECKING:
     import jeton
 
-# Below this many bytes the import of numpy takes longer than the encoding, so ids are a list.
+# Number of bytes. For shorter texts, importing numpy takes longer than encoding, so the ids are a list.
 LARGE = 1 << 20
-# Ids formatted at a time, which bounds memory: digits take several times the memory of ids.
+# Number of ids formatted at a time, which limits memory: digits take several times the memory of ids.
 CHUNK = 1 << 18
 
 
@@ -82,7 +82,7 @@ def encode(
 
 
 def _encode_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, text: InputText, form: str) -> None:
-    """Encodes and writes one text. Output starts after encoding has succeeded, so an error leaves no partial output."""
+    """Encodes one text, then writes it. It writes only after encoding has succeeded, so no output is partial."""
 
     def use(data: bytes | str) -> tuple[Any, bytes | str]:
         if form == "tokens":
@@ -124,7 +124,7 @@ def _write_array(ids: Any, *, header: bool) -> None:
 
 
 def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, ids: Sequence[int]) -> None:
-    """Writes one JSON object incrementally: all tokens together take a hundred times the memory of the text."""
+    """Writes one JSON object incrementally, because all tokens at once take a hundred times the memory of the text."""
     out = binary_output()
     is_first = True
 
@@ -147,7 +147,7 @@ def _write_json(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions, i
 
 
 def _write_tokens(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> None:
-    """Draws the tokens: in color and wrapped, else with separators on one line per text."""
+    """Draws the tokens: in a terminal in color and wrapped, else with separators, one line for each text."""
     color, width = terminal_look()
     stream = TerminalStream(
         data.encode() if isinstance(data, str) else data,

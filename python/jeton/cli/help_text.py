@@ -1,7 +1,7 @@
-"""``--help`` in the chosen language: the texts of commands, and headings, of which click has only English ones.
+"""``--help`` in the chosen language: translates the texts of commands, and click's headings, which are English only.
 
-Chinese has no spaces between words and characters that are two columns wide, so lines are wrapped here, too. English
-help is that of click.
+Lines are wrapped here as well, because Chinese has no spaces between words, and its characters are two columns wide.
+English help is written by click.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ EXAMPLES = ("Examples:", "Example:")
 
 
 class Context(click.Context):
-    """Context of a command, whose help is in the chosen language."""
+    """Click context that formats a command's help in the chosen language."""
 
     def make_formatter(self) -> click.HelpFormatter:
-        """Makes the formatter of help and usage."""
+        """Creates the formatter of help and usage."""
         if not is_translated():
             return super().make_formatter()
         return _Formatter(width=self.terminal_width, max_width=self.max_content_width)
 
 
 def paragraphs(text: str) -> list[tuple[str, str]]:
-    """The paragraphs of a help text: each as a message, and what follows the message as it is.
+    """Splits a help text into paragraphs: pairs of a message to translate, and text after it that is not translated.
 
-    Paragraphs that click wraps are one line. Of a list of examples, only the heading is a message, unless an example
-    has a note beside it.
+    Paragraphs that click wraps are joined to one line. In a list of examples, only the heading is a message, unless an
+    example has a note beside it; then the whole list is one message.
 
     Examples:
         >>> paragraphs("Counts\\ntokens.\\n\\n\\b\\nExamples:\\n  jeton count")
@@ -51,7 +51,7 @@ def paragraphs(text: str) -> list[tuple[str, str]]:
 
 
 class _Formatter(click.HelpFormatter):
-    """Formatter that translates, and wraps by columns of the terminal."""
+    """Formatter that translates texts, and wraps them by their width in terminal columns."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         """Writes the usage line."""
@@ -79,7 +79,7 @@ class _Formatter(click.HelpFormatter):
         self.write("\n\n".join(blocks) + "\n")
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Writes options or commands with their texts."""
+        """Writes a list of options or commands, each with its help text."""
         from ..drawing.display_width import wrapped
 
         listed = list(rows)
@@ -97,7 +97,7 @@ class _Formatter(click.HelpFormatter):
 
 
 def _with_extra(text: str) -> str:
-    """The text of an option, and click's additions in brackets: default, range, whether it is required."""
+    """Translates the help text of an option, and click's additions in brackets: default, range, required."""
     match = re.fullmatch(r"(.*?)(?:(?:^|  )\[([^\[\]]+)\])?", text, re.DOTALL)
     if match is None or match[2] is None:
         return translate(text)

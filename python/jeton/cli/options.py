@@ -1,4 +1,4 @@
-"""Shared options of commands, as decorators that pass one object instead of many arguments."""
+"""Options that several commands share: decorators that add them, and pass their values as one object."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DEFAULT_USED = "jeton: using the default tokenizer, which does not belong to any
 
 
 class Command(click.Command):
-    """Command that rejects repeated single-value options and names options instead of keywords in errors."""
+    """Click command that rejects repeated single-value options; its errors name options, not keyword arguments."""
 
     context_class = Context
 
@@ -57,7 +57,7 @@ class Command(click.Command):
         """Parses the arguments.
 
         Raises:
-            UsageError: an option that takes one value is given several times; click would silently take the last.
+            UsageError: an option that takes one value is given several times; click would silently use the last value.
         """
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
@@ -69,7 +69,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; an error names the command's options instead of keyword arguments."""
+        """Runs the command; in the message of an error, replaces keyword arguments by the command's options."""
         try:
             return super().invoke(ctx)
         except JetonError as error:
@@ -78,7 +78,7 @@ class Command(click.Command):
 
 
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
-    """The message of an error with the options of a command, whose parameters are named as the keyword arguments.
+    """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
     A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option.
 
@@ -91,7 +91,8 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
         >>> in_options(JetonError(f"pass {keyword('accept_loss', ['pattern', 'roles'])}"), params)
         'pass --accept-loss pattern --accept-loss roles'
     """
-    options = {param.name: param for param in params if isinstance(param, click.Option)}
+    options = {opt.lstrip("-").replace("-", "_"): param for param in params for opt in param.opts}
+    options |= {str(param.name): param for param in params}
     clauses, known = [""], [True]
     for index, part in enumerate(error.marked.split(MARK)):
         if index % 2 == 0:
@@ -101,9 +102,9 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         name, equals, value = part.partition("=")
-        if param := options.get(name):
+        if param := options.get(name.partition("[")[0]):  # of an item of a list, too: `tokens[0]`
             clauses[-1] += _with_value(param, value)
-        elif equals and value and "settings" in options:  # of a preset
+        elif equals and value and "settings" in options:  # an option of a training preset
             clauses[-1] += f"--set {part}"
         else:
             clauses[-1] += part
@@ -111,17 +112,21 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     return "; ".join(clause for index, clause in enumerate(clauses) if known[index] or index == 0)
 
 
-def _with_value(param: click.Option, value: str) -> str:
-    """An option with the value of a keyword argument, which is Python source; or with each of its values."""
-    name = max(param.opts, key=len)
-    if param.is_flag or not value:
+def _with_value(param: click.Parameter, value: str) -> str:
+    """Returns an option or argument with a value, given as Python source; for a list, with each of its values.
+
+    A value that is empty or contains white space is quoted.
+    """
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
+    if not value or (isinstance(param, click.Option) and param.is_flag):
         return name
     try:
         literal = ast.literal_eval(value)
-    except (ValueError, SyntaxError):  # cut off, or of another class
-        literal = value
+    except (ValueError, SyntaxError):  # the value is cut off, or not a literal
+        return f"{name} {value}"
     values = literal if isinstance(literal, list | tuple | set) else [literal]
-    return " ".join(f"{name} {each}" for each in values) or name
+    shown = [each if each and not re.search(r"\s", each) else repr(each) for each in map(str, values)]
+    return " ".join(f"{name} {each}" for each in shown) or name
 
 
 @dataclass(frozen=True)
@@ -136,16 +141,16 @@ class CommonOptions:
     def say(self, message: str = "") -> None:
         """Prints a message to standard error, unless ``--quiet`` is given."""
         if not self.quiet:
-            sys.stdout.flush()  # keeps the order of output and messages
+            sys.stdout.flush()  # so that output written before the message also appears before it
             click.echo(message, err=True)
 
     def warn(self, message: str) -> None:
-        """Prints a warning to standard error, also with ``--quiet``."""
+        """Prints a warning to standard error, even with ``--quiet``."""
         click.echo(translate("jeton: warning: {message}", message=in_language(message)), err=True)
 
     @property
     def progress(self) -> Progress:
-        """Value for the ``progress=`` argument of the library's functions."""
+        """Value of the ``progress=`` argument of the library's functions."""
         if self.progress_mode == "json":
             return json_lines()
         return False if self.quiet or self.progress_mode == "none" else None
@@ -171,12 +176,12 @@ class TextOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Keyword arguments for `Tokenizer`'s methods."""
+        """Returns the keyword arguments for `Tokenizer`'s methods that encode."""
         return {"special": self.special, "add_special_tokens": self.add_special_tokens}
 
 
 def common_options(command: Function) -> Function:
-    """Adds --json, -q, --progress and --threads, passed as `CommonOptions`, the first argument."""
+    """Adds --json, -q, --progress and --threads, passed as first argument, a `CommonOptions`."""
 
     @click.option("--json", "as_json", is_flag=True, help="Output JSON, one object per line.")
     @click.option("-q", "--quiet", is_flag=True, help="Print only results, warnings and errors.")
@@ -196,7 +201,7 @@ def common_options(command: Function) -> Function:
 
 
 def tokenizer_option(command: Function) -> Function:
-    """Adds -t and --pattern, passed as the loaded `tok`; without -t it is the default tokenizer."""
+    """Adds -t and --pattern, passed as `tok`, the loaded tokenizer; without -t, the default tokenizer."""
 
     @click.option(
         "-t",
@@ -223,7 +228,7 @@ def tokenizer_option(command: Function) -> Function:
 
 
 def tokenizers_option(*, required: bool = False) -> Callable[[Function], Function]:
-    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; without -t it is the default tokenizer."""
+    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; without -t, the default tokenizer."""
 
     def decorate(command: Function) -> Function:
         default = "" if required else " Default: the one that ships with Jeton."
@@ -250,7 +255,7 @@ def tokenizers_option(*, required: bool = False) -> Callable[[Function], Functio
 
 
 def special_option(command: Function) -> Function:
-    """Adds --special, whose value `permission` converts."""
+    """Adds --special; `permission` converts its values."""
     return click.option(
         "--special",
         multiple=True,
@@ -269,7 +274,7 @@ def text_options(command: Function) -> Function:
         help="Read the arguments as files, globs and folders. A text file is one text; in files of rows (.jsonl, "
         ".json, .csv, .parquet, .arrow), each row is one.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @special_option
     @click.option("--add-special-tokens", is_flag=True, help="Add the template's special tokens (BOS, [CLS], …).")
     @errors_option
@@ -295,7 +300,7 @@ _READING = (
 
 
 def selection_options(command: Function) -> Function:
-    """Adds --include, --exclude and --input-type, with the names of the keywords of `jeton.Corpus`."""
+    """Adds --include, --exclude and --input-type, passed by the names of the keyword arguments of `jeton.Corpus`."""
 
     @click.option(
         "--include",
@@ -319,9 +324,9 @@ def selection_options(command: Function) -> Function:
 
 
 def corpus_options(command: Function) -> Function:
-    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion, --errors and those of `selection_options`.
+    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion, --errors and the `selection_options`.
 
-    The options, with those of `sample_options`, are passed as `reading`, the keywords of `jeton.Corpus`.
+    The options, with those of `sample_options`, are passed as `reading`, the keyword arguments of `jeton.Corpus`.
     """
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
@@ -329,9 +334,9 @@ def corpus_options(command: Function) -> Function:
         "--documents",
         type=click.Choice(["file", "line"]),
         default="file",
-        help="Unit that is one document in a text file.",
+        help="What is a document of a text file: the whole file, or a line.",
     )
-    @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+    @click.option("--field", default="text", show_default=True, help="Field that holds the text, in files of rows.")
     @click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Encoding of text files: gb18030, …"
     )
@@ -415,21 +420,21 @@ _UNITS = ("", "k", "m", "g", "t")
 
 
 def _amount(value: str, pattern: str) -> int | None:
-    """Parses an integer with a unit, decimal or (with an i) binary; None if it is invalid or not an integer."""
+    """Parses an integer with a decimal unit (k) or binary unit (Ki); None if it is invalid or not an integer."""
     match = re.fullmatch(pattern, value.strip(), re.IGNORECASE)
-    if match is None or len(match[1]) > 40:  # Python limits the digits that it converts
+    if match is None or len(match[1]) > 40:  # a limit, because Python rejects very long numbers
         return None
     amount = Fraction(match[1]) * (1024 if match[3] else 1000) ** _UNITS.index(match[2].lower())
     return int(amount) if amount.denominator == 1 else None
 
 
 class ByteSize(click.ParamType[int]):
-    """Parameter type of a number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
+    """Type of a parameter that is a number of bytes: 1500, 500MB, 2GB, 1.5GiB."""
 
     name = "size"
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parses the size; units are decimal, or binary with an i."""
+        """Parses the size; units are decimal (MB) or binary (MiB)."""
         amount = _amount(str(value), r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?")
         if not amount:
             self.fail(f"{value!r} is not a size like 500MB or 2GB", param, ctx)
@@ -437,7 +442,7 @@ class ByteSize(click.ParamType[int]):
 
 
 class Count(click.ParamType[int]):
-    """Parameter type of a number of tokens, merges or texts: 32000, 32k, 1.5M; with a binary unit, 32Ki is 32768."""
+    """Type of a parameter that is a number of tokens, merges or texts: 32000, 32k, 1.5M, or binary 32Ki (32768)."""
 
     name = "number"
 
@@ -455,7 +460,7 @@ class Count(click.ParamType[int]):
 
 
 class RowLength(click.ParamType[int]):
-    """Parameter type of the length of a row: 2048, 2Ki. Lengths are often powers of two, so 2k would be ambiguous."""
+    """Type of a parameter that is the length of a row: 2048, 2Ki. 2k is rejected: lengths are often powers of two."""
 
     name = "length"
 
@@ -471,12 +476,12 @@ class RowLength(click.ParamType[int]):
 
 
 class Share(click.ParamType[tuple[str, Fraction]]):
-    """Share between 0 and 1, of a part that may be named: ``0.01``, ``test=0.01``; the name and the share."""
+    """Type of a parameter that is a share from 0 to 1, with an optional name: ``0.01``, ``test=0.01``."""
 
     name = "share"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Fraction]:
-        """See `click.ParamType`."""
+        """Parses the name and the share."""
         name, equals, text = str(value).rpartition("=")
         if not re.fullmatch(r"0?\.[0-9]{1,30}", text):
             self.fail(f"{value!r} is not a share between 0 and 1, like 0.01 or test=0.01", param, ctx)

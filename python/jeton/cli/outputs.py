@@ -1,4 +1,4 @@
-"""Checks of output paths before the work, and a fallback path if saving fails."""
+"""Checks output paths before a command does its work, and saves to a fallback path if saving fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]
 
 
 def check_file(path: str | None) -> None:
-    """Checks that a file can be written to a path; None: nothing to check.
+    """Checks that a file can be written to a path; None is accepted.
 
     Raises:
         UsageError: the path is empty.
@@ -56,12 +56,13 @@ def check_plot(path: str | None) -> None:
 def check_tokenizer(
     path: str | None, accept_loss: Collection[str] = (), small: Callable[[], jeton.Tokenizer | None] = lambda: None
 ) -> None:
-    """Checks the path of a tokenizer: its suffix names a format, and the format supports such a tokenizer.
+    """Checks the output path of a tokenizer: its suffix must name a format, which must support such a tokenizer.
 
     Args:
-        path: output path; None: nothing to check.
+        path: output path; None is accepted.
         accept_loss: as in `Tokenizer.save`.
-        small: returns a small tokenizer of the same kind, which is saved as a trial, or None.
+        small: function that returns a small tokenizer of the same kind, to save as a trial; if it returns None, no
+            trial is made.
 
     Raises:
         ConfigError: no format has the suffix.
@@ -83,7 +84,7 @@ def check_tokenizer(
 
 
 def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accept_loss: Collection[str] = ()) -> None:
-    """Saves a tokenizer. If that fails, saves a tokenizer.json beside the path or in the temporary folder, prints its
+    """Saves a tokenizer. If saving fails, saves a tokenizer.json beside the path or in the temporary folder, prints its
     path, and raises the error.
     """
     try:
@@ -98,8 +99,8 @@ def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accep
             except (JetonError, OSError):
                 continue
             common.warn(
-                f"{path} could not be saved; the tokenizer was saved to {rescued} instead, from which jeton "
-                "convert can write it"
+                f"{path} could not be saved; the tokenizer was saved to {rescued} instead, and jeton convert can "
+                "convert it"
             )
             break
         raise

@@ -59,8 +59,8 @@ def play(
             write_json({"url": address})
         else:
             write(address)
-        sys.stdout.flush()  # a program may be waiting for the address
+        sys.stdout.flush()  # a program that reads the output needs the address now
         common.say(translate("the playground is open; press Ctrl-C to stop it"))
 
-    with use_catalog(None):  # the page has a language of its own
+    with use_catalog(None):  # English, because the page chooses its own language
         serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)

@@ -25,7 +25,7 @@ from .streams import input_corpus, write, write_json
     "special_tokens",
     multiple=True,
     metavar="T",
-    help="Special token; splits documents (repeatable).",
+    help="Special token, at which documents are split (repeatable).",
 )
 @click.option("--min-count", type=Count(1), default=1, metavar="N", help="Omit rarer pretokens.")
 @memory_options

@@ -78,6 +78,6 @@ def prune(
 
 
 def _tokens(lists: tuple[Any, ...]) -> list[str] | None:
-    """The lines of files, without empty ones; None if there is no file."""
+    """Returns the lines of files, without empty lines; None if no file is given."""
     lines = [line.rstrip("\r\n") for file in lists for line in file]
     return [line for line in lines if line] if lists else None

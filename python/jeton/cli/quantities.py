@@ -1,4 +1,4 @@
-"""Human-readable numbers, sizes and durations."""
+"""Formats sizes and durations for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["counted", "seconds", "size"]
 
 
 def size(num_bytes: int) -> str:
-    """Formats bytes in decimal units, as progress bars do.
+    """Formats a number of bytes in decimal units, as in progress bars.
 
     Examples:
         >>> size(999), size(31_525_224)

@@ -21,7 +21,7 @@ __all__ = ["RoleOptions", "role_options"]
 _HELP = {
     "bos": "begins a text",
     "eos": "ends a text",
-    "unk": "stands for unknown text",
+    "unk": "is recorded as the unknown token, without effect on encoding",
     "sep": "separates two texts",
     "pad": "fills the rows of a batch",
     "cls": "begins a text that is classified",
@@ -31,11 +31,11 @@ _HELP = {
 
 @dataclass(frozen=True)
 class RoleOptions:
-    """Values of the options.
+    """Values of the options of roles and chat templates.
 
     Attributes:
         roles: role -> special token.
-        chat_template: name of a preset, or Jinja source; None: not given.
+        chat_template: name of a preset, or Jinja source; None if not given.
     """
 
     roles: dict[str, str]
@@ -43,12 +43,12 @@ class RoleOptions:
 
     @property
     def tokens(self) -> list[str]:
-        """The special tokens that roles and preset need, in order, each once."""
+        """Returns the special tokens that the roles and the preset need, in order, without duplicates."""
         preset = PRESETS.get(self.chat_template or "")
         return [*dict.fromkeys((*self.roles.values(), *(preset.tokens if preset else ())))]
 
     def applied(self, tok: jeton.Tokenizer, tokens: Iterable[str] = ()) -> jeton.Tokenizer:
-        """Adds tokens and those of `tokens` that are missing, and sets roles and chat template."""
+        """Returns a tokenizer with `tokens` and these options' tokens added, and with roles and chat template set."""
         missing = [token for token in (*tokens, *self.roles.values()) if token not in tok.special_tokens]
         if preset := PRESETS.get(self.chat_template or ""):  # its tokens need not be special
             added = {token.content for token in tok.added_tokens.values()}
@@ -58,7 +58,7 @@ class RoleOptions:
 
 
 def role_options(command: Function) -> Function:
-    """Adds --bos, --eos and so on, and --chat-template, passed as `roles`."""
+    """Adds an option for each role, such as --bos, and --chat-template, passed as `roles`."""
 
     @click.option(
         "--chat-template",

@@ -1,4 +1,4 @@
-"""Execution of a command: exit codes, and one-line messages for `JetonError` and errors of the system.
+"""Runs a command: returns exit codes, and prints one-line messages for `JetonError` and `OSError`.
 
 Left out: other exceptions, which are bugs of Jeton and keep their traceback.
 """
@@ -51,7 +51,7 @@ def _run(command: click.Group, args: list[str] | None) -> int:
         _say(translate("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has closed the pipe (`jeton vocab | head`). Without this Python reports it again on exit.
+        # The reader has closed the pipe (`jeton vocab | head`). The redirection keeps Python from reporting it on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except JetonError as error:
@@ -76,7 +76,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.skipped = self.skipped or bool(getattr(record, "skipped", 0))
-        if getattr(record, "once", False):  # a command may open a corpus several times
+        if getattr(record, "once", False):  # a command that opens a corpus several times logs such a record each time
             if record.getMessage() in self._once:
                 return
             self._once.add(record.getMessage())
@@ -88,7 +88,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 @contextmanager
 def _logged() -> Iterator[_Handler]:
-    """Prints the library's log (training that stopped early, replaced bytes) as warnings to standard error."""
+    """Prints log records of the library, such as training that stopped early, as warnings to standard error."""
     logger, handler = logging.getLogger("jeton"), _Handler()
     logger.addHandler(handler)
     try:
@@ -98,14 +98,14 @@ def _logged() -> Iterator[_Handler]:
 
 
 def _write_utf8() -> None:
-    """Lets standard output have every character, also if it is a file or a pipe in another encoding (Windows)."""
+    """Sets standard output to UTF-8, because a file or a pipe may have another encoding (Windows)."""
     if is_translated() and isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         sys.stdout.reconfigure(encoding="utf-8")
 
 
 def _show(error: click.ClickException) -> None:
-    """Prints an error of usage as click does, in the chosen language."""
-    # A group without arguments raises its help as an error (click 8.2), which the formatter has translated.
+    """Prints a usage error in click's form, in the chosen language."""
+    # Without arguments, a group raises its help as an error (click 8.2); the formatter has translated it already.
     if not is_translated() or isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
         error.show()
         return
@@ -121,7 +121,7 @@ def _say(message: str) -> None:
 
 
 def _system_message(error: OSError) -> str:
-    """Formats an `OSError` without its number. Text after a semicolon is a hint for Python callers (`corpus`)."""
+    """Formats an `OSError` without its number, and without a hint for Python callers (text after a semicolon)."""
     if error.strerror is None:
         return str(error)
     reason = error.strerror.partition(";")[0]

@@ -42,7 +42,7 @@ Function = Callable[..., None]
 
 
 class _Group(click.Group):
-    """Group whose commands are listed in the order of work."""
+    """Click group whose help lists the commands in the order in which they are used."""
 
     command_class = Command
     context_class = Context
@@ -77,7 +77,7 @@ MASKS: dict[str, tuple[str, object]] = {
 
 
 def _plan_options(command: Function) -> Function:
-    """Adds the options of a plan, passed as `corpus`, `output` and `options`, the keywords of `jeton.shards.plan`."""
+    """Adds the options that define a plan; passes arguments for `jeton.shards.plan`, `plan_split` or `plan_mix`."""
 
     @click.option(
         "-o",
@@ -108,7 +108,10 @@ def _plan_options(command: Function) -> Function:
         help="Input bytes per task, and so per shard. Default: 256MB.",
     )
     @click.option(
-        "--shuffle", type=click.IntRange(0), metavar="SEED", help="Shuffle all documents; a second stage sorts them."
+        "--shuffle",
+        type=click.IntRange(0),
+        metavar="SEED",
+        help="Shuffle all documents with this seed, in a second stage.",
     )
     @click.option(
         "--pack", type=RowLength(), metavar="LENGTH", help="Pack documents into rows of this many ids: 2048, 2Ki."
@@ -144,8 +147,8 @@ def _plan_options(command: Function) -> Function:
         "masks",
         type=click.Choice(tuple(MASKS)),
         multiple=True,
-        help="Loss mask: of the last reply only, without reasoning, without stop tokens; by the template's markers, or "
-        "derived from any template.",
+        help="What the loss mask of --chat covers and how it is found (repeatable): the last reply only, no reasoning, "
+        "no stop tokens; by the template's markers, or derived from any template.",
     )
     @click.option(
         "--keep",
@@ -168,7 +171,11 @@ def _plan_options(command: Function) -> Function:
     )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
-        "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
+        "--special-token",
+        "special_tokens",
+        multiple=True,
+        metavar="T",
+        help="For --format counts: a special token, at which documents are split (repeatable).",
     )
     @corpus_options
     @functools.wraps(command)
@@ -215,14 +222,14 @@ def _plan_options(command: Function) -> Function:
         parts = {"validation": dict(shares)} if shares else {}
         command(common, **_rest(options), corpus=read, output=output, options=options, parts=parts, mix=mix)
 
-    for param in getattr(wrapped, "__click_params__"):  # noqa: B009 - click's own attribute
+    for param in getattr(wrapped, "__click_params__"):  # noqa: B009 - a private attribute of click
         if isinstance(param, click.Argument):
             param.required = False  # `_check_corpus` requires it, or --mix
     return wrapped
 
 
 def _check_corpus(corpus: tuple[str, ...], reading: Mapping[str, Any], mix: str | None) -> None:
-    """Checks that there is a corpus or a mix, and that a mix has its own options of reading."""
+    """Checks that either a corpus or a mix is given, and that options of reading are not combined with a mix."""
     ctx = click.get_current_context()
     if mix is None:
         if not corpus:
@@ -243,7 +250,7 @@ _RUN_OPTIONS = (
 
 
 def _rest(options: dict[str, Any]) -> dict[str, Any]:
-    """Removes and returns the options of a command that are not those of a plan."""
+    """Removes the options that do not belong to a plan, and returns them."""
     return {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
 
 
@@ -618,7 +625,7 @@ def mix(common: CommonOptions, output: str, system: str | None) -> None:
 @click.option(
     "--stage",
     type=click.Choice(["spool", "shuffle"]),
-    help="With a shuffle, which needs two arrays: the stage of this one.",
+    help="Stage that this array runs, if the plan shuffles: each of its two stages needs an array.",
 )
 @common_options
 def script(
@@ -648,7 +655,7 @@ def script(
 
 
 def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """The job of --job, or of the environment of a Slurm array or an indexed Kubernetes Job."""
+    """Returns (index, number of jobs) of --job, or of a Slurm array or Kubernetes indexed Job; None without one."""
     if job is not None:
         number, slash, count = job.partition("/")
         if not slash or not _is_number(number) or not _is_number(count) or not int(number) < int(count):
@@ -665,16 +672,18 @@ def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | N
     else:
         return None
     if not 0 <= index < jobs:
-        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --job K/N")
+        raise click.UsageError(
+            f"the environment variables set job {index} of {jobs} jobs, which is out of range; pass --job K/N"
+        )
     return index, jobs
 
 
 def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 20  # Python limits the digits that it converts
+    return text.isdecimal() and len(text) < 20  # Python rejects very long numbers
 
 
 def _number(environment: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """A number in the environment."""
+    """Returns an integer from an environment variable."""
     value = environment.get(name, default)
     if value is None or not _is_number(str(value)):
         raise click.UsageError(f"the environment variable {name} is {value!r}, not a number; pass --job K/N")
@@ -695,7 +704,7 @@ def _status_line(found: Status) -> str:
 
 
 def _pace_lines(found: Status) -> list[str]:
-    """Skipped records, the rate with the time left, and the time without a completion."""
+    """Returns lines with the skipped records, the rate and the time left, and the time since the last completion."""
     lines = []
     if found.skipped:
         lines.append(translate("{records} skipped", records=counted(found.skipped, "record")))
@@ -708,7 +717,7 @@ def _pace_lines(found: Status) -> list[str]:
 
 
 def _show_plans(common: CommonOptions, plans: Mapping[str, Plan]) -> None:
-    """Shows a plan, named "", or those of several folders."""
+    """Prints a single plan, whose name is "", or the plans of several folders."""
     found = {}
     for name, made in plans.items():
         facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
@@ -727,7 +736,7 @@ def _show_plans(common: CommonOptions, plans: Mapping[str, Plan]) -> None:
 
 
 def _show_reports(common: CommonOptions, reports: Mapping[str, tuple[str, Report]], no_verify: bool) -> None:
-    """Shows the reports of several folders: name -> path and report."""
+    """Prints the reports of several folders; `reports` maps a name to the path and the report."""
     if common.as_json:
         write_json({name: made.to_json() for name, (_, made) in reports.items()})
         return
@@ -751,7 +760,7 @@ def _show_status(common: CommonOptions, found: Status) -> None:
 
 
 def _show_made(common: CommonOptions, made: Report, output: str, no_verify: bool) -> None:
-    """Shows a report, of shards that have been verified."""
+    """Prints the report of new shards, after they have been verified."""
     _show_report(common, made, output)
     if not no_verify:
         common.say(translate("verified all shards"))

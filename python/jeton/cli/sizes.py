@@ -16,7 +16,7 @@ from .streams import input_corpus, write, write_json
 
 
 class _Sizes(click.ParamType[list[int]]):
-    """Parameter type of comma-separated sizes: 8000,16000 or 8k,16k."""
+    """Type of a parameter that is a comma-separated list of sizes: 8000,16000 or 8k,16k."""
 
     name = "sizes"
 
@@ -44,7 +44,7 @@ class _Sizes(click.ParamType[list[int]]):
 @click.option("--level", type=click.Choice(["byte", "char"]), help="Initial symbols. Default: byte.")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pre-tokenization regex: o200k (the default), gpt2, none, …")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Adds an unknown token to the model (level char).")
+@click.option("--unk-token", metavar="T", help="Token for characters that are not in the vocabulary (level char).")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot: .png, .svg or .pdf.")
 @click.option("-o", "--output", metavar="OUT", help="Save the tokenizer of the largest size.")
 @corpus_options

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class InputText(NamedTuple):
-    """One text, and its name for error messages (empty for a single text)."""
+    """One text, and its name in error messages (empty if it is the only text)."""
 
     data: bytes
     name: str = ""
@@ -53,7 +53,7 @@ def input_texts(
     """Yields the input texts: the arguments, or with --files the texts of the files; without arguments, standard input
     as one text or, with `lines`, one text per line without its line end.
 
-    Arguments keep the bytes that the shell passed, UTF-8 or not.
+    Arguments have exactly the bytes that the shell passed, even if these are not UTF-8.
     """
     if options.files:
         for file in input_files(arguments, options.field):
@@ -75,7 +75,7 @@ def input_texts(
 
 
 def input_files(places: tuple[str, ...], field: str) -> list[str]:
-    """Resolves the arguments to files, all of them before one is read."""
+    """Resolves all arguments to files, before any file is read."""
     if not places:
         raise click.UsageError("--files needs at least one file, glob or folder")
     return list_files(places, Rules(field))
@@ -85,12 +85,12 @@ def is_file(argument: str) -> bool:
     """Tests whether an argument is the path of an existing file."""
     try:
         return os.path.isfile(argument)
-    except ValueError:  # a NUL
+    except ValueError:  # the argument contains a NUL
         return False
 
 
 def holds_rows(file: str) -> bool:
-    """Tests by its suffix whether a file has rows, each with a text; any other file is one text."""
+    """Tests by its suffix whether a file has rows, each with a text; other files are one text."""
     return kind_of(file) != "text"
 
 
@@ -110,9 +110,9 @@ def rows_of(file: str, options: TextOptions) -> DocumentReader:
 
 
 def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
-    """Converts CORPUS... to the library's corpus: ``-`` is standard input, others are sources with their weights."""
+    """Converts CORPUS... to the library's corpus: ``-`` to standard input, paths to sources with their weights."""
     if weights and len(weights) != len(places):
-        raise click.UsageError(f"--weight is given {len(weights)} times for {len(places)} CORPUS; pass one for each")
+        raise click.UsageError(f"{len(weights)} --weight for {len(places)} CORPUS; pass one --weight for each CORPUS")
     if "-" not in places:
         return [Source(place, weight) for place, weight in zip(places, weights or [1] * len(places), strict=True)]
     if len(places) > 1:
@@ -121,7 +121,7 @@ def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[
 
 
 def standard_input(common: CommonOptions) -> BinaryIO:
-    """Returns standard input; if it is a terminal, prints that it is being read."""
+    """Returns standard input; if it is a terminal, prints that the command reads from it."""
     if sys.stdin.isatty():
         common.say(translate("reading standard input; end it with Ctrl-D"))
     return sys.stdin.buffer
@@ -138,7 +138,7 @@ def write(line: str) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Writes one line of JSON: a value, or the `to_json()` of a result."""
+    """Writes a value, or the `to_json()` of a result, as one line of JSON."""
     write(json.dumps(value.to_json() if hasattr(value, "to_json") else value, ensure_ascii=False))
 
 
@@ -160,7 +160,7 @@ def named(text: InputText) -> Iterator[None]:
 
 
 def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
-    """Applies `use` to a text. If that needs UTF-8 and ``--errors replace`` is given, retries with U+FFFD."""
+    """Applies `use` to a text. If it rejects invalid UTF-8, and ``--errors replace`` is given, retries with U+FFFD."""
     try:
         return use(text.data)
     except InvalidTextError:

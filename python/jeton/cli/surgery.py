@@ -28,14 +28,14 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True)
 class SurgeryOutput:
-    """Outputs of a command: the new tokenizer, its plan, and a model with new embeddings.
+    """Outputs of a command: the new tokenizer, the plan for its embeddings, and a model with new embeddings.
 
     Attributes:
-        path: the tokenizer.
+        path: path of the tokenizer.
         accept_loss: as in `Tokenizer.save`.
         plan: file for the plan as JSON, or None.
-        model: the model's files before and after, or None.
-        multiple_of: the number of rows of its embeddings is padded to a multiple.
+        model: paths of the model's old and new files, or None.
+        multiple_of: number to a multiple of which the rows of the model's embeddings are padded.
     """
 
     path: str
@@ -45,7 +45,7 @@ class SurgeryOutput:
     multiple_of: int
 
     def check(self) -> None:
-        """Checks the paths before the work.
+        """Checks the output paths, before the command does its work.
 
         Raises:
             UsageError, OSError: as `check_file` and `check_tokenizer`.
@@ -56,7 +56,7 @@ class SurgeryOutput:
             raise click.UsageError(f"--model: {self.model[0]} does not exist")
 
     def save(self, common: CommonOptions, done: jeton.Surgery) -> None:
-        """Writes everything, and prints the report."""
+        """Writes all outputs, and prints the report."""
         save_tokenizer(common, done.tokenizer, self.path, self.accept_loss)
         if self.plan is not None:
             with write_atomically(self.plan, streams=True) as file:
@@ -86,9 +86,9 @@ def surgery_options(command: Function) -> Function:
         "--accept-loss",
         multiple=True,
         metavar="NAME",
-        help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+        help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
     )
-    @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
+    @click.option("--plan", metavar="FILE", help="Write as JSON from which old rows each new embedding row is made.")
     @click.option(
         "--model",
         nargs=2,

@@ -25,7 +25,7 @@ from .streams import input_corpus, write, write_json
 if TYPE_CHECKING:
     from jeton.training.presets import TrainingPreset
 
-# Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
+# Corpus and vocabulary size for a trial; 400 entries suffice for the alphabet (256 at byte level) and special tokens.
 SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
 SMALL_SIZE = 400
 
@@ -62,7 +62,7 @@ SMALL_SIZE = 400
 )
 @click.option("--min-frequency", type=Count(), metavar="N", help="Minimum frequency of a pair to be merged.")
 @click.option("--special-token", "special_tokens", multiple=True, metavar="T", help="A special token (repeatable).")
-@click.option("--unk-token", metavar="T", help="Adds an unknown token to the model (level char).")
+@click.option("--unk-token", metavar="T", help="Token for characters that are not in the vocabulary (level char).")
 @click.option("--end-of-word", metavar="MARK", help='End-of-word mark, such as "</w>".')
 @click.option(
     "--end-of-word-style",
@@ -96,7 +96,7 @@ SMALL_SIZE = 400
     "--accept-loss",
     multiple=True,
     metavar="NAME",
-    help="Save although OUT's format cannot express this feature; the error names it (repeatable).",
+    help="Save without this feature, which OUT's format cannot express; errors state its name (repeatable).",
 )
 @role_options
 @memory_options
@@ -146,7 +146,7 @@ def train(
         name: options[name] for name in ("level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
     }
     how |= {"end_of_word_style": options["end_of_word_style"]}
-    if preset is None:  # the special tokens of a preset are its own; those of roles are added after training
+    if preset is None:  # a preset determines its special tokens; tokens of roles are added after training
         how["special_tokens"] = _special_tokens(how["special_tokens"], roles, options["unk_token"])
     check_tokenizer(output, accept_loss, lambda: _small(how, roles))
     check_file(log)
@@ -181,7 +181,7 @@ def train(
 
 
 def _preset(name: str | None, settings: tuple[str, ...]) -> TrainingPreset | None:
-    """Returns the preset with its options. Values are parsed as JSON, else taken as strings."""
+    """Returns the preset with its options. A value is parsed as JSON; if it is not JSON, it is a string."""
     if name is None:
         if settings:
             raise click.UsageError("--set applies to a preset; name one with --preset")
@@ -199,15 +199,15 @@ def _preset(name: str | None, settings: tuple[str, ...]) -> TrainingPreset | Non
 
 
 def _special_tokens(given: tuple[str, ...], roles: RoleOptions, unk: str | None) -> list[str]:
-    """Returns the special tokens to train with: those given, and those of roles and the chat template."""
+    """Returns the special tokens to train with: the given ones, and those of the roles and the chat template."""
     return [*given, *(token for token in roles.tokens if token not in given and token != unk)]
 
 
 def _small(how: dict[str, Any], roles: RoleOptions) -> jeton.Tokenizer | None:
-    """Trains a tokenizer with the same options on a few lines, for a trial save; None if that fails."""
+    """Trains a tokenizer with the same options on a few lines, to try whether it can be saved; None if that fails."""
     logger = logging.getLogger("jeton")
     level = logger.level
-    logger.setLevel(logging.CRITICAL)  # training on so little text stops early, which is irrelevant here
+    logger.setLevel(logging.CRITICAL)  # suppresses the warning that training stopped early
     try:
         return roles.applied(jeton.train([SMALL_CORPUS], SMALL_SIZE, progress=False, **how))
     except JetonError:
@@ -217,7 +217,7 @@ def _small(how: dict[str, Any], roles: RoleOptions) -> jeton.Tokenizer | None:
 
 
 def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
-    """Returns the facts of the training run."""
+    """Returns the data of the training run for ``--json``."""
     training = tok.training
     if training is None:
         raise RuntimeError("a newly trained tokenizer has no training facts")

@@ -16,7 +16,7 @@ from .streams import write, write_json
 if TYPE_CHECKING:
     import jeton
 
-# Widths of the columns of tokens and bytes; most tokens of real vocabularies fit, in a terminal of 100 columns.
+# Widths of the columns of tokens and bytes. Most tokens of real vocabularies fit, and a line has at most 100 columns.
 TOKEN_CELLS, BYTES_CELLS = 24, 36
 
 
@@ -24,11 +24,11 @@ class Entry(NamedTuple):
     """Vocabulary entry.
 
     Attributes:
-        id: its id.
-        data: its bytes in decoded text.
-        shown: the same bytes, or the spelling of an entry that decodes to something else (control, unknown).
-        special: whether it is a special token.
-        merge: left id, right id and rank of the merge that creates it.
+        id: id of the entry.
+        data: bytes of the entry in decoded text.
+        shown: bytes to display: `data`, or the spelling of an entry that decodes to other text (control, unknown).
+        special: whether the entry is a special token.
+        merge: left id, right id and rank of the merge that creates the entry.
     """
 
     id: int
@@ -65,7 +65,7 @@ def vocab(common: CommonOptions, tok: jeton.Tokenizer, grep: str | None) -> None
 
 
 def _entries(tok: jeton.Tokenizer) -> Iterator[Entry]:
-    """Yields the entries by id. If several merges create a token, the one of lowest rank is given."""
+    """Yields the entries in order of ids. If several merges create a token, its merge is the one of lowest rank."""
     made: dict[int, tuple[int, int, int]] = {}
     for rank, (left, right, id) in enumerate(tok.merges):
         made.setdefault(id, (left, right, rank))

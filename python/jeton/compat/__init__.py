@@ -1,16 +1,16 @@
 """Drop-in replacements for other libraries.
 
-    import jeton.compat.tiktoken as tiktoken                    one import
-    jeton.compat.replace("tiktoken")                            all later imports of this process
-    python -m jeton.compat.run tiktoken script.py               a program that stays unchanged, with its processes
+    import jeton.compat.tiktoken as tiktoken                    replaces one import jeton.compat.replace("tiktoken")
+    replaces all later imports of this process python -m jeton.compat.run tiktoken script.py               replaces
+    imports of an unchanged program and its processes
 
-The libraries themselves are never imported, except by calls of `tokenizers` that only the original can answer.
+The original libraries are never imported, except for calls of `tokenizers` that Jeton does not support.
 
 ```text
-shims/                              packages that take a library's name
-run, report, originals              programs with drop-ins; their slow calls; names that a drop-in lacks
-tiktoken/, sentencepiece/, tokenizers/    the drop-ins, with the modules of the library
-hf_backend/                         calls with the meaning of Hugging Face's, without its library
+shims/                              packages with a library's name, which import the drop-in
+run, report, originals              run programs with drop-ins; report slow calls and names that a drop-in lacks
+tiktoken/, sentencepiece/, tokenizers/    the drop-ins, with the same modules as the library
+hf_backend/                         calls with the results of Hugging Face's tokenizers, without that library
 ```
 """
 
@@ -26,7 +26,7 @@ from ..errors import ConfigError
 
 __all__ = ["PEERS", "replace", "replaced"]
 
-# Library -> its modules and Jeton's.
+# Library -> its modules -> the modules of Jeton that replace them.
 PEERS: dict[str, dict[str, str]] = {
     "tiktoken": {
         "tiktoken": "jeton.compat.tiktoken",
@@ -65,7 +65,7 @@ def replace(library: str) -> ModuleType:
         The module that replaces it.
 
     Raises:
-        ConfigError: there is no drop-in for it, or the library has been imported already.
+        ConfigError: there is no drop-in for the library, or the library has been imported already.
 
     Examples:
         >>> import sys
@@ -85,10 +85,10 @@ def replace(library: str) -> ModuleType:
 
 @contextmanager
 def replaced(library: str) -> Iterator[None]:
-    """Replaces a library within a block, unless it has been imported already.
+    """Replaces a library within a ``with`` block, unless it has been imported already.
 
     Raises:
-        ConfigError: there is no drop-in for it.
+        ConfigError: there is no drop-in for the library.
     """
     if any(name in sys.modules for name in _aliases(library)):
         yield
@@ -108,13 +108,13 @@ def _aliases(library: str) -> dict[str, str]:
 
 
 def _alias(library: str) -> list[str]:
-    """Puts our modules into `sys.modules` under the library's names; returns the names."""
+    """Puts the drop-in's modules into `sys.modules` under the library's names; returns the names."""
     from importlib.util import find_spec
 
     added = []
     for name, ours in PEERS[library].items():
         parent, _, child = name.rpartition(".")
-        if parent and parent not in sys.modules:  # a namespace package
+        if parent and parent not in sys.modules:  # the parent is a namespace package
             if find_spec(parent) is not None:
                 import_module(parent)
             else:

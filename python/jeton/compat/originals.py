@@ -1,4 +1,4 @@
-"""Names that an installed library has, read from its source: the library itself is not imported."""
+"""Finds the names that an installed library defines, by reading its source, without importing the library."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
         without: folders of `sys.path` that are not searched.
 
     Returns:
-        The names with the library's in front, such as ``tiktoken.load`` and ``tiktoken.Encoding.encode``; a class is
-        named without its module, as programs import it. Empty if the library is not installed.
+        The names, prefixed by the library, such as ``tiktoken.load`` and ``tiktoken.Encoding.encode``. The name of a
+        class is without its module, as programs import it. Empty if the library is not installed.
 
     Examples:
         >>> {"json.load", "json.decoder", "json.JSONDecoder.decode"} <= names_of("json")
@@ -43,13 +43,13 @@ def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
             prefix = library if module == "__init__" else f"{library}.{module}"
             names.add(prefix)
             if path.suffix == ".py":
-                with suppress(OSError, SyntaxError, ValueError):  # a module that this interpreter cannot read
+                with suppress(OSError, SyntaxError, ValueError):  # skips a module that this interpreter cannot parse
                     names.update(_defined(library, prefix, path.read_text(encoding="utf-8")))
     return names
 
 
 def _defined(library: str, prefix: str, source: str) -> Iterator[str]:
-    both_cases = "_add_snake_case" in source  # SentencePiece calls it last, to add all names in snake case
+    both_cases = "_add_snake_case" in source  # function that SentencePiece calls to add all names in snake case
     for name, attributes in _statements(ast.parse(source).body):
         yield f"{prefix}.{name}"
         for attribute in attributes:
@@ -59,7 +59,7 @@ def _defined(library: str, prefix: str, source: str) -> Iterator[str]:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[tuple[str, list[str]]]:
-    """Yields each name that statements define, with the attributes of a class."""
+    """Yields each name that statements define, and its attributes if it is a class."""
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield node.name, [name for name, _ in _statements(node.body)]

@@ -1,4 +1,4 @@
-"""Record of calls that took a slow path or that a drop-in does not have, for `jeton.compat.run`."""
+"""Record of calls that took a slow path, and of names that a drop-in lacks, for `jeton.compat.run`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def fell_back(library: str, name: str, why: str) -> None:
 
 
 def missing(name: str) -> None:
-    """Records the use of a name that the drop-in does not have. The name begins with the library's."""
+    """Records the use of a name that the drop-in lacks. The name begins with that of the library."""
     _MISSING[name] += 1
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Records names that objects of a class do not have. Opt-in, because it makes each attribute access slower."""
+    """Begins to record names that objects of a class lack. Not on by default, because it slows attribute access."""
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):
@@ -34,24 +34,24 @@ def missing_attributes(cls: type[Any], name: str) -> None:
 
 
 def is_private(name: str) -> bool:
-    """True for names that Python, notebooks and test tools look up on any object."""
+    """Tests for a private name, which Python, notebooks and test tools look up on any object."""
     return name.startswith(("__", "_repr_", "_ipython_", "_mock_", "_pytest"))
 
 
 def is_module(package: str, name: str) -> bool:
-    """True for a module of a package, which may not have been imported yet."""
+    """Tests whether a name is a module of a package, even if it has not been imported yet."""
     from importlib.util import find_spec  # imported here because that takes a millisecond
 
     return find_spec(f"{package}.{name}") is not None
 
 
 def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
-    """The record of a library, one line for each name and reason, most frequent first.
+    """Returns the record of a library: a line for each name and reason, the most frequent first.
 
     Args:
         library: the library.
-        originals: returns the names that the library itself has; called if any name was missing. Other names are not
-            listed: programs look up names of several libraries to find out which one an object is from.
+        originals: function that returns the names that the library itself has; called if any name was missing. Names
+            that the library lacks, too, are not listed: programs look up names to find the library of an object.
 
     Examples:
         >>> missing("library.name")

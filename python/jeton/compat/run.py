@@ -1,11 +1,11 @@
-"""Runs a Python program unchanged, with libraries replaced by their drop-ins.
+"""Runs an unchanged Python program with libraries replaced by their drop-ins.
 
     python -m jeton.compat.run tiktoken script.py [arguments]
     python -m jeton.compat.run tiktoken -m module [arguments]
     python -m jeton.compat.run tiktoken,sentencepiece -c code [arguments]
 
-Python processes that the program starts use the drop-ins, too: those of `multiprocessing` get this process's
-`sys.path`, and others the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
+Python processes that the program starts use the drop-ins, too. Processes of `multiprocessing` get this process's
+`sys.path`; others get the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
 
 At exit, standard error lists the calls of this process that took a slow path, and the names of the installed library
 that the drop-in does not have.
@@ -43,19 +43,19 @@ SHIMS = Path(__file__).parent / "shims"
 
 
 class _MissingModules(MetaPathFinder):
-    """Records imports of modules of the libraries that the drop-ins do not have."""
+    """Import hook that records imports of a library's modules that the drop-in lacks."""
 
     def __init__(self, libraries: list[str]) -> None:
         self._prefixes = tuple(library + "." for library in libraries)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        """Finds nothing; called after all other finders failed."""
+        """Records the import and finds no module; Python calls it after all other finders have failed."""
         if fullname.startswith(self._prefixes):
             report.missing(fullname)
 
 
 def main(argv: list[str]) -> None:
-    """Runs the program that the arguments name.
+    """Runs the program in the command line's arguments.
 
     Args:
         argv: arguments of the command line, without the interpreter and this module.
@@ -88,27 +88,27 @@ def main(argv: list[str]) -> None:
     if sys.flags.safe_path:
         sys.path[:0] = shims
     else:
-        sys.path[1:1] = shims  # after the folder of the program, as those of PYTHONPATH
+        sys.path[1:1] = shims  # after the program's folder, where Python puts the folders of PYTHONPATH
     sys.modules["__main__"] = _new_main()
     _run(kind, program[0], arguments)
 
 
 def _new_main() -> ModuleType:
-    """Returns an empty module ``__main__``. `pickle` and `multiprocessing` find the program's names in it."""
+    """Returns a new module ``__main__``, in which `pickle` and `multiprocessing` find the program's names."""
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = builtins
     return module
 
 
 def _run(kind: str, program: str, arguments: list[str]) -> None:
-    """Runs a program in the module ``__main__``, as the interpreter does."""
+    """Runs a program in the module ``__main__``, in the same way as the interpreter."""
     sys.argv = [kind or program, *arguments]
     first, code = "", None
     if kind == "-c":
         code = compile(program, "<string>", "exec", dont_inherit=True)
     elif kind == "-m":
         first = os.getcwd()
-    elif pkgutil.get_importer(program) is not None:  # a folder or an archive with a module __main__
+    elif pkgutil.get_importer(program) is not None:  # a folder or an archive that contains a module __main__
         sys.path[: not sys.flags.safe_path] = [os.path.abspath(program)]
         runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
         return
@@ -119,7 +119,7 @@ def _run(kind: str, program: str, arguments: list[str]) -> None:
     if code is None:
         runpy._run_module_as_main(program)  # type: ignore[attr-defined]
     else:
-        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (the program)
+        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (the user's program)
 
 
 def _code_of(path: str) -> CodeType:
@@ -140,7 +140,7 @@ def _refuse(message: str) -> None:
 
 
 def _report(libraries: list[str], process: int) -> None:
-    if os.getpid() != process:  # a forked process, which inherits the record
+    if os.getpid() != process:  # a forked process: its record is a copy, which is not reported
         return
     from .originals import names_of
 

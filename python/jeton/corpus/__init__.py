@@ -1,20 +1,21 @@
 """Corpora: documents read lazily and in order from files, folders, the network or memory.
 
-The type of the argument selects the kind of source, never its content. A `str` or path is a path; an iterable holds
-documents (`str`, `bytes`), rows (mappings) or paths (`Path`); an object with ``read`` is a stream; a `Source` is any of
-these with a weight. The suffix of a file selects its format; for ``.json`` and ``.csv`` the content counts, too. Every
-document is returned as validated UTF-8 bytes.
+The kind of a source depends only on the type of the argument, never on its content. A `str` or path is a path; an
+iterable contains documents (`str`, `bytes`), rows (mappings) or paths (`Path`); an object with ``read`` is a stream; a
+`Source` is any of these with a weight. The suffix of a file selects its format; for ``.json`` and ``.csv``, so does the
+content. Every document is returned as validated UTF-8 bytes.
 
 ```text
-corpus           `Corpus`: sources and the options of reading; `Source`: one of them, with a weight
-paths            paths, globs, folders and URLs → files; listing: those that are read, and a report of the others
+corpus           `Corpus`: sources and the options of reading; source: `Source`, a source with a weight
+paths            paths, globs, folders and URLs → files; listing: the files that are read, and a report of the others
 kinds            kind of a file, by suffix and content
-source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings, records
-                 arrays of JSON, CSV, Arrow and tars; fields: nested ones
+source_reader    one source → chunks of documents
+streams          text → documents; rows: the same for JSON Lines, Parquet and mappings; records: for JSON arrays, CSV,
+                 Arrow and tars; fields: nested fields
 error_policy     invalid text and unreadable records
-kept_fields      fields of records that are kept beside the texts
+kept_fields      fields of records that are stored with the documents
 selection        samples and held-out documents
-batches          documents in transit: chunks, prefetched by a thread, and batches
+batches          chunks: documents as they are read, prefetched by a thread; batches: documents as they are processed
 document_reader  all sources → documents, in order, with statistics
 ranges           ranges of files, which begin at any byte; range_reader: their documents
 ```

@@ -1,13 +1,13 @@
-"""Documents in transit: chunks as they are read, prefetched by a thread, and batches as they are processed.
+"""Chunks: documents as they are read, prefetched by a thread. Batches: documents as they are processed.
 
-The documents of a chunk are a `TextColumn` of the core: no Python object is made for each. Their sources are computed
-on demand, because a corpus may have a hundred million rows. Invariant: all documents of a batch have the same weight
-group.
+The documents of a chunk are a `TextColumn` of the core, without a Python object for each document. Sources of documents
+are computed on demand, because a corpus can have a hundred million rows. Invariant: all documents of a batch have the
+same weight group.
 
 `prefetch` reads documents in a background thread while the caller processes earlier ones. Decompression and parsing
 release the GIL, and network reads wait, so reading and counting overlap. A bounded queue limits the bytes that have
-been read and not yet processed; before reading a whole file, the thread waits for space. The thread ends when the
-consuming loop ends, for whatever reason: immediately, or, if it is blocked on a pipe or a network, when the next bytes
+been read and not yet processed; before reading a whole file, the thread waits for space. When the consuming loop ends
+for any reason, the thread ends, too: immediately, or, if it is blocked on a pipe or a network, when the next bytes
 arrive.
 """
 
@@ -40,14 +40,14 @@ class DocumentChunk(NamedTuple):
 
     Attributes:
         texts: the documents.
-        name: their file, or ``"corpus"``; of several files the first.
-        numbers: line, row or index of each; None for a file that is one document.
+        name: their file, or ``"corpus"``; if they have several files, the first.
+        numbers: line, row or index of each document; None for a file that is one document.
         weight_group: index of their weight group; see `ResolvedSource`.
-        position: bytes of the corpus read after these documents.
+        position: number of bytes of the corpus that have been read up to the end of these documents.
         size: approximate memory, in bytes.
-        lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
-        files: the file of each, if they are whole files.
-        fields: kept fields of each document's record, as JSON; None: no fields are kept.
+        lines_before: function that returns the number of lines in the file before the line with number 1: see `ranges`.
+        files: the file of each document, if the documents are whole files.
+        fields: kept fields of each document's record, as JSON; None if no fields are kept.
     """
 
     texts: TextColumn
@@ -61,18 +61,18 @@ class DocumentChunk(NamedTuple):
     fields: Sequence[bytes] | None = None
 
     def file(self, index: int) -> str:
-        """File of a document, or ``"corpus"``."""
+        """Returns the file of a document, or ``"corpus"``."""
         return self.name if self.files is None else self.files[index]
 
     def source(self, index: int) -> str:
-        """Source of a document, as in `Document`."""
+        """Returns the source of a document, as in `Document`."""
         if self.numbers is None:
             return self.file(index)
         number = self.numbers[index] + self.lines_before()
         return f"corpus[{number}]" if self.name == "corpus" else f"{self.name}:{number}"
 
     def select(self, chosen: Sequence[int]) -> DocumentChunk:
-        """A chunk with some of the documents."""
+        """Returns a chunk with the documents at the given indices."""
         numbers, files, fields = self.numbers, self.files, self.fields
         texts = self.texts.take(chosen)
         return self._replace(
@@ -88,10 +88,11 @@ class Batch:
     """Documents to process together, all of one weight group.
 
     Attributes:
-        columns: the documents, a column for each chunk.
+        columns: the documents, as one column for each chunk.
         weight_group: index of their weight group, from 0.
-        weight: factor of their counts.
-        bytes_read: bytes of the corpus read after these documents, on the scale of `Corpus.total_bytes`.
+        weight: factor by which their counts are multiplied.
+        bytes_read: number of bytes of the corpus that have been read up to the end of these documents, out of
+            `DocumentReader.total_bytes`.
         chunks: the chunks as they were read.
     """
 
@@ -107,16 +108,16 @@ class Batch:
 
     @cached_property
     def texts(self) -> list[bytes]:
-        """Bytes of each document, valid UTF-8, for callers that need Python objects."""
+        """The documents as `bytes` (valid UTF-8), for callers that need Python objects."""
         return [text for column in self.columns for text in column.to_list()]
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of all documents."""
+        """Total number of bytes of the documents."""
         return sum(column.num_bytes for column in self.columns)
 
     def source(self, index: int) -> str:
-        """Source of a document, as in `Document`.
+        """Returns the source of a document, as in `Document`.
 
         Examples:
             >>> from jeton.corpus import open_corpus
@@ -127,12 +128,12 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """File of a document, and its row or its line in the range; None instead of it for a whole file."""
+        """Returns the file of a document, and its row or line in the range, or None if it is a whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 
     def _find(self, index: int) -> tuple[DocumentChunk, int]:
-        """The chunk of a document, and its index there."""
+        """Returns the chunk of a document, and the document's index in the chunk."""
         if not self._starts:
             start = 0
             for chunk in self.chunks:
@@ -143,7 +144,7 @@ class Batch:
 
 
 def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
-    """Chunks in groups of about `size` bytes, none with two weight groups."""
+    """Joins chunks to batches of about `size` bytes, each of a single weight group."""
     group: list[DocumentChunk] = []
     held = 0
     for chunk in chunks:
@@ -159,14 +160,14 @@ def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], si
         yield Batch(group, weights[group[0].weight_group])
 
 
-# Timeout for joining the thread: longer than any of its steps, and well within one second after Ctrl-C.
+# Timeout in seconds for joining the thread: longer than any of its steps, and well below one second, for Ctrl-C.
 JOIN_S = 0.3
 
 
 class PrefetchQueue:
     """Queue of chunks between one producer and one consumer, bounded in bytes.
 
-    In a forked process there is no producer, and its thread may have held the lock.
+    A forked process has no producer thread, but a copy of the lock, which that thread may have held.
     """
 
     def __init__(self, num_bytes: int) -> None:
@@ -178,7 +179,7 @@ class PrefetchQueue:
         self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
-        """Blocks until `size` bytes fit or the queue is empty: a single file may exceed the limit."""
+        """Blocks until `size` bytes fit or the queue is empty, because a single file can exceed the capacity."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self.num_bytes)
         self.raise_if_closed()
@@ -189,7 +190,7 @@ class PrefetchQueue:
             raise _ClosedError
 
     def put(self, chunk: DocumentChunk | BaseException | None) -> None:
-        """Appends a chunk, an exception, or None for the end."""
+        """Appends a chunk, an exception, or None, which marks the end."""
         with self._changed:
             self._held += chunk.size if isinstance(chunk, DocumentChunk) else 0
             self._chunks.append(chunk)
@@ -208,7 +209,7 @@ class PrefetchQueue:
             return self._chunks.popleft()
 
     def release(self, size: int) -> None:
-        """Frees `size` bytes of space."""
+        """Releases `size` bytes of the queue's capacity."""
         if self._is_forked():
             return
         with self._changed:
@@ -216,7 +217,7 @@ class PrefetchQueue:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stops the producer."""
+        """Closes the queue, which stops the producer."""
         if self._is_forked():
             return
         with self._changed:
@@ -228,14 +229,14 @@ class PrefetchQueue:
 
 
 class _ClosedError(Exception):
-    """The consumer has closed the queue."""
+    """Raised in the producer when the consumer has closed the queue."""
 
 
 def prefetch(read: Callable[[PrefetchQueue], Iterable[DocumentChunk]], num_bytes: int) -> Iterator[DocumentChunk]:
     """Yields the chunks of `read`, which runs in a background thread.
 
     Args:
-        read: starts reading; waits on the queue for space before it reads a large file at once.
+        read: function that reads the chunks; before it reads a large file at once, it waits on the queue for space.
         num_bytes: capacity of the queue.
     """
     queue = PrefetchQueue(num_bytes)

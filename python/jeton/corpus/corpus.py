@@ -23,35 +23,36 @@ MAX_SEED = (1 << 64) - 1
 class Corpus:
     """Sources of documents, and the options of reading them.
 
-    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` take one instead of the sources.
+    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` accept a `Corpus` instead of sources.
 
     Attributes:
         sources: a path, glob, folder (its files, sorted) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
             `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; JSON Lines, Parquet,
-            Arrow and CSV have one document per row. `listing` has the files, and the files in folders that are not
-            read.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is one, without its line end.
+            Arrow and CSV have one document per row. `listing` returns the files that are read, and those in folders
+            that are not.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document, without its line end.
         field: field of a row (JSON, Parquet, Arrow, CSV, mapping) that holds the text; ``"content.body"`` and
-            ``"text.0"`` are nested, unless a key has the whole name.
+            ``"text.0"`` are nested fields, unless a key has this whole name.
         errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
-            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record, and files that cannot
-            be opened. Replacements and skipped records are logged.
+            replaces invalid text by U+FFFD, and raises for other errors; ``"skip"`` skips the record, and files that
+            cannot be opened. Replacements and skipped records are logged.
         encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows. Parquet
             is always UTF-8.
-        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
-            decompression bomb. None: no limit.
-        sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; a larger ratio is
+            rejected as a decompression bomb. None is no limit.
+        sample_bytes: size of a sample in bytes: only about so many are read, in whole documents from all parts of the
+            corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
-        include: globs; only files that match one are read, even those that a folder would leave out: ``["*.md"]``. A
-            glob without a slash matches the file's name, one with a slash its path below the folder. ``*`` also matches
-            slashes.
+        include: globs; only files that match a glob are read, also files that a folder would leave out: ``["*.md"]``.
+            A glob without a slash matches the file's name; a glob with a slash matches its path below the folder. ``*``
+            also matches slashes.
         exclude: globs of files that are not read.
-        input_type: ``"auto"``: the suffix and, for ``.json``, the content decide; else all files are ``"text"``,
-            ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
+        input_type: ``"auto"``: the type depends on the suffix and, for ``.json``, on the content; else the type of all
+            files: ``"text"``, ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
 
     Raises:
-        ConfigError: an invalid option or type.
+        ConfigError: an option or the type of a source is invalid.
 
     Examples:
         >>> import jeton
@@ -91,7 +92,7 @@ class Corpus:
 
     @classmethod
     def of(cls, corpus: CorpusLike | Corpus) -> Corpus:
-        """A corpus from the argument of a function: sources, or a `Corpus`, which is returned.
+        """Returns a corpus from the argument of a function: from sources, or a given `Corpus` unchanged.
 
         Raises:
             ConfigError: as the class.
@@ -103,15 +104,15 @@ class Corpus:
         return cls(corpus)
 
     def by_line(self) -> Corpus:
-        """A copy with each line of a text file as a document."""
+        """Returns a copy in which each line of a text file is a document."""
         return replace(self, documents="line")
 
     def listing(self) -> Listing:
-        """The files that are read, in order, and those in folders that are not. Documents in memory have no files.
+        """Returns the files that are read, in order, and unread files in folders. Documents in memory have no files.
 
         Raises:
-            FileNotFoundError: no such file, no match, or a folder without files that are read.
-            ConfigError: one file belongs to sources with different options.
+            FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.
+            ConfigError: the same file belongs to sources with different options.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -129,7 +130,7 @@ class Corpus:
         return Listing(tuple(files), lister.unread)
 
     def rules(self, source: Source) -> Rules:
-        """Rules for the files of a source that are read; its own options take precedence."""
+        """Returns the rules that select the files of a source; the source's own options take precedence."""
         return Rules(
             source.field or self.field,
             check_encoding(source.encoding or self.encoding),

@@ -1,8 +1,8 @@
-"""`DocumentReader`: sources → documents, in order, with reading statistics.
+"""`DocumentReader`: reads the documents of sources in order, and counts statistics.
 
 Memory: a few blocks of some megabytes; a whole file if a text file is one document. `DocumentReader.batches` prefetches
-files in a background thread (`prefetch`). Iterables of the caller are not prefetched: they may be bound to the caller's
-thread.
+files in a background thread (`prefetch`). Iterables of the caller are not prefetched, because some can only be used in
+the caller's thread.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def open_corpus(
 
     Args:
         corpus: sources, a `Corpus`, or a `DocumentReader`, which is returned.
-        options: fields of `Corpus`, which replace those of the corpus.
+        options: fields of `Corpus`, which override those of the corpus.
 
     Returns:
         Its reader. Paths have been expanded; no document has been read.
 
     Raises:
-        FileNotFoundError: no such file, no match for the glob, or a folder without files.
-        ConfigError: an invalid option or type.
-        MissingDependencyError: a URL without fsspec.
+        FileNotFoundError: there is no such file, a glob has no match, or a folder has no files.
+        ConfigError: an option or the type of a source is invalid.
+        MissingDependencyError: fsspec, which URLs need, is not installed.
 
     Examples:
         >>> [document.data for document in open_corpus(["one", b"two", {"text": "three"}])]
@@ -60,7 +60,7 @@ def open_corpus(
     lister = Lister()
     index = -1
     for source in sources_of(corpus.sources):
-        # Consecutive sources of weight 1 are counted together: many files on a command line are one corpus.
+        # Consecutive sources of weight 1 share a group, because many files on a command line are one corpus.
         if not sources or not sources[-1].source.weight == source.weight == 1:
             index += 1
         sources.append(ResolvedSource.of(source, index, corpus, lister))
@@ -69,12 +69,12 @@ def open_corpus(
 
 
 class DocumentReader:
-    """Documents in order, with reading statistics. Each iteration restarts, except over an iterator or a stream.
+    """Documents in order, with reading statistics. Each iteration starts again, except over an iterator or a stream.
 
     Attributes:
         total_bytes: size on disk of all files, before decompression; None if unknown (streams, documents in memory,
             pipes).
-        num_files, num_documents: number of files opened and documents read; for a sample, all documents examined.
+        num_files, num_documents: number of opened files and of documents read; for a sample, of all documents examined.
         num_empty: number of empty files, which are not errors.
         replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
         skipped: kind of error -> skipped records.
@@ -96,7 +96,7 @@ class DocumentReader:
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
         self._kept_before: list[DocumentChunk] | None = (
-            None  # chunks from another corpus (`split`), read instead of the sources
+            None  # held-out chunks that the other reader collects while it reads (`split`); they replace the sources
         )
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -104,32 +104,32 @@ class DocumentReader:
 
     @property
     def num_weight_groups(self) -> int:
-        """Number of groups of sources that are counted separately, each with one weight."""
+        """Number of groups of sources that are counted separately; all sources of a group have the same weight."""
         return len({resolved.weight_group for resolved in self._sources})
 
     @property
     def num_files(self) -> int:
-        """See the class."""
+        """Number of opened files."""
         return self._stats.num_files
 
     @property
     def num_documents(self) -> int:
-        """See the class."""
+        """Number of documents read; for a sample, of all documents examined."""
         return self._stats.num_documents
 
     @property
     def num_empty(self) -> int:
-        """See the class."""
+        """Number of empty files."""
         return self._stats.num_empty
 
     @property
     def replaced(self) -> dict[str, int]:
-        """See the class."""
+        """File -> number of replacements by U+FFFD."""
         return self._handler.replaced
 
     @property
     def skipped(self) -> dict[str, Skipped]:
-        """See the class."""
+        """Kind of error -> skipped records."""
         return self._handler.skipped
 
     @property
@@ -139,11 +139,11 @@ class DocumentReader:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read so far on the scale of `total_bytes`: on disk, before decompression."""
+        """Number of bytes read so far, out of `total_bytes`: bytes on disk, before decompression."""
         return self._stats.bytes_read
 
     def complaints(self) -> list[str]:
-        """Report lines about replacements and skipped records."""
+        """Returns lines for a report of replacements and skipped records."""
         return self._handler.complaints()
 
     def log_complaints(self, prefix: str = "") -> None:
@@ -153,14 +153,15 @@ class DocumentReader:
         log_unread(tuple(self._stats.members.values()))
 
     def split(self, share: float, seed: int = 0) -> tuple[DocumentReader, DocumentReader]:
-        """Splits into a corpus to learn from and a held-out corpus with about `share` of the bytes.
+        """Splits the corpus into a corpus to learn from, and a held-out corpus with about `share` of the bytes.
 
-        Whole documents are held out, from all over the corpus; those over 64 KiB are first split into blocks of lines.
+        Whole documents from all parts of the corpus are held out. Documents over 64 KiB are first split into blocks of
+        lines.
         If the corpus can be read only once, the held-out documents are kept in memory, and are available after the
         first corpus has been read.
 
         Raises:
-            ConfigError: a share that is not between 0 and 1.
+            ConfigError: `share` is not between 0 and 1.
 
         Examples:
             >>> learn, measure = open_corpus([f"document {i}" for i in range(1000)]).split(0.1)
@@ -184,11 +185,11 @@ class DocumentReader:
                 yield Document(text, chunk.source(index))
 
     def batches(self, size: int = BATCH_BYTES, report: Callable[[int], None] | None = None) -> Iterator[Batch]:
-        """Yields batches of about `size` bytes, each of one weight group; files are prefetched.
+        """Yields batches of about `size` bytes, each of a single weight group; prefetches files.
 
         Args:
-            size: bytes of a batch; up to 1.5 times as many are prefetched.
-            report: called with the number of bytes read while a sample is chosen.
+            size: number of bytes of a batch; up to 1.5 times as many are prefetched.
+            report: function that is called with the number of bytes read while a sample is chosen.
 
         Examples:
             >>> [batch.texts for batch in open_corpus(["one", "two"]).batches()]
@@ -203,7 +204,7 @@ class DocumentReader:
         yield from batched(chunks, weights, size)
 
     def _choose(self, report: Callable[[int], None] | None) -> None:
-        """Chooses the sample in a first pass, if there is one and the corpus can be reread."""
+        """Chooses the sample in a first pass, if a sample is requested and the corpus can be read again."""
         if self._sample is None or self._sample.is_chosen or not self.is_readable_again():
             return
 
@@ -223,7 +224,7 @@ class DocumentReader:
         return chunks if self._keep is None else self._keep(chunks)
 
     def is_readable_again(self) -> bool:
-        """True if the corpus can be reread: it has no iterator, stream or pipe."""
+        """Tests whether the corpus can be read again, because it has no iterator, stream or pipe."""
         return all(resolved.is_readable_again() for resolved in self._sources)
 
     def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:

@@ -1,10 +1,11 @@
 """Error policy for invalid text and unreadable records.
 
-``"strict"`` raises at the first; ``"replace"`` replaces invalid UTF-8 by U+FFFD and raises for everything else;
-``"skip"`` skips the record. Replacements and skipped records are counted and reported once, at the end. A record is one
-potential document: a row, a line, a file, or the rest of a corrupt file.
+``"strict"`` raises at the first error; ``"replace"`` replaces invalid UTF-8 by U+FFFD, and raises for all other errors;
+``"skip"`` skips the record. Replacements and skipped records are counted, and reported once, at the end. A record is
+one potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: missing or unreadable files, which raise under every policy; plans of shards (`jeton.shards`) skip them.
+Left out: paths and globs without files, which raise under every policy. Under ``"skip"``, `source_reader` and
+`jeton.shards` skip files that cannot be opened, and `paths` skips folders that cannot be read.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["ErrorHandler", "ErrorPolicy", "OnSkip", "Skipped", "check_policy", "
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 OnSkip: TypeAlias = Callable[[str, str, str], object]  # kind, place, reason
 
-# First bytes of formats that are often passed by mistake -> name for the error message.
+# First bytes of a format that is often passed by mistake -> name of the format in the error message.
 MAGIC = {
     b"\x1f\x8b": "gzip (.gz)",
     b"BZh": "bzip2 (.bz2)",
@@ -36,19 +37,20 @@ MAGIC = {
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
-# Appended to messages: the other policies
+# Hint at the other policies, which is appended to messages.
 _REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
 HINT = f"or pass {_REPLACE} to put U+FFFD there, or {_SKIP} to leave it out"
-_SHOWN_HINT = f", {JetonError(HINT)}"
+ROW_HINT = f"repair the row, or pass {_SKIP} to leave it out"
+_SHOWN_HINTS = (f", {JetonError(HINT)}", f"; {JetonError(ROW_HINT)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Skipped records with the same kind of error.
+    """Records that were skipped because of the same kind of error.
 
     Attributes:
         count: number of records.
-        places: sources of the first of them, as in `Document.source`.
+        places: sources of the first few records, as in `Document.source`.
 
     Examples:
         >>> Skipped(2, ("rows.jsonl:3", "rows.jsonl:8")).count
@@ -84,7 +86,7 @@ class ErrorHandler:
     """
 
     def __init__(self, policy: ErrorPolicy, on_skip: OnSkip | None = None) -> None:
-        """`on_skip`: called with kind, place and reason of each skipped record."""
+        """Stores the policy. `on_skip` is called with kind, place and reason of each skipped record."""
         check_policy(policy)
         self.policy, self._on_skip = policy, on_skip
         self.reset()
@@ -100,7 +102,7 @@ class ErrorHandler:
         return sum(kind.count for kind in self.skipped.values())
 
     def skip(self, kind: str, source: object, error: JetonError) -> None:
-        """Counts an unreadable record. A `source` that is not a `str` is converted when it is shown.
+        """Counts an unreadable record. A `source` that is not a `str` is converted only when a report shows it.
 
         Raises:
             JetonError: `error`, unless the policy is ``"skip"``.
@@ -112,10 +114,13 @@ class ErrorHandler:
         self.skipped[kind] = Skipped(before.count + 1, places)
         if self._on_skip is not None:
             place = str(source)
-            self._on_skip(kind, place, str(error).removeprefix(f"{place}: ").replace(_SHOWN_HINT, ""))
+            reason = str(error).removeprefix(f"{place}: ")
+            for hint in _SHOWN_HINTS:
+                reason = reason.replace(hint, "")
+            self._on_skip(kind, place, reason)
 
     def encode(self, text: str, source: object, *, file: str) -> bytes | None:
-        """A `str` as UTF-8, or None if it is skipped; the only possible error is a lone surrogate."""
+        """Encodes a `str` as UTF-8; returns None if it is skipped. The only possible error is a lone surrogate."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -130,7 +135,7 @@ class ErrorHandler:
         return None
 
     def check(self, data: bytes, source: object, *, file: str, offset: int = 0) -> bytes | None:
-        """The bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
+        """Returns the bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
         invalid = find_invalid_utf8(data)
         if invalid is None:
             return data
@@ -147,19 +152,19 @@ class ErrorHandler:
         return None
 
     def complaints(self) -> list[str]:
-        """Report lines: one for each file with replacements, and one for all skipped records."""
+        """Returns lines for a report: one for each file with replacements, and one for all skipped records."""
         return complaint_lines(self.replaced, {kind: (one.count, one.places) for kind, one in self.skipped.items()})
 
 
 def complaint_lines(replaced: Mapping[str, int], skipped: Mapping[str, tuple[int, Sequence[str]]]) -> list[str]:
-    """Report lines about replacements and skipped records.
+    """Returns lines for a report of replacements and skipped records.
 
     Args:
         replaced: file -> number of replacements.
-        skipped: kind of error -> number of records, and the places of some.
+        skipped: kind of error -> number of records, and the places of the first few.
 
     Returns:
-        Printable lines: bytes of names that are not UTF-8 are escaped.
+        Printable lines, in which bytes of names that are not UTF-8 are escaped.
 
     Examples:
         >>> complaint_lines({"a": 1}, {"not a JSON row": (1, ["b\\udcff:2"])})

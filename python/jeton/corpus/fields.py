@@ -1,7 +1,7 @@
 """Nested fields: ``content.body`` is the field ``body`` in ``content``, and ``text.0`` the first item of a list.
 
-A key that has the whole name takes precedence, at each level: ``{"a.b": "x"}`` has the field ``a.b``. Rows of JSON,
-columns of Parquet and Arrow, and columns of CSV follow the same rule.
+At each level, a key that is equal to the whole rest of the name takes precedence: ``{"a.b": "x"}`` has the field
+``a.b``. The rule is the same for rows of JSON, and for columns of Parquet, Arrow and CSV.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MISSING: Any = object()
 
 
 def value_at(row: object, field: str) -> Any:
-    """The value of a field of a row, or `MISSING`.
+    """Returns the value of a field of a row, or `MISSING`.
 
     Examples:
         >>> value_at({"content": {"body": "a"}}, "content.body"), value_at({"text": ["a", "b"]}, "text.1")
@@ -48,9 +48,9 @@ class ColumnPath:
     """Path to a column of an Arrow schema, by the rule of `value_at`.
 
     Attributes:
-        column: the column of the schema.
+        column: name of the column in the schema.
         type: Arrow type of the values.
-        dotted: the name of the column for Parquet, which reads only the children that it names.
+        dotted: the path as Parquet takes it, which reads only the children in the path.
 
     Examples:
         >>> import pyarrow as pa
@@ -67,7 +67,7 @@ class ColumnPath:
 
     @classmethod
     def find(cls, schema: Any, field: str) -> ColumnPath | None:
-        """The path of a field; None if the schema has none, or several columns of its name."""
+        """Returns the path of a field; None if the schema has no column, or several columns, of this name."""
         import pyarrow.types as types
 
         names = schema.names
@@ -96,14 +96,14 @@ class ColumnPath:
         return cls(column, tuple(steps), kind, ".".join((column, *map(str, steps))) if only_structs else column)
 
     def of(self, array: Any) -> Any:
-        """The values of a column; null where the row, or the item of a list, is missing."""
+        """Returns the values at the path; null if the row, or the item of a list, is missing."""
         import pyarrow as pa
 
         if self._steps:
-            array.validate(full=True)  # offsets in a file may have any values
+            array.validate(full=True)  # checks the offsets, which can be invalid in a file
         for step in self._steps:
             if isinstance(step, str):
-                # `flatten` passes the nulls of a struct on to its fields; `field` does not.
+                # `flatten` makes the fields of a null struct null; `field` does not.
                 array = array.flatten()[array.type.get_field_index(step)]
                 continue
             import numpy as np

@@ -1,10 +1,10 @@
-"""`KeptFields`: fields of records that are kept beside their texts, as JSON: ids, URLs, labels.
+"""`KeptFields`: fields of records, such as ids, URLs and labels, that are stored as JSON with each document.
 
-A field is named by its key in the record, ``"url"``, or by its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). A
-record without the field has no entry for it. A document without a record has its file and number instead.
+The name of a field is its key in the record, ``"url"``, or its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). If a
+record lacks a field, its JSON does, too. For a document without a record, the JSON has its file and number instead.
 
-Python parses each line once more, because the core reads the text only: about 4 seconds per gigabyte, compared to 6 for
-encoding.
+Python parses each line again, because the core reads only the text. This takes about 4 seconds per gigabyte; encoding
+takes 6.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BAD_FIELDS = "fields that cannot be read"
 
 
 class KeptFields:
-    """Fields to keep, of the records of a reader.
+    """Fields of a reader's records that are kept.
 
     Attributes:
-        counts: name of a field -> records that have it.
+        counts: name of a field -> number of records that have it.
 
     Examples:
         >>> keep = KeptFields(["id", "meta.url", "tag"])
@@ -46,20 +46,20 @@ class KeptFields:
     def of_lines(
         self, lines: LineBlock, numbers: Sequence[int], file: str, handler: ErrorHandler
     ) -> Iterator[bytes | None]:
-        """Yields the fields of lines of JSON, or None for those that are skipped.
+        """Yields the kept fields of each line of JSON, or None for a line that is skipped.
 
         Args:
             lines: the lines.
-            numbers: numbers of those that have a document.
+            numbers: numbers of the lines that have a document.
             file: name of the file, for errors.
             handler: policy for bad records.
 
         Raises:
-            FormatError: a line that Python does not parse, such as a number with thousands of digits.
+            FormatError: Python cannot parse a line, for example a number with thousands of digits.
         """
         rows = lines.data.split(b"\n")
         for number in numbers:
-            # Invalid UTF-8 has been handled with the text.
+            # Invalid UTF-8 has already been handled when the text was read.
             line = rows[number - lines.first].decode("utf-8", "replace").removeprefix("\ufeff")
             try:
                 record = json.loads(line)
@@ -73,12 +73,12 @@ class KeptFields:
             yield self.to_json(record)
 
     def columns(self, schema: Any) -> list[str]:
-        """The columns of a table that have the fields."""
+        """Returns the names of the columns of a table that contain the fields."""
         columns = (name if name in schema.names else name.partition(".")[0] for name in self.counts)
         return list(dict.fromkeys(column for column in columns if schema.names.count(column) == 1))
 
     def of_table(self, batch: Any, columns: Sequence[str], numbers: Sequence[int], first: int) -> list[bytes]:
-        """The fields of the rows with these numbers in an Arrow batch; `first`: number of its first row."""
+        """Returns the fields of the rows `numbers` of an Arrow batch, whose first row has the number `first`."""
         for column in columns:
             batch.column(column).validate(full=True)  # the data may be damaged
         values = [batch.column(column).to_pylist() for column in columns]
@@ -91,7 +91,7 @@ class KeptFields:
         ]
 
     def to_json(self, record: object) -> bytes:
-        """The fields of a record, as one line of JSON. A lone surrogate is an escape."""
+        """Returns the fields of a record as one line of JSON. Lone surrogates are escaped."""
         kept = {}
         for name in self.counts:
             value = value_at(record, name)
@@ -102,7 +102,7 @@ class KeptFields:
 
 
 def place_json(file: str, number: int | None) -> bytes:
-    """The fields of a document without a record: its file, and its number if the file has several.
+    """Returns the JSON of a document without a record: its file, and its number if the file has several documents.
 
     Examples:
         >>> place_json("a.txt", None), place_json("a.txt", 3)
@@ -113,5 +113,5 @@ def place_json(file: str, number: int | None) -> bytes:
 
 
 def _text(value: object) -> str:
-    """A value of a table that JSON does not have: bytes, dates, decimals."""
+    """Converts a table's value of a type that JSON lacks (bytes, dates, decimals) to text."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)

@@ -1,8 +1,8 @@
-"""Kind of a file, by its suffix, and for ``.json`` by its first lines.
+"""Determines the kind of a file by its suffix, and of ``.json`` by its first lines.
 
 | kind | suffixes, also with ``.gz``, ``.bz2``, ``.xz``, ``.zst`` | documents |
 |---|---|---|
-| text | ``.txt``, ``.text``; every other file that is named | the file, or its lines |
+| text | ``.txt``, ``.text``; all other suffixes, if the caller names the file | the file, or its lines |
 | jsonl | ``.jsonl``, ``.ndjson``; ``.json`` with an object in each line | a field of each row |
 | json | ``.json`` with an array of objects | a field of each object |
 | parquet, arrow | ``.parquet``, ``.arrow`` (IPC file or stream) | a column |
@@ -43,8 +43,8 @@ __all__ = [
 
 InputType: TypeAlias = Literal["auto", "text", "jsonl", "json", "parquet", "arrow", "csv", "tsv", "tar"]
 INPUT_TYPES: tuple[InputType, ...] = ("auto", "text", "jsonl", "json", "parquet", "arrow", "csv", "tsv", "tar")
-# Content of a ``.json``: rows of JSON Lines, one such row, an array of objects, an object on several lines, nothing, or
-# anything else.
+# Content of a ``.json``: rows of JSON Lines, a single row, an array of objects, an object on several lines, no text, or
+# other text.
 JsonContent: TypeAlias = Literal["rows", "row", "array", "object", "empty", "other"]
 
 SUFFIXES: dict[str, InputType] = {
@@ -59,9 +59,9 @@ SUFFIXES: dict[str, InputType] = {
     ".tsv": "tsv",
     ".tar": "tar",
 }
-# Suffixes of files that are not text. Most others without text are not UTF-8, which is an error of its own.
+# Suffixes that are rejected because they are not text. Most other binary files are rejected because they are not UTF-8.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-HEAD_BYTES = 1 << 16  # bytes that are searched for rows if the first line is not one
+HEAD_BYTES = 1 << 16  # number of bytes in which to search for a row if the first line is not one
 BOM = b"\xef\xbb\xbf"
 
 
@@ -76,10 +76,10 @@ def check_input_type(value: object) -> None:
 
 
 def kind_of(file: str, input_type: InputType = "auto") -> InputType:
-    """Kind of a file that is named; ``"text"`` if its suffix is unknown, never ``"auto"``.
+    """Returns the kind of a file that the caller names: ``"text"`` if its suffix is unknown, never ``"auto"``.
 
     Raises:
-        UnsupportedFeatureError: a file that is not text, such as an archive.
+        UnsupportedFeatureError: the file is not text, for example an archive.
 
     Examples:
         >>> kind_of("rows.jsonl.gz"), kind_of("README.md"), kind_of("part-0", "jsonl")
@@ -96,7 +96,7 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """True if the file is read as part of its folder; for ``.json``, ``.csv`` and ``.tsv`` the content decides.
+    """Tests by its suffix whether a folder's file is read; for ``.json``, ``.csv``, ``.tsv`` the content counts, too.
 
     Examples:
         >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")
@@ -106,15 +106,15 @@ def is_folder_kind(file: str) -> bool:
 
 
 def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
-    """True if tasks can share an uncompressed file: rows of JSON, lines, and row groups of Parquet.
+    """Tests whether an uncompressed file can be split for several tasks: rows of JSON, lines, row groups of Parquet.
 
-    Quoted values of CSV may have line ends, and the other kinds can only be read from their beginning.
+    CSV cannot, because quoted values can contain line ends. The other kinds can only be read from their beginning.
     """
     return kind in ("jsonl", "parquet") or (kind == "text" and by_line)
 
 
 def label_of(file: str) -> str:
-    """Name of the kind of a file that is not read: its suffix.
+    """Returns the kind under which an unread file is counted: its suffix.
 
     Examples:
         >>> label_of("a/README.md"), label_of("notes.md.gz"), label_of("LICENSE"), label_of("v1.0-2024")
@@ -134,10 +134,10 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
     """Determines the content of a decompressed ``.json`` by its first lines.
 
     Args:
-        stream: its bytes, from the beginning.
+        stream: the bytes of the file, from the beginning.
 
     Returns:
-        The content, its first row if that is a line, and a stream of all bytes.
+        The content, the first row if the first line is a row, and a stream of all bytes.
 
     Examples:
         >>> for data in b'{"text": "a"}\\n{"text": "b"}\\n', b'[\\n  {"text": "a"}]', b'{\\n  "text": "a"\\n}':
@@ -160,15 +160,15 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
         return ("array" if inner.startswith((b"{", b"]")) else "other"), None, replayed
     if not first.startswith(b"{"):
         return "other", None, replayed
-    # An object on several lines, or rows whose first one is damaged.
+    # Either rows of which the first is damaged, or an object on several lines.
     return ("rows" if any(map(_row, lines[1:])) else "object"), None, replayed
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
-    """The first bytes of a stream, and whether it ends there.
+    """Returns the first bytes of a stream, and whether the stream ends after them.
 
-    They are about `HEAD_BYTES`; if they begin with an object, they include the whole first line and some bytes after
-    it.
+    The number of bytes is about `HEAD_BYTES`. If they begin with an object, they include the whole first line and some
+    bytes after it.
     """
     head = bytearray()
     while len(head) < HEAD_BYTES:
@@ -189,7 +189,7 @@ def _head(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _row(line: bytes) -> Mapping[str, object] | None:
-    """The object of a line that begins with one and has nothing else; None for other lines."""
+    """Returns the object of a line that consists of one JSON object; None for other lines."""
     if not line.startswith(b"{"):
         return None
     try:
@@ -200,7 +200,7 @@ def _row(line: bytes) -> Mapping[str, object] | None:
 
 
 class _Replayed(io.RawIOBase):
-    """A stream whose first bytes have been read, from its beginning."""
+    """Stream that returns bytes that were already read from another stream, then the rest of that stream."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         self._head, self._stream = memoryview(head), stream

@@ -1,12 +1,12 @@
-"""`Listing`: the files of a corpus, and those in its folders that are not read.
+"""`Listing`: the files of a corpus that are read, and the files in its folders that are not.
 
-Of a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. Everything else in it is counted by
+In a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. All other files in it are counted by
 kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that the caller
-names, by its path or by a glob such as ``*.md``, is read by its kind, or refused. Each file is read once. Ambiguous
-files are opened here, so that plans of shards have only inputs that are documents.
+names, by its path or by a glob such as ``*.md``, is read as its kind, or rejected. Each file is read once. Files of
+ambiguous suffixes are opened during listing, so that plans of shards have only inputs with documents.
 
-Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a time;
-nothing with `input_type`.
+Cost: reading the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a
+time; no reading if `input_type` is given.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ __all__ = ["Lister", "Listing", "Rules", "Unread", "has_paths", "list_files", "l
 _log = logging.getLogger("jeton")
 
 MAX_NAMES = 5
-MAX_KINDS = 8  # in a message
+MAX_KINDS = 8  # maximum number of kinds in a message
 REMOTE_THREADS = 16
-DATASET_STATE = "state.json"  # files of a folder that `datasets` saved
+DATASET_STATE = "state.json"  # file in each folder that the package `datasets` has saved; it lists the Arrow files
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Files of a corpus that are not read, of one kind.
+    """Files of one kind in a corpus that are not read.
 
     Attributes:
-        kind: their suffix (``".md"``), ``"hidden"``, ``"JSON without rows"``, ``"CSV without the field"``, …
+        kind: suffix of the files (``".md"``), or the reason: ``"hidden"``, ``"JSON without rows"``, …
         count: number of files, folders or links.
-        names: the first five of them, below the folder that was given.
+        names: the first five, as paths below the given folder.
 
     Examples:
         >>> str(Unread(".md", 7, ("README.md", "a/b.md")))
@@ -79,11 +79,11 @@ class Unread:
 
 @dataclass(frozen=True)
 class Listing:
-    """Files of a corpus, and those that are not read: the result of `jeton.Corpus.listing`.
+    """Files of a corpus that are read, and files that are not: the result of `jeton.Corpus.listing`.
 
     Attributes:
         files: paths and URLs, in the order of reading.
-        unread: the other files of its folders, by kind.
+        unread: the other files of the corpus's folders, by kind.
     """
 
     files: tuple[str, ...]
@@ -91,7 +91,7 @@ class Listing:
 
 
 class Rules(NamedTuple):
-    """Rules for which files of a place are read: options of `jeton.Corpus` and `jeton.Source`."""
+    """Rules that select the files of a place that are read: options of `jeton.Corpus` and `jeton.Source`."""
 
     field: str = "text"
     encoding: str = "utf-8"
@@ -102,21 +102,21 @@ class Rules(NamedTuple):
     skips: bool = False
 
     def takes(self, entry: Entry) -> bool:
-        """True unless a glob of `include` or `exclude` leaves the file out."""
+        """Tests that neither `include` nor `exclude` leaves the file out."""
         if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Tests a glob: without a slash against the file's name, with one against its path below the folder."""
+    """Matches a glob with the file's name or, if the glob has a slash, with its path below the folder."""
     path = PurePath(name).as_posix()
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
 
 
 @dataclass
 class Lister:
-    """Lists the files of several places, each file once.
+    """Lists the files of several places (paths, folders, globs, URLs), each file once.
 
     Examples:
         >>> import tempfile, pathlib
@@ -130,10 +130,10 @@ class Lister:
         ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 read already (folder/a.txt)']
     """
 
-    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file and its options of reading -> weight
+    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # (file, options of reading) -> weight
     _found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its facts in a listing
-    _folders: dict[str, str] = field(default_factory=dict)  # folder -> without links
+    _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its metadata in a listing
+    _folders: dict[str, str] = field(default_factory=dict)  # folder -> its path without links
 
     def add(
         self,
@@ -141,16 +141,16 @@ class Lister:
         rules: Rules = Rules(),  # noqa: B008 - immutable
         options: tuple[object, object] = (None, 1),
     ) -> list[str]:
-        """Files of a place that no earlier place has.
+        """Returns the files of a place, without files that an earlier place has.
 
         Args:
             place: a path, folder, glob or URL.
-            rules: rules for which of its files are read.
-            options: unit of a document and weight, to compare with those of an earlier place that has the same file.
+            rules: rules that select the files that are read.
+            options: unit of a document and weight; compared if an earlier place has the same file.
 
         Raises:
-            FileNotFoundError: no such file, no match, or a folder without files that are read.
-            ConfigError: a file that is also one of an earlier place, with another weight.
+            FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.
+            ConfigError: an earlier place has the same file with another weight.
         """
         found: dict[str, tuple[int, list[str]]] = {}
         entries = [entry for entry in entries_of(place, partial(_count, found), rules.skips) if rules.takes(entry)]
@@ -164,7 +164,7 @@ class Lister:
                 num_left_out += 1
                 continue
             if not rules.skips:
-                kind_of(entry.file, rules.input_type)  # raises before anything is read
+                kind_of(entry.file, rules.input_type)  # raises here, before any file is read
             if self._is_new(entry.file, rules, options):
                 files.append(entry.file)
             else:
@@ -179,7 +179,7 @@ class Lister:
         return files
 
     def add_source(self, source: Source, rules: Rules) -> list[str]:
-        """Files of a source, as `add`; none if it does not consist of paths only."""
+        """Returns the files of a source, as `add`; an empty list if the source does not consist only of paths."""
         place: Any = source.place
         options = source.documents, source.exact_weight
         if isinstance(place, str | os.PathLike):
@@ -190,11 +190,11 @@ class Lister:
 
     @property
     def unread(self) -> tuple[Unread, ...]:
-        """Files that are not read, by kind."""
+        """Returns the files that are not read, grouped by kind."""
         return _unread(self._found)
 
     def identity(self, file: str) -> tuple[int | None, str]:
-        """Size and version of a file, from the listing of an object store if there is one; see `identity_of`."""
+        """Returns size and version of a file, if possible from the listing of an object store; see `identity_of`."""
         return remote_identity(self._infos[file]) if file in self._infos else identity_of(file)
 
     def _is_new(self, file: str, rules: Rules, options: tuple[object, object]) -> bool:
@@ -209,7 +209,7 @@ class Lister:
         return False
 
     def key(self, file: str) -> str:
-        """Path of a file without links, by which files are equal. The folder of many files is resolved once."""
+        """Returns the path of a file without links; files are equal if these are. Each folder is resolved only once."""
         if is_remote(file):
             return file
         if os.path.islink(file):
@@ -220,7 +220,7 @@ class Lister:
         return os.path.join(self._folders[folder], name)
 
     def _reasons(self, entries: Sequence[Entry], rules: Rules) -> dict[str, str]:
-        """Files of folders that are not read -> why."""
+        """Returns file -> reason, for the files of folders that are not read."""
         reasons: dict[str, str] = {}
         datasets = self._datasets(entries)
         unsure: list[Entry] = []
@@ -238,7 +238,7 @@ class Lister:
         return reasons | {entry.file: why for entry, why in zip(unsure, found, strict=True) if why is not None}
 
     def _datasets(self, entries: Sequence[Entry]) -> dict[str, set[str]]:
-        """Folder that `datasets` saved -> its Arrow files: others in the folder are caches."""
+        """Returns folder -> its Arrow files, for folders that `datasets` has saved; other files in them are caches."""
         with_arrow = {_split(entry.file)[0] for entry in entries if entry.file.lower().endswith(".arrow")}
         states = [e.file for e in entries if _split(e.file)[2] == DATASET_STATE and _split(e.file)[0] in with_arrow]
         found = {}
@@ -259,12 +259,12 @@ class Lister:
 
 
 def has_paths(place: object) -> bool:
-    """True for a list of paths."""
+    """Tests whether a value is a list of paths."""
     return isinstance(place, list | tuple) and bool(place) and all(isinstance(item, os.PathLike) for item in place)
 
 
 def list_files(places: Iterable[StrPath], rules: Rules = Rules()) -> list[str]:  # noqa: B008 - immutable
-    """Files of several places, each once; logs those that are not read.
+    """Returns the files of several places, each once; logs files that are not read.
 
     Raises:
         FileNotFoundError, ConfigError: as `Lister.add`.
@@ -289,7 +289,7 @@ def _unread(found: Mapping[str, tuple[int, list[str]]]) -> tuple[Unread, ...]:
 
 
 def _nothing(place: str, unread: Sequence[Unread], rules: Rules, has_entries: bool) -> FileNotFoundError:
-    """The error of a place without files that are read."""
+    """Builds the error for a place in which no file is read."""
     words = "there are no files"
     if (rules.include or rules.exclude) and not has_entries:
         words = "include and exclude leave no files"
@@ -302,7 +302,7 @@ def log_unread(unread: Sequence[Unread]) -> None:
     """Logs the files that are not read, as one warning."""
     if unread:
         count = sum(one.count for one in unread)
-        skipped = sum(one.count for one in unread if one.kind == UNREADABLE_FOLDER)  # under "skip"
+        skipped = sum(one.count for one in unread if one.kind == UNREADABLE_FOLDER)  # only with errors="skip"
         files = "file is" if count == 1 else "files are"
         _log.warning(f"{count:,} {files} not read: {_kinds(unread)}", extra={"skipped": skipped, "once": True})
 
@@ -312,7 +312,7 @@ def _kinds(unread: Sequence[Unread]) -> str:
 
 
 def _content_reason(file: str, rules: Rules) -> str | None:
-    """Why a ``.json`` or a ``.csv`` of a folder is not read; None if it is, or if reading it raises."""
+    """Returns the reason if a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises."""
     kind = kind_of(file)
     try:
         with (
@@ -333,7 +333,7 @@ def _content_reason(file: str, rules: Rules) -> str | None:
 
 
 def _each(files: Sequence[str], find: Callable[[str], str | None]) -> Iterable[str | None]:
-    """The results for all files, in order; requests of remote ones at the same time."""
+    """Applies a function to all files, and returns the results in order; uses several threads for remote files."""
     if len(files) < 2 or not is_remote(files[0]):
         return map(find, files)
     with ThreadPoolExecutor(REMOTE_THREADS) as pool:
@@ -341,5 +341,5 @@ def _each(files: Sequence[str], find: Callable[[str], str | None]) -> Iterable[s
 
 
 def _split(file: str) -> tuple[str, str, str]:
-    """Folder, slash and name of a file or URL."""
+    """Splits a file or URL into folder, slash and name."""
     return file.replace(os.sep, "/").rpartition("/")

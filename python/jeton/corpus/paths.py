@@ -1,7 +1,7 @@
-"""Path expansion (paths, globs, folders, URLs → files) and opening of files. `listing` chooses among the files.
+"""Expands paths, globs, folders and URLs to files, and opens files. `listing` selects the files that are read.
 
-A local path takes precedence; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``, ``https://``,
-``hf://``, ``memory://``). Files are sorted by name, folder by folder, so every machine reads them in the same order.
+A name with ``://`` is a URL for fsspec (``s3://``, ``gs://``, ``https://``, ``hf://``, ``memory://``), unless a local
+path has this name. Files are sorted by name, folder by folder, so every machine reads them in the same order.
 
 Left out: credentials and caches, which are configured by options and environment variables of fsspec.
 """
@@ -51,14 +51,14 @@ __all__ = [
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
-REMOTE_BLOCK = 4 << 20  # bytes per request of a remote file, whose first byte takes tens of milliseconds
-HEAD_BLOCK = 1 << 16  # the same, if only the first lines are read
-# Errors of files that the policy "skip" leaves out: dangling links, circular ones, and files without a permission.
+REMOTE_BLOCK = 4 << 20  # bytes per request to a remote file; large, because each request takes tens of milliseconds
+HEAD_BLOCK = 1 << 16  # bytes per request if only the first lines of a remote file are read
+# Errors of files that the policy "skip" leaves out: dangling links, circular links, and files without read permission.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"
-# Exceptions that fsspec raises without an errno.
+# Exceptions that fsspec raises without an errno, and the errno that they get.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
-WAIT_S = 0.25  # poll interval for a pipe without data
+WAIT_S = 0.25  # poll interval in seconds, for a pipe without data
 WARN_AFTER_S = 2.0
 
 _log = logging.getLogger("jeton")
@@ -66,14 +66,14 @@ _log = logging.getLogger("jeton")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a place.
+    """A file of an expanded path, folder, glob or URL.
 
     Attributes:
-        file: its path or URL.
-        name: the path below the folder that was given; else as `file`.
-        is_named: True if the caller names the file itself, not just its folder.
+        file: path or URL of the file.
+        name: its path below the given folder; equal to `file` if the file itself was given.
+        is_named: True if the caller names the file itself, not only its folder.
         is_dangling: True for a link without a target.
-        info: facts from the listing of an object store.
+        info: metadata from the listing of an object store.
     """
 
     file: str
@@ -84,21 +84,22 @@ class Entry:
 
 
 def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool = False) -> list[Entry]:
-    """Files of one path, folder, glob or URL, sorted by name.
+    """Returns the files of one path, folder, glob or URL, sorted by name.
 
-    A folder stands for all files below it, including those of linked folders, each folder once. A glob names the files
-    that it matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
+    The files of a folder are all files below it, including those of linked folders; each folder is listed once. The
+    files of a glob count as named by the caller if its last component has more than wildcards (``*.md``), and else
+    (``*``, ``**``) as files of their folders.
 
     Args:
         place: the path, folder, glob or URL.
         unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
-            files, and links to folders that are read anyway or make a cycle.
-        skips: count folders that cannot be read as such, instead of raising.
+            files, and links to folders that are read anyway or form a cycle.
+        skips: report folders that cannot be read to `unread`, instead of raising.
 
     Raises:
-        FileNotFoundError: no such file, or no match.
-        OSError: a folder that cannot be read.
-        MissingDependencyError: a URL, without fsspec or without the package for its protocol.
+        FileNotFoundError: there is no such file, or the glob has no match.
+        OSError: a folder cannot be read.
+        MissingDependencyError: for a URL, fsspec or the package for its protocol is not installed.
 
     Examples:
         >>> import tempfile
@@ -119,7 +120,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
         is_named = _names_files(path)
         entries: list[Entry] = []
         walked: set[str] = set()
-        for match in sorted(matches, key=_sort_key):  # folders before their files, because "**" matches both
+        for match in sorted(matches, key=_sort_key):  # "**" matches folders and their files; a folder is first
             if any(parent in walked for parent in (match, *map(str, Path(match).parents))):
                 continue
             if os.path.isdir(match):
@@ -134,7 +135,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
 
 
 def _names_files(pattern: str) -> bool:
-    """True if the last part of a glob has more than wildcards."""
+    """Tests whether the last component of a glob has more than wildcards."""
     return any(character.isalnum() for character in pattern.rstrip("/").rpartition("/")[2])
 
 
@@ -142,13 +143,13 @@ def _names_files(pattern: str) -> bool:
 def open_path(
     file: str, check_canceled: Callable[[], None] | None = None, block: int = REMOTE_BLOCK
 ) -> Iterator[BufferedReader]:
-    """Opens a file of a listing for reading bytes; its ``tell()`` is the read position. `block`: bytes of a request.
+    """Opens a file of a listing as a stream of bytes, whose ``tell()`` is the read position.
 
-    For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it repeatedly calls
-    `check_canceled`, which can raise to stop.
+    If a named pipe has no writer, it waits for one, and logs a warning after 2 seconds. While waiting, it repeatedly
+    calls `check_canceled`, which can raise to stop. `block` is the number of bytes of a request to a remote file.
 
     Raises:
-        ConfigError: a device.
+        ConfigError: the file is a device.
 
     Examples:
         >>> with open_path(__file__) as raw:
@@ -178,7 +179,7 @@ def open_path(
 @contextmanager
 def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator[BufferedReader]:
     """Opens a named pipe and waits until it has data or its writer has closed it."""
-    # Without O_NONBLOCK, `open` itself would block without a timeout until there is a writer.
+    # Without O_NONBLOCK, `open` itself would block until there is a writer, and could not be canceled.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     with ExitStack() as stack:
         raw = stack.enter_context(open(descriptor, "rb"))
@@ -199,8 +200,8 @@ def copy_file(url: str, path: str, max_bytes: int | None = None) -> None:
     """Copies a remote file to a local path.
 
     Raises:
-        FormatError: it has more than `max_bytes`.
-        OSError: it does not exist, or cannot be read.
+        FormatError: the file has more than `max_bytes`.
+        OSError: the file does not exist, or cannot be read.
 
     Examples:
         >>> import fsspec, tempfile
@@ -219,7 +220,7 @@ def copy_file(url: str, path: str, max_bytes: int | None = None) -> None:
 
 
 def names_in(folder: str) -> list[str]:
-    """Names of the files in a folder, or at a URL; empty if there is no folder. Folders below are not listed.
+    """Returns the names of the files in a folder or at a URL, without subfolders; empty if the folder does not exist.
 
     Examples:
         >>> names_in(os.path.dirname(__file__))[:2], names_in(__file__)
@@ -242,7 +243,7 @@ def names_in(folder: str) -> list[str]:
 
 
 def size_of(file: str) -> int | None:
-    """Size of a file in bytes, before decompression; None for a pipe, a missing file, and an unknown remote size."""
+    """Returns a file's size in bytes, before decompression; None for pipes, missing files and unknown remote sizes."""
     if is_remote(file):
         system, path = filesystem(file)
         size = remote_call(file, lambda: system.info(path)).get("size")
@@ -250,17 +251,17 @@ def size_of(file: str) -> int | None:
     try:
         status = os.stat(file)
     except OSError:
-        return None  # opening it raises the error
+        return None  # opening the file will raise the error
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def identity_of(file: str) -> tuple[int | None, str]:
-    """Size of a file, and a value that changes with its content: modification time in nanoseconds, or ETag.
+    """Returns the size of a file, and a version that changes with its content: modification time in ns, or ETag.
 
     The size is None for a pipe, a device, and a remote file of unknown size.
 
     Raises:
-        OSError: it does not exist, or cannot be read.
+        OSError: the file does not exist, or cannot be read.
 
     Examples:
         >>> size, version = identity_of(__file__)
@@ -271,23 +272,23 @@ def identity_of(file: str) -> tuple[int | None, str]:
         status = os.stat(file)
         return status.st_size if stat.S_ISREG(status.st_mode) else None, f"mtime:{status.st_mtime_ns}"
     system, path = filesystem(file)
-    system.invalidate_cache(path)  # otherwise a listing that this process cached hides a change
+    system.invalidate_cache(path)  # otherwise a listing cached in this process would hide a change
     return remote_identity(remote_call(file, lambda: system.info(path)))
 
 
 def remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
-    """As `identity_of`, from the facts of a listing."""
+    """Returns the result of `identity_of` from the metadata of a listing."""
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
     name = next((name for name in names if info.get(name) is not None), None)
     value = info[name] if name is not None else ""
-    if isinstance(value, datetime):  # some file systems give a number in a listing and a datetime for a single file
+    if isinstance(value, datetime):  # some file systems have numbers in listings, and a datetime for a single file
         value = value.timestamp()
     size = info.get("size")
     return None if size is None else int(size), "" if name is None else f"{name}:{value}"
 
 
 def file_name(file: str) -> str:
-    """File name whose suffix selects the format: of a web address, without query and fragment.
+    """Returns the file name, whose suffix selects the format; for a web address, without query and fragment.
 
     Examples:
         >>> file_name("https://example.org/rows.jsonl.gz?raw=true")
@@ -297,7 +298,7 @@ def file_name(file: str) -> str:
 
 
 def absolute(file: str) -> str:
-    """A file's name that is valid in every folder: an absolute path, or its URL.
+    """Returns a file's name that is valid in every working folder: its absolute path, or its URL.
 
     Examples:
         >>> absolute("s3://bucket/rows.jsonl"), os.path.isabs(absolute("rows.jsonl"))
@@ -307,10 +308,10 @@ def absolute(file: str) -> str:
 
 
 def _walk(folder: str, unread: Callable[[str, str], object], skips: bool) -> list[Entry]:
-    """All files below a folder and below the folders that it links to, sorted; see `entries_of`."""
+    """Returns all files below a folder and below the folders that it links to, sorted; see `entries_of`."""
     entries: list[Entry] = []
     visited: set[tuple[int, int]] = set()
-    links: list[str] = []  # to folders, which are followed when the folders themselves are known
+    links: list[str] = []  # links to folders, which are followed after all real folders have been visited
 
     def below(path: str) -> str:
         return path[len(os.path.join(folder, "")) :] or "."
@@ -362,7 +363,7 @@ def _is_parent(folder: str, path: str) -> bool:
 
 
 def _sort_key(path: str) -> tuple[str, ...]:
-    """Sort key by path components: ``a/x`` before ``a-b/x``, independent of the separator's code point."""
+    """Returns a sort key of path components: ``a/x`` is before ``a-b/x``, independent of the separator's code point."""
     return Path(path).parts
 
 
@@ -372,7 +373,7 @@ def _is_url(name: str) -> bool:
 
 
 def is_remote(file: str) -> bool:
-    """True for a URL, unless a local file has that name.
+    """Tests whether a name is a URL, and no local file has this name.
 
     Examples:
         >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
@@ -382,9 +383,9 @@ def is_remote(file: str) -> bool:
 
 
 def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
-    """Files of a URL, sorted by name, with their facts from the listing.
+    """Returns the files of a URL, sorted by name, with their metadata from the listing.
 
-    A web address without ``*`` is one file, and no request is made: HTTP has no folders.
+    A web address without ``*`` is one file, without a request, because HTTP has no folders.
     """
     if url.startswith(WEB) and "*" not in url:
         return [Entry(url, url, True)]
@@ -395,7 +396,7 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     asks_hidden = any(part.startswith(".") for part in parts[depth:])
 
     def find() -> dict[str, tuple[str | None, Mapping[str, Any]]]:
-        """Name of a file -> its name below a folder, None if it is named itself, and its facts."""
+        """Returns file -> (its name below a folder, or None if the caller names the file itself; its metadata)."""
         system.invalidate_cache()
         found = system.glob(path, detail=True) if glob.has_magic(path) else {path: system.info(path)}
         files: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
@@ -417,7 +418,7 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     for name in sorted(files, key=_remote_key):
         below, info = files[name]
         found = PurePosixPath(name).parts[depth:]
-        # The wildcards of fsspec match hidden files, those of local paths do not.
+        # The wildcards of fsspec match hidden files; as for local paths, hidden files are left out.
         if not asks_hidden and any(part.startswith(".") for part in found):
             unread("hidden", "/".join(found))
         else:
@@ -431,11 +432,11 @@ def _remote_key(name: str) -> tuple[str, ...]:
 
 
 def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
-    """File system of a URL, and the path in it.
+    """Returns the file system of a URL, and the path in it.
 
     Raises:
         MissingDependencyError: fsspec, or the package for the protocol, is not installed.
-        ConfigError: an unknown protocol; names the option.
+        ConfigError: the protocol is unknown; names the option.
     """
     fsspec = import_optional("fsspec", url, "data")
     try:
@@ -448,7 +449,7 @@ def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
 
 
 def remote_call(url: str, ask: Callable[[], T]) -> T:
-    """Calls a remote file system; its own exceptions (aiohttp's, botocore's) become `OSError`, which names the URL."""
+    """Calls a remote file system; converts exceptions of its packages (aiohttp, botocore) to `OSError` with the URL."""
     try:
         return ask()
     except (ImportError, JetonError):
@@ -457,15 +458,18 @@ def remote_call(url: str, ask: Callable[[], T]) -> T:
         if error.filename is not None:
             raise
         number = error.errno or next((number for kind, number in ERRNOS if isinstance(error, kind)), errno.EIO)
-        # Some file systems raise an error with the URL alone, from that of the connection.
-        reason = f"cannot be read: {error.__cause__}" if str(error) == url and error.__cause__ else str(error)
-        raise OSError(number, reason, url) from error  # errno selects the subclass
+        # Some file systems raise an error whose text is only the URL; its cause is the error of the connection.
+        reason = str(error)
+        if reason == url:
+            cause = error.__cause__ or error
+            reason = f"cannot be read: {type(cause).__name__ if str(cause) == url else cause}"
+        raise OSError(number, reason, url) from error  # Python chooses the subclass by the errno
     except Exception as error:
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", url) from error
 
 
 class _Remote(io.RawIOBase):
-    """An fsspec file as a raw stream."""
+    """Raw stream that reads an fsspec file."""
 
     def __init__(self, opened: Any, url: str) -> None:
         self._opened, self._url = opened, url

@@ -1,7 +1,7 @@
-"""`RangeReader`: the documents of ranges of files, in order, for a task that may run on any machine.
+"""`RangeReader`: the documents of ranges of files, in order, for a task that can run on any machine.
 
-It reads in the calling thread, because many readers run at once. Each document is held in memory, so its size is
-limited, to the same maximum on every machine.
+It reads in the calling thread, because many readers run at once. Each document is held in memory, so its size has a
+limit, which is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
 
 __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
-# A batch, as text and as ids, stays in the CPU cache from reading to writing.
+# Small enough that the text and the ids of a batch stay in the CPU cache from reading to writing.
 BATCH_BYTES = 1 << 20
 MAX_DOCUMENT = 1 << 28  # maximum bytes of a document; for a line, `streams.LONGEST_LINE`
 
 
 class RangeReader:
-    """Documents of ranges, with statistics.
+    """Documents that begin in ranges of files, with statistics.
 
     Args:
-        ranges: the ranges to read, in order; at most one of each file.
+        ranges: the ranges to read, in order; at most one range of each file.
         corpus: options of reading; its sources are not used.
-        check: called often; may raise to stop.
-        conversations: the field of a row is a list, as JSON, not a text.
+        check: function that is called often, and can raise to stop.
+        conversations: whether the field of a row is a list, which is read as JSON, instead of a text.
         keep: names of fields of records to keep.
-        select: selects documents of each chunk.
+        select: function that selects documents of each chunk.
         on_skip: called with kind, place and reason of each skipped record; the place as in `skipped`.
 
     Attributes:
-        left_out: file -> documents that `select` left out.
+        left_out: file -> number of documents that `select` left out.
 
     Examples:
         >>> import tempfile
@@ -70,11 +70,11 @@ class RangeReader:
 
     @property
     def skipped(self) -> dict[str, Skipped]:
-        """Kind of error -> skipped records; line numbers are relative to the ranges, see `SourceReader.read_range`."""
+        """Kind of error -> skipped records; line numbers are relative to their range: see `SourceReader.read_range`."""
         return self._handler.skipped
 
     def skip(self, kind: str, place: str, error: JetonError) -> None:
-        """Counts a document that cannot be used as a skipped record; `place` as in `skipped`.
+        """Counts an unusable document as a skipped record; `place` is as in `skipped`.
 
         Raises:
             JetonError: `error`, unless the policy is ``"skip"``.
@@ -88,7 +88,7 @@ class RangeReader:
 
     @property
     def lines(self) -> dict[str, int]:
-        """File -> number of lines that begin in its range; only for ranges that are not whole files."""
+        """File -> number of lines that begin in its range; without files whose range is the whole file."""
         return self._stats.lines
 
     @property
@@ -98,7 +98,7 @@ class RangeReader:
 
     @property
     def read_s(self) -> float:
-        """Seconds spent reading, without decompression and parsing."""
+        """Time spent reading in seconds, without decompression and parsing."""
         return self._stats.read_s
 
     def batches(self, size: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -122,7 +122,7 @@ class RangeReader:
         log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
-        """The chunk without documents over the maximum size, which only tables have: other readers refuse them."""
+        """Removes documents over the maximum size, which only chunks of tables can have: other readers reject them."""
         if chunk.texts.num_bytes <= MAX_DOCUMENT:
             return chunk
         import numpy as np

@@ -1,13 +1,13 @@
-"""Ranges of files: the documents that begin in a range of bytes, so that several tasks share one file.
+"""Reads the documents that begin in a range of a file's bytes, so that several tasks can share one file.
 
-A line belongs to the range in which it begins. Consecutive ranges of a file therefore have each of its lines once, for
-any split points, and no range reads more than the rest of one line beyond its end. A row group of Parquet belongs to
-the range that has its middle byte.
+A line belongs to the range in which it begins. Therefore consecutive ranges of a file have each line exactly once, for
+any split points, and a range reads at most the rest of one line beyond its end. A row group of Parquet belongs to the
+range that contains its middle byte.
 
-Line numbers are relative to the range: the lines before it have not been read. `lines_before` counts them, for a
-message that must name a line of the file.
+Line numbers are relative to the range, because the lines before it are not read. If a message must contain a line
+number of the file, `lines_before` reads and counts them.
 
-Cost: nothing is read before the range but the rest of the line at its start.
+Cost: outside of the range, only the rest of the lines at its start and end are read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class FileRange:
     Attributes:
         file: the file, of a listing.
         start: first byte.
-        end: one past the last byte; None: the whole file, of any kind, which is not split.
+        end: one past the last byte; None for a file, of any kind, that is read whole.
 
     Examples:
         >>> FileRange("rows.jsonl", 0, 1 << 28).is_whole, FileRange("rows.jsonl.gz").is_whole
@@ -49,17 +49,17 @@ class FileRange:
 
     @property
     def is_whole(self) -> bool:
-        """True if the range is the whole file, whatever its size."""
+        """True if the range is the whole file, of any size."""
         return self.end is None
 
     @cached_property
     def lines_before(self) -> int:
-        """Number of lines that end before the first line of this range; reads the file up to it."""
+        """Counts the lines that end before the first line of this range; reads the file up to that line."""
         return count_lines(self.file, self.start)
 
 
 def count_lines(file: str, end: int) -> int:
-    """Number of lines that begin before byte `end` of a file: the lines before the range that starts there."""
+    """Counts the lines that begin before byte `end` of a file: those before a range that starts at `end`."""
     if end == 0:
         return 0
     lines = 1
@@ -72,7 +72,7 @@ def count_lines(file: str, end: int) -> int:
 
 
 class LineRange:
-    """Stream of the lines that begin in a range of a seekable stream.
+    """Stream that has only the lines that begin in a range of a seekable stream.
 
     Attributes:
         start: offset of the first line.
@@ -84,7 +84,7 @@ class LineRange:
 
     def __init__(self, raw: BinaryIO, start: int, end: int) -> None:
         self._raw, self._end = raw, end
-        self._held = b""  # bytes that are read and not yet returned
+        self._held = b""  # bytes that have been read, but not yet returned
         self._position = start  # offset of the next byte to return
         if start:
             self._skip(start)
@@ -98,7 +98,7 @@ class LineRange:
             return b""
         data = self._held[:size] or self._raw.read(size)
         self._held = self._held[size:]
-        # The last line is the one that has byte end - 1.
+        # The last line is the line that contains byte end - 1.
         last = data.find(b"\n", max(self._end - 1 - self._position, 0))
         if last >= 0:
             data, self._end = data[: last + 1], -1
@@ -106,7 +106,7 @@ class LineRange:
         return data
 
     def _skip(self, start: int) -> None:
-        """Skips the line that has byte start - 1: it begins in an earlier range."""
+        """Skips the line that contains byte start - 1, because it begins in an earlier range."""
         self._raw.seek(start - 1)
         self._position = start - 1
         while data := self._raw.read(READ_BYTES):
@@ -121,7 +121,7 @@ class LineRange:
 
 
 def timed(raw: BinaryIO, report: Callable[[float], object]) -> io.BufferedReader:
-    """A buffered stream that reports the seconds spent reading from `raw`.
+    """Returns a buffered stream that reports the seconds spent reading from `raw`.
 
     Examples:
         >>> seconds = []

@@ -1,7 +1,7 @@
-"""Records of files that are read from their beginning: arrays of JSON, CSV, Arrow, and tars of WebDataset.
+"""Reads records of formats that must be read from the beginning: JSON arrays, CSV, Arrow, tars of WebDataset.
 
-Each function yields documents in groups of about a megabyte, with their numbers. Memory: a group, and one record. A
-record may have 256 MiB.
+Each function yields documents in groups of about a megabyte, with their numbers. Memory: one group and one record. The
+maximum size of a record is 256 MiB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
-from .error_policy import ErrorHandler
+from .error_policy import ROW_HINT, ErrorHandler
 from .fields import ColumnPath
 from .kept_fields import KeptFields, place_json
 from .rows import BATCH_BYTES, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
@@ -26,12 +26,12 @@ from .streams import LONGEST_LINE, check_size, decoded
 
 __all__ = ["Group", "arrow_texts", "csv_header", "csv_texts", "json_texts", "tar_texts"]
 
-# Documents, the number of each, and the fields that are kept of each.
+# Documents, the number of each document, and the kept fields of each document's record.
 Group: TypeAlias = tuple[TextColumn, Sequence[int], Sequence[bytes] | None]
-Read: TypeAlias = tuple[int, bytes | None, object]  # number, text or None if it is skipped, and the record
+Read: TypeAlias = tuple[int, bytes | None, object]  # number, text (None if it is skipped), record
 
 READ_BYTES = 1 << 18
-BLOCK = 512  # bytes of a block in a tar
+BLOCK = 512  # size in bytes of a block of a tar
 
 
 def json_texts(
@@ -42,10 +42,10 @@ def json_texts(
     conversations: bool = False,
     keep: KeptFields | None = None,
 ) -> Iterator[Group]:
-    """Yields the texts of an array of objects, with their numbers from 1.
+    """Yields the texts of the objects in a JSON array, with their numbers from 1.
 
     Raises:
-        FormatError: the array is not valid JSON; the objects before the place have been yielded.
+        FormatError: the array is not valid JSON; the objects before the invalid place are yielded first.
 
     Examples:
         >>> array = io.BytesIO(b'[{"text": "a"},\\n {"text": "b"}]')
@@ -65,21 +65,21 @@ def _array_texts(
 def _row_text(
     row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
 ) -> bytes | None:
-    """The text of a row whose bytes that are not UTF-8 are lone surrogates; None if it is skipped."""
+    """Returns the text of a row, in which lone surrogates stand for bytes that are not UTF-8; None if it is skipped."""
     try:
         text = value(row, field)
     except BadRowError as bad:
-        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}; {ROW_HINT}", format="rows", place=source))
         return None
     try:
         data = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a lone surrogate of JSON
+    except UnicodeEncodeError:  # a lone surrogate that is escaped in the JSON
         return handler.encode(text, source, file=file)
     return handler.check(data, source, file=file)
 
 
 def _items(stream: BinaryIO, name: str) -> Iterator[object]:
-    """The items of an array of JSON, decoded one by one."""
+    """Yields the items of a JSON array, decoded one by one."""
     text = _JsonText(stream, name)
     if text.peek() != "[":
         raise text.error("it does not begin with a bracket")
@@ -97,12 +97,13 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# A value that is not complete yet gives a JSON error at its end, or one of these.
+# A JSON error means that the value is incomplete if the error has this message, or is less than this many characters
+# before the end of the text.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
 class _JsonText:
-    """Text of JSON, read as needed. Bytes that are not UTF-8 are lone surrogates."""
+    """JSON text that is read from a stream as needed. Lone surrogates stand for bytes that are not UTF-8."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream, self._name = stream, name
@@ -112,7 +113,7 @@ class _JsonText:
         self.at = 0
 
     def peek(self) -> str:
-        """The next character that is not white space, which is not taken; empty at the end."""
+        """Returns the next character that is not white space, without consuming it; an empty text at the end."""
         while True:
             self.at = _space.match(self._held, self.at).end()  # type: ignore[union-attr]
             if self.at < len(self._held) or self._is_last:
@@ -120,12 +121,12 @@ class _JsonText:
             self._read(READ_BYTES)
 
     def item(self) -> object:
-        """Takes the next value."""
+        """Decodes and consumes the next value."""
         self.peek()
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # at the end, a number may have more digits
+                if end < len(self._held) or self._is_last:  # at the end of the text, a number may continue
                     self.at = end
                     return value
             except RecursionError as error:
@@ -136,10 +137,10 @@ class _JsonText:
                     raise self.error(error.msg, error.pos) from None
             unread = len(self._held) - self.at
             check_size(unread, f"{self._name}: character {self._before + self.at}", LONGEST_LINE)
-            self._read(max(READ_BYTES, unread))  # doubled: repeated decoding takes linear time
+            self._read(max(READ_BYTES, unread))  # doubles the text, so repeated decoding takes linear time
 
     def error(self, words: str, at: int | None = None) -> FormatError:
-        """The error of text that is not valid here."""
+        """Builds the error for invalid text at an index."""
         place = f"character {self._before + (self.at if at is None else at)}"
         message = f"{self._name}: not a valid array of JSON, at {place} ({words})"
         return FormatError(message, format="json", place=place)
@@ -152,7 +153,7 @@ class _JsonText:
 
 
 def csv_header(stream: BinaryIO, delimiter: str) -> list[str]:
-    """The names of the columns of a CSV, from its first row; empty if it has none that is valid.
+    """Returns the names of the columns of a CSV from its first row; empty if that row is missing or invalid.
 
     Examples:
         >>> csv_header(io.BytesIO(b'id,"text"\\n1,a\\n'), ",")
@@ -167,12 +168,12 @@ def csv_header(stream: BinaryIO, delimiter: str) -> list[str]:
 def csv_texts(
     stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str, keep: KeptFields | None = None
 ) -> Iterator[Group]:
-    """Yields the texts of a column of a CSV with a header, with the numbers of their first lines.
+    """Yields the texts of a column of a CSV with a header, each with the number of its first line.
 
-    Quotes are those of RFC 4180: a quoted value may have line ends. Blank lines are ignored.
+    Quotes are parsed as in RFC 4180: a quoted value can contain line ends. Blank lines are ignored.
 
     Raises:
-        FormatError: no such column, or quotes that are not valid; the rows before have been yielded.
+        FormatError: there is no such column, or quotes are invalid; all rows before the error are yielded first.
 
     Examples:
         >>> rows = io.BytesIO(b'id,text\\n1,"a\\nb"\\n2,c\\n')
@@ -210,7 +211,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
 
 
 def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
-    # The limit is global. It is only raised, because the program may have set its own.
+    # The limit is global for the process. It is never lowered, because the program may have set its own.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
 
@@ -224,7 +225,7 @@ def _csv_lines(stream: BinaryIO) -> Iterator[str]:
 
 
 class _Kept(io.RawIOBase):
-    """A stream that is not closed with its wrapper."""
+    """Stream that stays open when its wrapper is closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -250,8 +251,8 @@ def arrow_texts(
     """Yields the texts of a column of an Arrow IPC file or stream, with their row numbers from 1.
 
     Args:
-        raw: a stream; for an IPC file, one that can seek.
-        field, name, handler, conversations, keep: as `rows.column_texts`.
+        raw: a stream; for an IPC file, it must be able to seek.
+        field, name, handler, conversations, keep: as for `rows.column_texts`.
 
     Raises:
         FormatError: corrupt data, a missing column, or a column without text.
@@ -297,18 +298,18 @@ def tar_texts(
 ) -> Iterator[Group]:
     """Yields the texts of a tar in WebDataset's form, with their numbers from 1.
 
-    A sample is the consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; without
-    one, the field of its ``.json``.
+    A sample consists of consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; if it
+    has none, the field of its ``.json``.
 
     Args:
         stream: the archive; members that are not read are skipped if it can seek.
-        field, name, handler, conversations: as `json_texts`.
+        field, name, handler, conversations: as for `json_texts`.
         unread: called with the suffix and the name of each member that is not read.
         encoding: encoding of ``.txt``.
-        keep: fields to keep, of the ``.json`` of a sample.
+        keep: fields of the sample's ``.json`` to keep.
 
     Raises:
-        FormatError: a damaged archive, or one without such members; the samples before the place have been yielded.
+        FormatError: the archive is damaged, or has no such members; all samples before the damage are yielded first.
     """
     keeps = keep is not None and bool(keep)
     return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations, keeps), name, keep)
@@ -325,7 +326,7 @@ def _tar_texts(
     keeps: bool,
 ) -> Iterator[Read]:
     number, key = 0, ""
-    sample: dict[str, bytes] = {}  # suffix -> content of a member of the current sample
+    sample: dict[str, bytes] = {}  # suffix -> content, for the members of the current sample
 
     def document() -> Iterator[Read]:
         nonlocal number
@@ -379,7 +380,7 @@ def _tar_texts(
 
 
 class _Member(tarfile.TarInfo):
-    """A member; the reader needs to know whether the archive has an end."""
+    """Member of a tar; records whether the archive has an end marker, so that truncation is detected."""
 
     @classmethod
     def fromtarfile(cls, archive: Any) -> Any:
@@ -391,7 +392,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Callable[[], bytes]]]:
-    """The members of a tar, each with a function that reads it."""
+    """Yields the members of a tar, each with a function that reads its content."""
     forward = _Forward(stream)
 
     def fail(words: object) -> FormatError:
@@ -412,7 +413,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
         archive = tarfile.TarFile(fileobj=cast(Any, forward), mode="r", tarinfo=_Member)
         while (member := archive.next()) is not None:
             yield member, partial(read, member)
-            archive.members = []  # type: ignore[attr-defined]  # otherwise members stay in memory
+            archive.members = []  # type: ignore[attr-defined]  # otherwise it keeps all members in memory
     except JetonError:
         raise
     except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:
@@ -425,9 +426,9 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 
 
 class _Forward:
-    """File object for `tarfile` over a stream that may be unable to seek. It only moves forward, except by one block.
+    """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive: a damaged one must neither make it read data twice nor reserve memory.
+    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice nor allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -472,7 +473,7 @@ class _Forward:
 
 
 def _grouped(texts: Iterator[Read], name: str, keep: KeptFields | None) -> Iterator[Group]:
-    """Documents in groups of about a megabyte, without those that are skipped. Those before an error come first."""
+    """Yields the documents that are not skipped, in groups of about a megabyte; then raises an error of `texts`."""
     failed: Exception | None = None
     while failed is None:
         group: list[bytes] = []

@@ -1,10 +1,10 @@
-"""Rows → text of one field: JSON Lines, Parquet, and mappings (rows of `datasets`, or any `dict`).
+"""Reads the text of one field of rows: JSON Lines, Parquet, and mappings (rows of `datasets`, or any `dict`).
 
-The core parses blocks of JSON lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
-decision and supplies the error message.
+The core parses blocks of JSON lines. Lines that it cannot parse take the slow path, `json.loads`, which decides whether
+a line is valid, and supplies the error message.
 
-Parquet is read row group by row group, some rows at a time. Memory: the pages of one column, and one batch.
-pyarrow decodes without its threads, because counting runs at the same time and uses all cores.
+Parquet is read one row group at a time, in batches of rows. Memory: the pages of one column, and one batch.
+pyarrow decodes without its own threads, because counting runs at the same time and uses all cores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
 from ..util.optional import import_optional
-from .error_policy import ErrorHandler
+from .error_policy import ROW_HINT, ErrorHandler
 from .fields import MISSING, ColumnPath, value_at
 from .kept_fields import KeptFields
 from .paths import is_remote
@@ -49,7 +49,7 @@ _RIGHT_ONE = f"name the right one with {keyword('field')}"
 
 
 class BadRowError(Exception):
-    """A row without a text, with the kind of the error."""
+    """Error of a row that has no text; `kind` is the kind of error under which the row is counted."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -57,7 +57,7 @@ class BadRowError(Exception):
 
 
 def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """The texts of JSON lines, with their line numbers. Blank lines are ignored."""
+    """Returns the texts of JSON lines, with their line numbers. Blank lines are ignored."""
     texts, unread = TextColumn.from_json_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
     if not unread:
@@ -73,7 +73,7 @@ def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """The lists of JSON lines, such as conversations, as JSON, with their line numbers. Blank lines are ignored."""
+    """Returns the lists in JSON lines, such as conversations, as JSON, with their line numbers; ignores blank lines."""
     kept, numbers, offset = [], [], lines.offset
     for number, line in enumerate(lines.data.split(b"\n"), lines.first):
         place = LinePlace(name, number, lines.lines_before)
@@ -86,7 +86,7 @@ def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
-    """The text of a row that is a mapping, or None if it is skipped."""
+    """Returns the text of a row that is a mapping, or None if it is skipped."""
     try:
         text = text_of(row, field)
     except BadRowError as bad:
@@ -104,7 +104,7 @@ def _look_again(
     offset: int,
     value: Callable[[object, str], str] | None = None,
 ) -> bytes | None:
-    """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
+    """Slow path for a line that the core did not parse: it is blank, valid only for Python, or invalid."""
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
@@ -114,7 +114,9 @@ def _look_again(
         found = (value or text_of)(row, field)
     except BadRowError as bad:
         shown = str(source)
-        error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
+        error: JetonError = FormatError(
+            f"{shown}: {bad}; {ROW_HINT}", format="jsonl", place=f"line {shown.rpartition(':')[2]}"
+        )
         handler.skip(bad.kind, shown, error)
         return None
     return handler.encode(found, source, file=name)
@@ -124,14 +126,15 @@ def _parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadRowError("not a JSON row", f"not a JSON row ({error})") from None
+        reason = f"{error.msg}: column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+        raise BadRowError("not a JSON row", f"not a JSON row ({reason})") from None
 
 
 def text_of(row: object, field: str) -> str:
-    """The text of a row.
+    """Returns the text of a row.
 
     Raises:
-        BadRowError: it has none.
+        BadRowError: the row has no text.
     """
     if not isinstance(row, Mapping):
         raise BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
@@ -142,10 +145,10 @@ def text_of(row: object, field: str) -> str:
 
 
 def list_of(row: object, field: str) -> str:
-    """The list of a row, as JSON.
+    """Returns the list of a row, as JSON.
 
     Raises:
-        BadRowError: it has none.
+        BadRowError: the row has no list.
     """
     if not isinstance(row, Mapping):
         raise BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
@@ -156,7 +159,7 @@ def list_of(row: object, field: str) -> str:
 
 
 def _without(row: Mapping[str, object], field: str, value: object, expected: str) -> BadRowError:
-    """The error of a row whose field is missing, or of another type."""
+    """Builds the error of a row whose field is missing or has another type."""
     if value is not MISSING:
         words = f"the field {field!r} is a {_json_type(value)}, expected a {expected}"
         return BadRowError(f"without a {expected} in {field!r}", words)
@@ -166,13 +169,13 @@ def _without(row: Mapping[str, object], field: str, value: object, expected: str
 
 
 def _json_type(value: object) -> str:
-    """Name of a Python value's type in JSON."""
+    """Returns the JSON name of a Python value's type."""
     names = {dict: "object", list: "list", str: "string", bool: "truth value", type(None): "null"}
     return names.get(type(value), "number" if isinstance(value, int | float) else type(value).__name__)
 
 
-MOST_ROWS = 2048  # at a time
-BATCH_BYTES = 1 << 20  # at a time, so that text and ids stay in the CPU cache from decoding to writing
+MOST_ROWS = 2048  # maximum number of rows of a batch
+BATCH_BYTES = 1 << 20  # size of a batch: its text and ids stay in the CPU cache from decoding to writing
 BUFFER_BYTES = 1 << 20
 
 
@@ -186,26 +189,26 @@ def column_texts(
     conversations: bool = False,
     keep: KeptFields | None = None,
 ) -> Iterator[tuple[TextColumn, range | list[int], float, list[bytes] | None]]:
-    """Yields texts, their row numbers (from 1), the share of the rows read so far, and the fields of each row.
+    """Yields texts, their row numbers (from 1), the share of the rows read so far, and the kept fields of each row.
 
     Args:
         raw: the file.
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: only the row groups whose middle is in this range of bytes; None: to the end of the file.
-        conversations: the column has lists, not texts; yields them as JSON.
-        keep: fields to keep, as JSON; None: None instead.
+        start, end: range of bytes; row groups whose middle is in it are read. `end` None is the end of the file.
+        conversations: whether the column has lists instead of texts; lists are yielded as JSON.
+        keep: fields to keep, which are yielded as JSON; if None, None is yielded for them.
 
     Raises:
-        FormatError: corrupt Parquet, a missing column, or a column without text.
+        FormatError: the Parquet is corrupt, the column is missing, or it has no text.
         MissingDependencyError: pyarrow is not installed.
     """
     pa, pq = arrow_modules()
     try:
         size = raw.seek(0, 2)
-        # Threads of pyarrow read ahead. One that still holds bytes of a Python file when Python ends aborts the process
-        # (seen with pyarrow 26.0). Remote files need it, because each read has a long delay.
+        # Reading ahead uses threads of pyarrow. If one still holds bytes of a Python file when Python ends, the process
+        # aborts (seen with pyarrow 26.0). So only remote files are read ahead, whose reads have a long delay.
         ahead = is_remote(name)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"
@@ -230,14 +233,14 @@ def column_texts(
                 yield texts, kept, done / max(1, total), fields
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns are UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
+            raise  # an I/O error; for corrupt data, pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
 
 
 def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
-    """The modules that read Parquet and Arrow.
+    """Imports and returns the modules that read Arrow and Parquet.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
@@ -247,10 +250,10 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """The row groups whose middle is in a range of bytes, the number of rows before them, and of rows in them.
+    """Returns the row groups whose middle is in a range of bytes, and the numbers of rows before and in them.
 
-    Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read: pyarrow's
-    `RowGroupMetaData.column` aborts the process if that metadata is damaged (seen with 26.0).
+    Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read, because pyarrow's
+    `RowGroupMetaData.column` aborts the process if they are damaged (seen with 26.0).
     """
     if start == 0 and end is None:
         return list(range(metadata.num_row_groups)), 0, metadata.num_rows
@@ -270,13 +273,13 @@ def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[
 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
-    """Number of rows with about `BATCH_BYTES` of all columns; the bytes are more if pages refer to a dictionary."""
+    """Returns a number of rows that together have about `BATCH_BYTES`, or more bytes if columns have dictionaries."""
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
         num_bytes += group.total_byte_size
         rows += group.num_rows
-    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes may be negative
+    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes can be negative
 
 
 def check_column(
@@ -285,7 +288,7 @@ def check_column(
     """Checks that a schema has the column, with values of the type.
 
     Raises:
-        FormatError: it does not.
+        FormatError: the column is missing, or has another type.
     """
     import pyarrow as pa
 
@@ -301,7 +304,7 @@ def check_column(
 
 
 def is_text_type(kind: Any) -> bool:
-    """True for an Arrow type of strings or bytes, or of a dictionary of them."""
+    """Tests for an Arrow type of strings or bytes, or of a dictionary of strings or bytes."""
     import pyarrow.types as types
 
     inner = kind.value_type if types.is_dictionary(kind) else kind
@@ -311,13 +314,13 @@ def is_text_type(kind: Any) -> bool:
 
 
 def _json_lists(column: Any) -> list[bytes | None]:
-    """The lists of a column, as JSON. Null fields of a message, which only other messages have, are left out."""
+    """Returns the lists of a column as JSON, without null fields, which Arrow adds to messages that lack a field."""
     rows: list[list[Any] | None] = column.to_pylist()
     return [None if row is None else json.dumps(_without_nulls(row), ensure_ascii=False).encode() for row in rows]
 
 
 def _without_nulls(value: Any) -> Any:
-    """JSON without null fields of objects, because in a table each object has all fields."""
+    """Removes null fields from the objects of a JSON value, because in a table each object has all fields."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -326,7 +329,7 @@ def _without_nulls(value: Any) -> Any:
 def valid_column(
     column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
-    """The texts that are neither null nor invalid UTF-8, with their row numbers."""
+    """Returns the texts that are neither null nor invalid UTF-8, with their row numbers."""
     column = checked_texts(column)
     texts = column_of(column, borrow=True) if column.null_count == 0 else None
     if texts is not None:
@@ -350,14 +353,14 @@ def valid_column(
 
 
 def has_short_offsets(kind: Any) -> bool:
-    """True for an Arrow type of strings or bytes whose offsets have 32 bits, not 64."""
+    """Tests for an Arrow type of strings or bytes whose offsets have 32 bits, not 64."""
     import pyarrow.types as types
 
     return bool(types.is_string(kind) or types.is_binary(kind))
 
 
 def arrow_values(table: Any, field: str) -> list[Any]:
-    """The values of a column of a dataset's Arrow table, as Python objects.
+    """Returns the values of a column of a dataset's Arrow table, as Python objects.
 
     Raises:
         FormatError: the data is not valid.
@@ -374,10 +377,10 @@ def arrow_values(table: Any, field: str) -> list[Any]:
 
 
 def checked_texts(array: Any) -> Any:
-    """An Arrow array of strings or bytes, as bytes without a dictionary, whose offsets and indices have been checked.
+    """Returns an Arrow array of strings or bytes as bytes without a dictionary, after checking offsets and indices.
 
-    Arrow data that was read from a file or received from another process may have any offsets. It does not check that
-    the values are UTF-8; `column_of` does.
+    The offsets of Arrow data that comes from a file or from another process can be invalid. This function does not
+    check that the values are UTF-8; `column_of` does.
 
     Raises:
         pyarrow.ArrowInvalid: an offset or an index is out of range, or a buffer is too short.
@@ -394,11 +397,11 @@ def checked_texts(array: Any) -> Any:
 
 
 def column_of(array: Any, *, borrow: bool = False) -> TextColumn | None:
-    """The values of an Arrow array of strings or bytes, without nulls; None if one is not UTF-8.
+    """Returns the values of an Arrow array of strings or bytes without nulls; None if a value is not UTF-8.
 
     Args:
         array: the array, from `checked_texts`.
-        borrow: use the memory of the array instead of a copy; only if nothing else has access to it.
+        borrow: use the memory of the array instead of a copy; only allowed if no other code has access to the array.
     """
     import numpy as np
 

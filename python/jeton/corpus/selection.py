@@ -1,16 +1,16 @@
 """Selection of documents: a pseudorandom sample of a corpus, and its held-out part.
 
-Sample: the index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the
-lowest bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about
-one document, or in a very large corpus a millionth of it. The distribution of documents over files does not affect it.
+Sample: the index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents in the
+lowest bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin, which
+is about one document or, in a very large corpus, a millionth of it. The assignment of documents to files has no effect.
 Different seeds give independent samples; a larger sample with the same seed contains the smaller one.
 
-Held-out split: the index and the seed decide the side of a document, independently of a sample. A document over 64 KiB
-is first split into blocks of about that size at line ends, so that the held-out share of a few large files comes from
-all over them.
+Held-out split: the index and the seed determine whether a document is held out, independently of a sample. A document
+over 64 KiB is first split at line ends into blocks of about that size, so that the held-out share of a few large files
+comes from all parts of them.
 
-Cost: a corpus that can be reread is sampled in two passes, the first for the sizes, in 8 MB of memory. For a generator
-or a stream, the documents that may still be in the sample are kept: about as much memory as the sample has bytes.
+Cost: a corpus that can be read again is sampled in two passes, the first for the sizes, in 8 MB of memory. For a
+generator or a stream, candidates for the sample are kept, in about as much memory as the sample has bytes.
 
 Source: bottom-k sampling by hash (Cohen & Kaplan 2007); the mixing function is SplitMix64's (Steele, Lea & Flood 2014).
 """
@@ -38,7 +38,7 @@ MASK = (1 << 64) - 1
 
 
 class Sample:
-    """Sample of about `num_bytes` bytes.
+    """Pseudorandom sample of documents with about `num_bytes` bytes.
 
     Examples:
         >>> texts = TextColumn([b"%d" % i for i in range(1000)])
@@ -50,11 +50,11 @@ class Sample:
     def __init__(self, num_bytes: int, seed: int) -> None:
         self._num_bytes = integer(num_bytes, "sample_bytes", 1)
         self._start = splitmix64(seed)
-        self._last_bin: int | None = None  # the highest bin of the sample, once known
+        self._last_bin: int | None = None  # the highest bin of the sample; None before `choose`
 
     @property
     def is_chosen(self) -> bool:
-        """True after `choose`."""
+        """True after `choose` has determined the bins of the sample."""
         return self._last_bin is not None
 
     def choose(self, chunks: Iterable[DocumentChunk]) -> None:
@@ -67,7 +67,7 @@ class Sample:
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """Yields the sample of a corpus: by the bin from `choose`, or in one pass if `choose` was not called."""
+        """Yields the sample of a corpus: by the last bin that `choose` has determined, or else in a single pass."""
         if self._last_bin is None:
             yield from self._of_stream(chunks)
             return
@@ -79,12 +79,12 @@ class Sample:
                 yield chunk.select(chosen)
 
     def _of_stream(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """One pass: keeps the documents that may be in the sample until all have been read."""
+        """Yields the sample in a single pass: keeps candidates in memory until all documents have been read."""
         import heapq
 
         kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
         sizes: dict[int, int] = {}
-        highest: list[int] = []  # a heap of the bins that are kept, negated
+        highest: list[int] = []  # heap of the negated numbers of kept bins
         held, last, order = 0, 1 << BIN_BITS, 0
         for bins, chunk in self._with_bins(chunks):
             for index, bin in enumerate(bins.tolist()):
@@ -106,7 +106,7 @@ class Sample:
             yield one
 
     def _with_bins(self, chunks: Iterable[DocumentChunk]) -> Iterator[tuple[NDArray[np.uint64], DocumentChunk]]:
-        """Each chunk with the bins of its documents."""
+        """Yields each chunk with the bins of its documents."""
         import numpy as np
 
         index = 0
@@ -117,7 +117,7 @@ class Sample:
 
 
 def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
-    """Bins of documents: the upper bits of SplitMix64 of their indices. NumPy's uint64 arithmetic is modulo 2^64."""
+    """Returns the bins of documents: the upper bits of SplitMix64 of their indices (NumPy's uint64 is modulo 2^64)."""
     import numpy as np
 
     x = (indices + np.uint64(1)) * np.uint64(GOLDEN) + np.uint64(start)
@@ -127,7 +127,7 @@ def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
 
 
 def splitmix64(seed: int) -> int:
-    """SplitMix64 of one integer, which makes adjacent seeds unrelated."""
+    """Returns SplitMix64 of an integer, so that the results of adjacent seeds are unrelated."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
@@ -135,12 +135,12 @@ def splitmix64(seed: int) -> int:
 
 
 BLOCK_BYTES = 1 << 16
-# Makes the split independent of a sample with the same seed.
+# Combined with the seed, so that the split is independent of a sample with the same seed.
 SALT = 0x5EED
 
 
 class HeldOutSplit:
-    """Assignment of documents and blocks to the two sides.
+    """Assigns documents and blocks to the two sides: the corpus to learn from, and the held-out part.
 
     Examples:
         >>> texts = TextColumn([b"%d" % i for i in range(1000)])
@@ -159,7 +159,7 @@ class HeldOutSplit:
     def side(
         self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
     ) -> Iterator[DocumentChunk]:
-        """Yields one of the two sides; appends the other side to `aside`, if given."""
+        """Yields the chunks of one side; appends those of the other side to `aside`, if it is given."""
         import numpy as np
 
         index = 0
@@ -174,7 +174,7 @@ class HeldOutSplit:
 
 
 def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
-    """The chunk with its long documents split into blocks."""
+    """Returns the chunk with its long documents split into blocks."""
     import numpy as np
 
     if (np.frombuffer(chunk.texts.lengths(), np.int64) <= BLOCK_BYTES).all():

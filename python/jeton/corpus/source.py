@@ -24,19 +24,21 @@ CorpusLike: TypeAlias = (
 class Source:
     """One source of a corpus, with its weight.
 
-    The weight multiplies the counts of the source's pretokens after counting. It is exact: a `float` has the value of
-    its decimal representation (0.1 is one tenth), and products are rounded to the nearest integer, halves to even. A
-    pretoken whose count becomes 0 is dropped.
+    After counting, the counts of the source's pretokens are multiplied by the weight. The weight is exact: a `float`
+    counts as its decimal representation (0.1 is one tenth). Products are rounded to the nearest integer, halves to
+    even. A pretoken whose count becomes 0 is dropped.
 
     Attributes:
         place: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; or a stream.
         weight: a positive number; 1 by default.
-        field: field of a row that holds the text; None: as for the whole corpus.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is one; None: as for the whole corpus.
-        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None: as for the whole corpus.
+        field: field of a row that contains the text; None is the `field` of the whole corpus.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None is the value of
+            the whole corpus.
+        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None is the `encoding` of the whole
+            corpus.
 
     Raises:
-        ConfigError: an unsupported type of place, or a weight that is not a positive number.
+        ConfigError: the type of `place` is not supported, or `weight` is not a positive number.
 
     Examples:
         >>> import jeton
@@ -65,7 +67,7 @@ class Source:
 
     @property
     def exact_weight(self) -> Fraction:
-        """The weight as an exact fraction.
+        """Returns the weight as an exact fraction.
 
         Examples:
             >>> Source("texts/", weight=0.1).exact_weight
@@ -78,17 +80,17 @@ def check_documents(documents: object) -> None:
     """Checks the value of `documents=`.
 
     Raises:
-        ConfigError: neither ``"file"`` nor ``"line"``.
+        ConfigError: the value is neither ``"file"`` nor ``"line"``.
     """
     if documents not in ("file", "line"):
         raise ConfigError(f'{keyword("documents", documents)}: expected "file" or "line"')
 
 
 def check_corpus(value: object, option: str) -> None:
-    """Checks by its type that a value is a path, an iterable of documents, or a stream.
+    """Checks the type of a value: a path, an iterable of documents, or a stream.
 
     Raises:
-        ConfigError: another type.
+        ConfigError: the value has another type.
 
     Examples:
         >>> check_corpus(b"text", "corpus")
@@ -106,10 +108,10 @@ def check_corpus(value: object, option: str) -> None:
 
 
 def sources_of(corpus: CorpusLike) -> list[Source]:
-    """Converts a corpus argument into sources: the given ones, or a single one for all documents.
+    """Converts a corpus argument to sources: the given sources, or a single source for all documents.
 
     Raises:
-        ConfigError: a mixture of sources and documents, whose weight would be undefined.
+        ConfigError: the argument mixes sources and documents, so the documents' weight would be undefined.
 
     Examples:
         >>> [source.weight for source in sources_of(["a text"])]

@@ -1,6 +1,6 @@
-"""Reading of each kind of source into chunks: files, streams, iterables of documents or rows, and `datasets`.
+"""Reads each kind of source in chunks: files, streams, iterables of documents or rows, and `datasets`.
 
-`kinds` decides how a file is read.
+The kind of a file (`kinds`) determines its reader.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from .streams import (
 
 __all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
-MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
+MAX_PATH = 4096  # characters of the longest path on Linux; a longer document is not mistaken for a file name
 # Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# Files of up to SMALL_FILE bytes that are documents are read in groups of at most GROUP_FILES, on all threads.
+# If files are documents, those of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
 SMALL_FILE, GROUP_FILES = 1 << 20, 1 << 12
-# Assumed compression ratio, to estimate the memory for a compressed file.
+# Assumed compression ratio, from which the memory for a compressed file is estimated.
 EXPANSION = 4
 DATASET_ROWS = 1000
-# Overhead of a document in the size of a batch, so that a batch of empty lines is bounded, too.
+# Number of bytes added to the size of each document, so that the size of a batch of empty lines is limited, too.
 DOCUMENT_BYTES = 64
 
 
@@ -66,13 +66,13 @@ class ReadStats:
     num_documents: int = 0
     num_empty: int = 0
     bytes_done: int = 0
-    raw: BinaryIO | None = None  # the open file; its position is the progress within it
-    lines: dict[str, int] = field(default_factory=dict)  # file -> lines that begin in the range read
+    raw: BinaryIO | None = None  # the open file, whose position is the progress
+    lines: dict[str, int] = field(default_factory=dict)  # file -> number of lines that begin in its range
     read_s: float = 0.0  # seconds spent reading ranges, without parsing
-    members: dict[str, Unread] = field(default_factory=dict)  # kind of unread members of tars -> their number and names
+    members: dict[str, Unread] = field(default_factory=dict)  # kind -> number and names of unread members of tars
 
     def add_member(self, suffix: str, name: str) -> None:
-        """Counts a member of a tar that is not read."""
+        """Counts a member of a tar as unread."""
         kind = f"{suffix} in .tar"
         before = self.members.get(kind, Unread(kind, 0, ()))
         self.members[kind] = Unread(kind, before.count + 1, (*before.names, name)[:5])
@@ -83,7 +83,7 @@ class ReadStats:
 
     @property
     def bytes_read(self) -> int:
-        """See `DocumentReader.bytes_read`."""
+        """Number of bytes read so far, as in `DocumentReader.bytes_read`."""
         return self.bytes_done + (position(self.raw) if self.raw is not None else 0)
 
 
@@ -92,13 +92,13 @@ class ResolvedSource:
     """A source with expanded paths and resolved options.
 
     Attributes:
-        source: as given.
-        weight_group: index of its group of sources; consecutive sources of weight 1 share one.
-        files: its files, if all of them are known; else None.
-        by_line: True if each line of a text file is a document.
+        source: the given source.
+        weight_group: index of its group of sources; consecutive sources of weight 1 share a group.
+        files: its files if it consists of paths; else None.
+        by_line: whether each line of a text file is a document.
         rules: options of reading.
-        conversations: True if the field of a row is a list, as JSON.
-        keep: fields of records to keep; None: no fields.
+        conversations: whether the field of a row is a list, which is read as JSON.
+        keep: fields of records to keep; None if there are none.
     """
 
     source: Source
@@ -122,31 +122,31 @@ class ResolvedSource:
 
     @property
     def field(self) -> str:
-        """Field of a row that holds the text."""
+        """Field of a row that contains the text."""
         return self.rules.field
 
     @property
     def encoding(self) -> str:
-        """Encoding of text."""
+        """Encoding of text files, streams and `bytes`."""
         return self.rules.encoding
 
     def kind(self, file: str) -> InputType:
-        """Kind of a file; see `kind_of`."""
+        """Returns the kind of a file; see `kind_of`."""
         return kind_of(file, self.rules.input_type)
 
     @cached_property
     def sizes(self) -> list[int | None]:
-        """Bytes of each file; None if unknown."""
+        """Size of each file in bytes; None if it is unknown."""
         return [size_of(file) for file in self.files or ()]
 
     def size(self) -> int | None:
-        """Total bytes of its files; None if unknown."""
+        """Total size of the files in bytes; None if it is unknown."""
         if self.files is None or None in self.sizes:
             return None
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes`, with their sizes, others alone."""
+        """Yields the files in order: small documents in groups of about `num_bytes` with their sizes, others singly."""
         group: list[str] = []
         sizes: list[int] = []
         total = 0
@@ -165,16 +165,16 @@ class ResolvedSource:
             yield group, sizes
 
     def _is_plain(self, file: str) -> bool:
-        """True if a file is one document as it is: local, not compressed, text in UTF-8."""
+        """Tests whether a file's bytes are one document: a local, uncompressed text file in UTF-8."""
         if self.by_line or self.encoding != "utf-8" or is_remote(file) or split_suffix(file)[1]:
             return False
         try:
             return self.kind(file) == "text"
         except FormatError:
-            return False  # reading it raises
+            return False  # reading the file will raise
 
     def is_readable_again(self) -> bool:
-        """True if it can be read more than once; False for a pipe, a stream or an iterator."""
+        """Tests whether the source can be read more than once; False for a pipe, a stream or an iterator."""
         if self.files is not None:
             return self.size() is not None
         place = self.source.place
@@ -193,15 +193,15 @@ class SourceReader:
         max_document: int | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides. `check`:
-        called often; may raise to stop.
+        """Stores the arguments. `max_document` is the maximum number of bytes of a file that is one document; if None,
+        it depends on the machine's memory. `check` is called often, and can raise to stop.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
         self._given_max_document, self._check = max_document, check
 
     @cached_property
     def _max_document(self) -> int:
-        """Maximum bytes of a file that is one document."""
+        """Returns the maximum number of bytes of a file that is one document."""
         return max_file_bytes() if self._given_max_document is None else self._given_max_document
 
     def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
@@ -218,7 +218,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no position in a file
+                self._stats.bytes_done += chunk.texts.num_bytes  # for a stream, which has no position in a file
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -228,8 +228,8 @@ class SourceReader:
     def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of the documents that begin in a range of a file.
 
-        Under the policy ``"skip"`` the places of skipped lines are relative to the range. The numbers in
-        `ReadStats.lines` of the ranges before it convert them to lines of the file.
+        Under the policy ``"skip"``, line numbers of skipped lines are relative to the range. To convert them to lines
+        of the file, add the `ReadStats.lines` of all ranges before.
         """
         file, end = part.file, part.end
         if end is None:
@@ -257,7 +257,7 @@ class SourceReader:
                 self._skip_file(file, error)
 
     def _open(self, file: str, stack: ExitStack) -> Any:
-        """Opens a file; None if it cannot be opened, and the policy skips it."""
+        """Opens a file; returns None if it cannot be opened and the policy skips it."""
         try:
             return stack.enter_context(open_path(file, self._check_canceled))
         except OSError as error:
@@ -276,7 +276,7 @@ class SourceReader:
             return part.lines_before
 
         offset = cast(LineRange, stream).start
-        shown = int if self._handler.policy == "skip" else before  # see `read_range`
+        shown = int if self._handler.policy == "skip" else before  # `int()` is 0: see `read_range`
         lines = self._stats.lines
         for block in line_blocks(stream, part.file, offset, shown):
             lines[part.file] = block.first - 1 + block.num_ends
@@ -284,7 +284,7 @@ class SourceReader:
             yield self._block(block, part.file, resolved, kind)._replace(lines_before=before)
 
     def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource, kind: InputType) -> DocumentChunk:
-        """The documents of a block of lines."""
+        """Returns the documents of a block of lines."""
         if kind == "jsonl":
             parse = jsonl_lists if resolved.conversations else jsonl_texts
             texts, numbers = parse(lines, resolved.field, name, self._handler)
@@ -299,7 +299,7 @@ class SourceReader:
         return kept._replace(fields=[found for found in fields if found is not None])
 
     def _skip_file(self, file: str, error: FormatError) -> None:
-        """Skips a file that cannot be read, or its rest; errors of rows have been handled."""
+        """Skips a file that cannot be read, or the rest of it; errors of single rows are handled elsewhere."""
         kind = "file without the field" if error.place == "schema" else "file that cannot be read"
         self._handler.skip(kind, file, error)
 
@@ -331,12 +331,12 @@ class SourceReader:
             self._stats.bytes_done += size
 
     def _read_ahead(self) -> int:
-        """Bytes of small files to read at once: at most a quarter of the queue's capacity."""
+        """Returns the number of bytes of small files to read at once: at most a quarter of the queue's capacity."""
         most = 4 * self._group_bytes
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: small files, each a document, read at once; None if one of them is not as expected."""
+        """Fast path: reads small files at once, each as a document; returns None if one is too large or rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:
@@ -358,10 +358,10 @@ class SourceReader:
     def _documents(
         self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream; `size`: bytes of its file, for the progress."""
+        """Yields the documents of one decompressed stream. `size` is that of its file in bytes, for the progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
-            if seekable is None or not seekable():  # compressed: both are read from the end
+            if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek
                 with tempfile.TemporaryFile() as raw:
                     shutil.copyfileobj(stream, raw, 1 << 20)
                     raw.seek(0)
@@ -421,7 +421,7 @@ class SourceReader:
             yield self._chunk(texts, name, numbers, resolved)._replace(fields=fields)
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
-        self._stats.raw = None  # pyarrow seeks, so the position is not the progress
+        self._stats.raw = None  # pyarrow seeks, so the position does not show the progress
         read = partial(column_texts, conversations=resolved.conversations, keep=resolved.keep)
         for texts, numbers, share, fields in read(raw, resolved.field, file, self._handler):
             yield self._chunk(texts, file, numbers, resolved)._replace(
@@ -433,7 +433,7 @@ class SourceReader:
         names = getattr(dataset, "column_names", None)
         column = resolved.field
         if names is not None and column not in names:
-            column = column.partition(".")[0]  # top level of a nested field
+            column = column.partition(".")[0]  # the column that contains a nested field
         if names is not None and column not in names:
             found = ", ".join(map(repr, names[:8]))
             message = (
@@ -442,7 +442,7 @@ class SourceReader:
             )
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
-        # A `Dataset` without a format is Arrow data in files, which is checked before it is read.
+        # A `Dataset` without a format reads Arrow data of files, whose offsets are checked first.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):
@@ -452,7 +452,7 @@ class SourceReader:
             start += len(values)
 
     def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields documents, rows and files of an iterable in groups, whose length adapts to the size of documents."""
+        """Yields documents, rows and files of an iterable in groups; their length adapts to the size of documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
@@ -473,7 +473,7 @@ class SourceReader:
                 at_a_time = max(1, at_a_time // 4)
 
     def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: a group as one chunk if all items are valid `str`, as in most corpora in memory; else None."""
+        """Fast path: returns a group as one chunk if all items are valid `str`, as is usual in memory; else None."""
         try:
             texts = TextColumn(list(map(str.encode, group)))
         except (TypeError, UnicodeEncodeError):
@@ -488,7 +488,7 @@ class SourceReader:
         return self._chunk(texts, "corpus", numbers, resolved)
 
     def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields one item of an iterable: a document, a row, or the documents of a path."""
+        """Yields the documents of one item of an iterable; the item is a document, a row or a path."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
             for file in list_files([item], resolved.rules):
@@ -512,7 +512,7 @@ class SourceReader:
             yield self._chunk(TextColumn([data]), "corpus", (index,), resolved)
 
     def _check_canceled(self) -> None:
-        """Raises if the consumer has stopped, to end a long read."""
+        """Raises if the consumer has stopped, so that a long read ends."""
         if self._queue is not None:
             self._queue.raise_if_closed()
         if self._check is not None:
@@ -526,7 +526,7 @@ class SourceReader:
 
 
 def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
-    """The files of a source, if it consists of paths only; else None."""
+    """Returns the files of a source if it consists only of paths; else None."""
     corpus = source.place
     if isinstance(corpus, str | PathLike) or has_paths(corpus):
         return lister.add_source(source, rules)
@@ -539,5 +539,5 @@ def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
 def _is_file(name: str) -> bool:
     try:
         return len(name) <= MAX_PATH and isfile(name)
-    except ValueError:  # a NUL, or a lone surrogate
+    except ValueError:  # the text contains a NUL or a lone surrogate, so it is no path
         return False

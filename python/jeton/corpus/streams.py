@@ -1,8 +1,8 @@
-"""Byte streams → documents: one per stream, or one per line.
+"""Reads byte streams as documents: one document per stream, or one per line.
 
-A document is held in memory, so its size is limited: a file to half of the available memory, checked before reading if
-its size is known and again while reading; a line to 256 MiB. Text in an encoding other than UTF-8 is transcoded while
-it is read (`transcoded`).
+A document is held in memory, so its size is limited: a file to half of the available memory, a line to 256 MiB. A
+file's size is checked before reading, if it is known, and while reading. Text in another encoding than UTF-8 is
+transcoded while it is read (`transcoded`).
 
 Cost: a whole file is read into one buffer that grows in place. The core splits blocks of 1 MiB into lines.
 """
@@ -35,11 +35,11 @@ __all__ = [
     "transcoded",
 ]
 
-# Bytes per read: about a millisecond of decompression.
+# Bytes per read; decompressing so many takes about a millisecond.
 READ_BYTES = 1 << 18
 # Size of a block of lines: large enough that the overhead per block is negligible, small enough for the CPU cache.
 BLOCK_BYTES = 1 << 20
-# Maximum bytes of a line; a longer one means that the file is not in a line-based format.
+# Maximum bytes of a line. If a line is longer, the file is not in a line-based format.
 LONGEST_LINE = 1 << 28
 
 
@@ -47,11 +47,12 @@ class LineBlock(NamedTuple):
     """Consecutive complete lines.
 
     Attributes:
-        data: their bytes, with line ends; the last line of a stream may have none.
+        data: bytes of the lines, with line ends; the last line of a stream can lack its line end.
         first: number of the first line, from 1.
         num_ends: number of line ends.
-        offset: their start in the file, in bytes.
-        lines_before: returns the number of lines before the stream, if it is a range of a file: see `ranges`.
+        offset: start of the lines in the file, in bytes.
+        lines_before: function that returns the number of lines before the stream, if it is a range of a file: see
+            `ranges`.
     """
 
     data: bytes
@@ -62,7 +63,7 @@ class LineBlock(NamedTuple):
 
 
 class LinePlace:
-    """Source of a line, ``"rows.jsonl:12"``. The lines before a range are counted when it is shown.
+    """Source of a line, ``"rows.jsonl:12"``. The lines before a range are counted only when the source is shown.
 
     Examples:
         >>> str(LinePlace("rows.jsonl", 12, lambda: 100))
@@ -82,7 +83,7 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
     """Checks the size of a document.
 
     Raises:
-        FormatError: more than `most` bytes.
+        FormatError: the document has more than `most` bytes.
     """
     if num_bytes > most:
         limits = f"the limit is half of this machine's memory for a file, {LONGEST_LINE:,} bytes for a line; "
@@ -93,17 +94,17 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
 
 
 def max_file_bytes() -> int:
-    """Maximum bytes of a file that is one document."""
+    """Returns the maximum number of bytes of a file that is one document."""
     return available() // 2
 
 
 def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int) -> bytes:
-    """Reads a whole stream of up to `most` bytes. Calls `check_canceled` after each read, which can raise to stop.
+    """Reads a whole stream of up to `most` bytes. After each read, calls `check_canceled`, which can raise to stop.
 
     Raises:
         FormatError: as `check_size`.
     """
-    # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
+    # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts. This
     # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
     whole = io.BytesIO()
     while data := _as_bytes(_read_some(stream, READ_BYTES), name):
@@ -120,7 +121,7 @@ def line_blocks(
 
     Args:
         stream: the stream.
-        name: its name, for errors.
+        name: name of the stream, for errors.
         offset, lines_before: position of the stream in its file, as in `LineBlock`.
     """
     held: list[bytes] = []
@@ -154,7 +155,7 @@ def line_blocks(
 
 
 def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """The lines as documents, without line ends, and their numbers."""
+    """Returns the lines as documents, without line ends, and their numbers."""
     texts = TextColumn.from_lines(lines.data)
     if texts is None:
         return _valid_lines(lines, name, handler)
@@ -162,7 +163,7 @@ def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[Tex
 
 
 def _valid_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[TextColumn, list[int]]:
-    """Slow path for a block that is not UTF-8: the lines that are valid or repaired, and their numbers."""
+    """Slow path for a block that is not UTF-8: returns the valid and repaired lines, and their numbers."""
     kept, numbers, offset = [], [], lines.offset
     texts = lines.data.split(b"\n")
     if lines.data.endswith(b"\n"):
@@ -178,13 +179,13 @@ def _valid_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[Te
 
 
 def check_encoding(encoding: str) -> str:
-    """Canonical name of an encoding: ``"utf-8"`` for all its aliases.
+    """Returns the canonical name of an encoding, such as ``"utf-8"`` for all aliases of UTF-8.
 
     Raises:
         ConfigError: Python has no text encoding with this name.
     """
     try:
-        "".encode(encoding)  # codecs.lookup also accepts codecs that are not text encodings, such as "zlib"
+        "".encode(encoding)  # rejects codecs that are not text encodings, such as "zlib"
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):  # UnicodeError is a ValueError
         message = (
@@ -197,8 +198,8 @@ def check_encoding(encoding: str) -> str:
 def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
     """Transcodes a stream to UTF-8.
 
-    Under the policy ``"strict"``, bytes that are invalid in the encoding raise here, where their position is known.
-    Otherwise they become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
+    Under the policy ``"strict"``, it raises for bytes that are invalid in the encoding, because their position is known
+    here. Under other policies, invalid bytes become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
     """
     return cast(
         BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, handler.policy == "strict"), READ_BYTES)
@@ -209,7 +210,7 @@ class _Transcoded(io.RawIOBase):
     def __init__(self, stream: BinaryIO, encoding: str, name: str, is_strict: bool) -> None:
         self._stream, self._encoding, self._name = stream, encoding, name
         self._decoder = codecs.getincrementaldecoder(encoding)("strict" if is_strict else "jeton.invalid")
-        self._offset = 0  # of the next byte to read
+        self._offset = 0  # offset of the next byte to read
         self._plain = memoryview(b"")
 
     def readable(self) -> bool:
@@ -228,18 +229,25 @@ class _Transcoded(io.RawIOBase):
         return taken
 
     def _decode(self, data: bytes, is_last: bool) -> bytes:
-        held = self._decoder.getstate()[0]  # first bytes of an incomplete character
+        held = self._decoder.getstate()[0]  # buffered first bytes of an incomplete character
         try:
             text = self._decoder.decode(data, is_last)
         except UnicodeDecodeError as error:
             place = self._offset - len(held) + error.start
             raise invalid(self._encoding, self._name, place, error) from None
+        except UnicodeError:  # of the decoders of UTF-16 and UTF-32, at the start
+            either = (keyword("encoding", f"{self._encoding}-{order}") for order in ("le", "be"))
+            message = (
+                f"{self._name}: a text in {self._encoding} must begin with a byte order mark; without one, pass "
+                f"{' or '.join(either)}"
+            )
+            raise InvalidTextError(message, position=0, source=self._name) from None
         self._offset += len(data)
         return text.encode("utf-8", "surrogateescape")
 
 
 def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> bytes:
-    """Transcodes one document to UTF-8, with the errors of `transcoded`."""
+    """Transcodes one document to UTF-8; handles errors in the same way as `transcoded`."""
     try:
         text = data.decode(encoding, "strict" if handler.policy == "strict" else "jeton.invalid")
     except UnicodeDecodeError as error:
@@ -248,7 +256,7 @@ def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> byt
 
 
 def invalid(encoding: str, name: str, place: int, error: UnicodeDecodeError) -> InvalidTextError:
-    """The error for bytes that are invalid in an encoding."""
+    """Builds the error for bytes that are invalid in an encoding."""
     byte = error.object[error.start]
     message = (
         f"{name}: byte {place} (0x{byte:02x}) is not valid {encoding}; pass the right {keyword('encoding')}, {HINT}"
@@ -260,7 +268,7 @@ codecs.register_error("jeton.invalid", lambda error: ("\udcff", cast(UnicodeDeco
 
 
 def _read_some(stream: BinaryIO, size: int) -> object:
-    """Reads up to `size` bytes; returns available bytes without waiting for more if the stream has ``read1``."""
+    """Reads up to `size` bytes; if the stream has ``read1``, returns available bytes without waiting for more."""
     read1 = getattr(stream, "read1", None)
     return read1(size) if read1 is not None else stream.read(size)
 

@@ -4,16 +4,16 @@
 page renders `Drawing.to_json`, so all of them display the same content.
 
 ```text
-look_parts     bytes → text, white space, controls, hexadecimal: displayed form and text to copy
-drawing        the tokens of a text: columns, and a table of distinct looks
+look_parts     bytes → parts (text, white space, controls, hexadecimal) with displayed form and copied text
+drawing        `Drawing`: the tokens of a text as columns, and a table of their distinct looks
 describe       tokens and their spans → a drawing
 colors         bytes → hue
 display_width  columns that text takes in a terminal
 terminal       ANSI; stream: incremental output
 page           HTML
 picture        SVG; bidi: visual order of left-to-right and right-to-left runs
-trees          merge trees, as data, text and HTML; tree_nodes: their construction
-card           table of facts, for notebooks
+trees          merge trees, as data, text and HTML; tree_nodes: builds them
+card           small table of names and values, for notebooks
 ```
 """
 

@@ -1,12 +1,12 @@
 """Visual order of left-to-right and right-to-left runs in a line, for SVG, where every run has explicit coordinates.
 
-Source: Unicode Standard Annex 9. These of its rules are applied, to runs instead of characters: P2 (the direction of a
-paragraph is that of its first strong character), W2 and W7 (numbers), N1 and N2 (neutrals), I1 and I2 (levels), L2
+Source: Unicode Standard Annex 9. The following rules are applied, to runs instead of characters: P2 (a paragraph has
+the direction of its first strong character), W2 and W7 (numbers), N1 and N2 (neutrals), I1 and I2 (levels), L2
 (reordering).
 
-Left out: pairs of brackets (N0), which take the direction of their neighbors; explicit embeddings, overrides and
-isolates, which a drawing displays by code point and does not apply; mixed runs, which have the direction of their first
-letter.
+Left out: pairs of brackets (N0), which get the direction of their neighbors here; explicit embeddings, overrides and
+isolates, whose code points a drawing displays instead of applying them; runs of mixed directions, which get the
+direction of their first letter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS: dict[str, Direction] = {"L": "ltr", "R": "rtl", "AL": "rtl", "EN": "numb
 
 
 def direction_of(part: LookPart) -> Direction:
-    """Returns the direction of a part: that of its first letter, else of its first digit; empty for neutrals.
+    """Returns the direction of a part's first letter or, without letters, first digit; empty for neutral parts.
 
     Examples:
         >>> from jeton.drawing.look_parts import LookPartKind
@@ -66,7 +66,7 @@ def visual_order(directions: Sequence[Direction], base: Literal["ltr", "rtl"]) -
 
 def _levels(directions: Sequence[Direction], base: Literal["ltr", "rtl"]) -> list[int]:
     lowest = int(base == "rtl")
-    known: list[Direction] = []  # W7: a number after a left-to-right letter is left-to-right
+    known: list[Direction] = []  # by rule W7, a number after a left-to-right letter is left-to-right
     strong: Direction = base
     for direction in directions:
         strong = direction if direction in ("ltr", "rtl") else strong

@@ -1,4 +1,4 @@
-"""Small HTML table of facts, for notebooks."""
+"""Small HTML table of names and values, for notebooks."""
 
 from __future__ import annotations
 

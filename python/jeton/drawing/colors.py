@@ -1,7 +1,7 @@
-"""Deterministic color of a token, a function of its bytes, so that equal tokens of two vocabularies have one color.
+"""Color of a token as a function of its bytes, so that equal tokens of two vocabularies have the same color.
 
-Colors repeat, and some readers cannot distinguish them. Renderers therefore add a second cue to adjacent tokens: a gap,
-an underline or a border.
+Different tokens can have the same color, and some readers cannot distinguish colors. Renderers therefore add a second
+cue between adjacent tokens: a gap, an underline or a border.
 """
 
 from __future__ import annotations

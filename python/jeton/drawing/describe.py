@@ -1,8 +1,8 @@
-"""Tokens and their spans → a `Drawing`.
+"""Builds a `Drawing` from tokens and their spans.
 
-Tokens repeat, so each distinct look is computed once and cached. The cache key is the id if the token equals the bytes
-it covers; id and neighboring bytes if the token splits a character; id and the text between its neighbors if the token
-differs from the bytes it covers.
+Tokens repeat, so each distinct look is computed once and cached. The cache key is the id if the token's bytes equal
+those it covers; id and neighboring bytes if the token splits a character; id and the text between its neighbors if the
+token's bytes differ from those it covers.
 
 Cost: one or two lookups per token; 0.1 s for 100,000 tokens at byte level, 0.2 s with a normalizer or dropped white
 space.
@@ -55,9 +55,9 @@ def described(
     Args:
         text: bytes of the text.
         ids: n ids.
-        tokens: n byte strings, the tokens' own bytes.
+        tokens: n byte strings, the bytes of the tokens.
         byte_spans: n half-open ranges of bytes of the text, sorted and disjoint.
-        char_spans: n half-open ranges of characters; None: computed from `byte_spans`.
+        char_spans: n half-open ranges of characters; if None, they are computed from `byte_spans`.
         special: id -> spelling of the special tokens.
 
     Examples:
@@ -85,7 +85,7 @@ def described(
 
 
 class Describer:
-    """Computes the look of each token of a text, with the tokens given in one or more calls.
+    """Computes the look of each token of a text, whose tokens are given in one or more calls.
 
     Attributes:
         table: the distinct looks.
@@ -101,7 +101,7 @@ class Describer:
     def forget(self) -> None:
         """Clears the table and the caches. Later looks are numbered from 0 again."""
         self.table: list[Look] = []
-        self._known: dict[int, int] = {}  # id -> look of a token that covers its own bytes and splits no character
+        self._known: dict[int, int] = {}  # id -> look of a token that equals the bytes it covers
         self._numbers: dict[tuple[int, tuple[LookPart, ...]], int] = {}
         self._cut: dict[tuple[int, bytes, bytes], tuple[int, bool]] = {}
         self._odd: dict[tuple[int, bytes, int, int], tuple[int, tuple[LookPart, ...], int]] = {}
@@ -113,13 +113,13 @@ class Describer:
         byte_spans: Sequence[tuple[int, int]],
         following: int | None = None,
     ) -> tuple[list[int], list[int], list[DroppedText]]:
-        """Returns the look and the group of each token, and the uncovered text before them.
+        """Returns the look and the group of each token, and the text between tokens that no token covers.
 
         Args:
             ids: n ids, which follow those of the previous call.
             tokens: n byte strings, the tokens' own bytes.
             byte_spans: n half-open ranges of the text.
-            following: start of the token after these; None: these are the last.
+            following: start of the token after these; None if these are the last.
         """
         text, special, known, length = self._text, self._special, self._known, len(self._text)
         end_of_all = length if following is None else following
@@ -159,7 +159,7 @@ class Describer:
         return [DroppedText(self._count, _gap(self._text, self._at, len(self._text)))]
 
     def _continues(self, at: int) -> bool:
-        """Tests for a UTF-8 continuation byte."""
+        """Tests whether the text has a UTF-8 continuation byte at an index."""
         return at < len(self._text) and self._text[at] & 0xC0 == 0x80
 
     def _number(self, id: int, data: bytes, parts: tuple[LookPart, ...]) -> int:
@@ -169,9 +169,9 @@ class Describer:
         return number
 
     def _cut_look(self, id: int, data: bytes, start: int, end: int, before: bool, after: bool) -> tuple[int, bool]:
-        """Returns the look of a token at a split character, and whether it shares one with the previous token.
+        """Returns the look of a token that splits a character, and whether it shares a character with the token before.
 
-        Both depend on the bytes that complete the character, at most three a side.
+        Both depend on the bytes that complete the character, at most three on each side.
         """
         text = self._text
         left = right = 0
@@ -194,7 +194,7 @@ class Describer:
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
     ) -> tuple[int, tuple[LookPart, ...], int]:
-        """Returns (look, dropped text, end) of a token that differs from its bytes or follows dropped text."""
+        """Returns (look, dropped text, end) of a token whose bytes differ from the text, or after dropped text."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:
@@ -217,7 +217,7 @@ class Describer:
             return self._number(id, data, parts), _gap(text, at, start), max(end, at)
         first, behind = start, end
         if text[start:end] != data:
-            # White space that was dropped from the text, and that decoding the token restores, is drawn once.
+            # White space that the tokenizer drops and that decoding restores is drawn only as part of the token.
             lead = len(data) - len(data.lstrip())
             if lead <= start - at and text[start - lead : start] == data[:lead]:
                 first -= lead
@@ -228,7 +228,7 @@ class Describer:
         return self._number(id, data, parts), _gap(text, at, first), max(behind, at)
 
 
-# Longer dropped text is displayed as its number of bytes.
+# Maximum number of bytes of dropped text that are displayed; for longer text, only the number of bytes is displayed.
 MOST_DROPPED = 256
 
 
@@ -240,7 +240,7 @@ def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
 
 
 def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """Parts of a token that differs from the bytes it covers; a common prefix or suffix is kept."""
+    """Returns the parts of a token that differs from the bytes it covers; common prefix and suffix are copied text."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)
@@ -252,12 +252,12 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, .
 
 
 def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
-    """Parts of a special token: its spelling, and the white space around it that its flags strip."""
+    """Returns the parts of a special token: its spelling, and the white space around it that its flags strip."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
     if not spelling:  # a token without bytes of its own is drawn as the text that it covers
         return parts_of(covered.encode(), 0, len(covered.encode()))
     lead, found, trail = covered.partition(spelling)
-    if not found or lead.strip() or trail.strip():  # the text spells it differently (normalization)
+    if not found or lead.strip() or trail.strip():  # the text spells the token differently, because of normalization
         core = covered.strip()
         lead, _, trail = covered.partition(core) if core else ("", "", "")
         own = _copying(own, core or covered)
@@ -267,7 +267,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
 
 
 def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
-    """Replaces the text to copy; the displayed form is kept."""
+    """Replaces the copied text of parts, without changing their displayed form."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 
@@ -287,10 +287,10 @@ def _is_text(data: bytes) -> bool:
 
 
 def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the smallest covering character ranges; invalid UTF-8 counts as many characters as it has U+FFFD."""
+    """Returns the smallest ranges of characters that cover ranges of bytes; each U+FFFD of invalid UTF-8 is one."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # character of each byte; characters before it
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # per byte: its character; number of characters before
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

@@ -13,8 +13,8 @@ __all__ = ["aligned", "display_width", "elided", "padded", "wrapped"]
 def display_width(text: str) -> int:
     """Returns the columns that a text takes: 2 for wide characters, 0 for combining marks.
 
-    Where terminals differ (flags, characters with an emoji variation selector) it is the larger width, so that lines
-    may be short but never overflow.
+    If terminals differ (flags, characters with an emoji variation selector), it is the larger width, so that lines can
+    be short, but never overflow.
 
     Examples:
         >>> display_width("a天"), display_width("e\\u0301")
@@ -24,7 +24,7 @@ def display_width(text: str) -> int:
 
 
 def elided(name: str, size: int) -> str:
-    """A name in at most `size` columns; a longer one loses its beginning: paths differ at their ends.
+    """Shortens a name to at most `size` columns; removes its beginning, because paths differ at their ends.
 
     Examples:
         >>> elided("texts/english.txt", 12)
@@ -38,18 +38,18 @@ def elided(name: str, size: int) -> str:
 
 
 def padded(text: str, size: int) -> str:
-    """A text with spaces up to `size` columns; before it if `size` is negative."""
+    """Pads a text with spaces to `size` columns: after the text, or before it if `size` is negative."""
     spaces = " " * (abs(size) - display_width(text))
     return text + spaces if size >= 0 else spaces + text
 
 
 def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int] | None = None) -> list[str]:
-    """Lines of a table: the first `num_names` columns to the left, the others, figures, to the right.
+    """Returns the lines of a table: the first `num_names` columns are aligned left, the others (numbers) right.
 
     Args:
         lines: the cells.
         num_names: number of columns of names.
-        sizes: widths of the columns; None: those of the widest cells.
+        sizes: widths of the columns; None is the width of each column's widest cell.
 
     Examples:
         >>> aligned([["name", "tokens"], ["天", "5"]], 1)
@@ -60,15 +60,15 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     return ["  ".join(map(padded, line, signed)).rstrip() for line in lines]
 
 
-# A line may end after spaces and beside a wide character, but not before closing or after opening punctuation.
+# A line can end after spaces and beside a wide character, but not before closing or after opening punctuation.
 _CLOSING = "，。、；：？！）》」』”’…%)]}>,;:?!"
 _OPENING = "（《「『“‘([{<"
 
 
 def wrapped(text: str, size: int) -> list[str]:
-    """Lines of a text in at most `size` columns, also of a language without spaces between words.
+    """Wraps a text to lines of at most `size` columns, also in languages without spaces between words.
 
-    A line break in the text stays. A word that is longer than a line is a line of its own.
+    Line breaks in the text are kept. A word that is longer than a line is put on a separate line.
 
     Examples:
         >>> wrapped("分词器的 Python 接口，", 12)
@@ -90,7 +90,7 @@ def wrapped(text: str, size: int) -> list[str]:
 
 
 def _unbreakable(text: str) -> list[str]:
-    """The parts of a line between possible line ends, each with the spaces after it."""
+    """Returns the parts of a line that cannot be divided between lines, each with the spaces after it."""
     parts: list[str] = []
     for piece in re.findall(r" +|[^ ]", text):
         last = parts[-1] if parts else ""
@@ -112,7 +112,7 @@ def _unbreakable(text: str) -> list[str]:
 def _character_width(character: str) -> int:
     if character < "\u0300":
         return 1
-    if character == "\ufe0f":  # emoji variation selector: widens the character before it
+    if character == "\ufe0f":  # emoji variation selector, which widens the character before it
         return 1
     if "\U0001f1e6" <= character <= "\U0001f1ff":
         return 2

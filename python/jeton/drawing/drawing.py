@@ -1,13 +1,13 @@
 """`Drawing`: renderer-independent description of a text's tokens.
 
-Columns hold ids and spans of the tokens. A table holds the distinct looks, so 100,000 tokens stay small. Tokens of one
-group share a character of the text that is split between them.
+Columns have the ids and spans of the tokens. A table has their distinct looks, so that 100,000 tokens need little
+memory. Tokens of a *group* share a character of the text that is split between them.
 
 The *displayed form* of a token shows its own bytes. Its *copied text* is the characters that begin in the bytes it
-covers. The two are equal for most tokens. They differ where a normalizer rewrote the text, where an unknown character
-became ``[UNK]``, and for tokens that cover nothing: a template's tokens and a dummy prefix. If a tokenizer drops white
-space that decoding restores, the token's white space is displayed for it; other dropped text is listed between the
-tokens. Concatenating the copied text of all parts therefore gives the text, without bytes that are not UTF-8.
+covers. The two are equal for most tokens. They differ if a normalizer rewrote the text, if an unknown character became
+``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. If a tokenizer drops white space
+that decoding restores, it is displayed as the token's white space; other dropped text is listed between the tokens.
+Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WHITE = (LookPartKind.SPACE, LookPartKind.TAB, LookPartKind.NEWLINE)
 
 
 class Look(NamedTuple):
-    """Display form of a token.
+    """Form in which a token is displayed.
 
     Attributes:
         id: the token's id.
@@ -43,17 +43,17 @@ class Look(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Displayed form, all parts joined."""
+        """Displayed form of all parts, concatenated."""
         return "".join(part.shown for part in self.parts)
 
     @property
     def text(self) -> str:
-        """Copied text, all parts joined."""
+        """Copied text of all parts, concatenated."""
         return "".join(part.text for part in self.parts)
 
     @property
     def spelled(self) -> tuple[int, int]:
-        """Half-open range of the parts without leading and trailing white space.
+        """Half-open range of the parts that are not leading or trailing white space.
 
         A special token with ``lstrip`` or ``rstrip`` covers white space that is not part of its spelling.
         """
@@ -62,7 +62,7 @@ class Look(NamedTuple):
 
 
 class DroppedText(NamedTuple):
-    """Text that no token covers: the index of the next token (n after the last), and the parts to display."""
+    """Text that no token covers: index of the token after it (n after the last token), and the parts to display."""
 
     before: int
     parts: tuple[LookPart, ...]
@@ -117,7 +117,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """Copied text of the whole drawing: the text, without bytes that are not UTF-8."""
+        """Copied text of the whole drawing: the text without bytes that are not UTF-8."""
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))
@@ -162,7 +162,7 @@ class Drawing:
         }
 
     def head(self, num_tokens: int) -> Drawing:
-        """Returns a drawing of the first tokens; `text_bytes` and `text_chars` are kept.
+        """Returns a drawing of the first tokens, with the same `text_bytes` and `text_chars`.
 
         Examples:
             >>> from jeton.drawing import draw

@@ -1,8 +1,8 @@
 """Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
 
-Text has 9 points, and in SVG it is paths, so it looks the same in every program. Adjacent series differ in lightness
-and in marker or line style, so figures can be read in gray. A figure that is drawn again on the same day (or with
-``SOURCE_DATE_EPOCH``) gives an identical file.
+Text has a size of 9 points. In SVG, text consists of paths, so it looks the same in every program. Adjacent series
+differ in lightness and in marker or line style, so figures can be read in gray. Drawing a figure again on the same day
+(or with ``SOURCE_DATE_EPOCH``) writes an identical file.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .display_width import elided
 __all__ = ["COLORS", "LINES", "MARKERS", "POINTS", "figure_suffix", "labels", "literal", "make_figure", "save_figure"]
 
 FORMATS = (".png", ".svg", ".pdf")
-POINTS = 9  # size of the font
-# Of series. Adjacent colors differ in lightness, and markers and line styles in shape, for print in gray.
+POINTS = 9  # size of the font in points
+# Styles of series. Adjacent colors differ in lightness, adjacent markers and line styles in shape, for print in gray.
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")
-# File names that are the same in every folder; the label is then the folder's name.
+# Stems of file names that every tokenizer's folder has; a file of such a name is labeled by its folder.
 _COMMON = {"tokenizer", "tokenizer_config", "vocab", "merges", "spiece", "sentencepiece.bpe", "tekken", "model"}
 _STYLE = {
     "svg.hashsalt": "jeton",
     "svg.fonttype": "path",
-    "pdf.fonttype": 42,  # TrueType: text of the PDF can be searched, and edited in other programs
+    "pdf.fonttype": 42,  # TrueType, so that text of the PDF can be searched and edited
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # part of matplotlib, so the same on every machine
     "font.size": POINTS,
@@ -48,14 +48,14 @@ _STYLE = {
     "axes.axisbelow": True,
     "grid.alpha": 0.3,
 }
-MAX_NAME = 48  # columns of a name
+MAX_NAME = 48  # maximum width of a name in columns
 
 
 def figure_suffix(path: str | os.PathLike[str]) -> str:
-    """Suffix of the path of a plot, in lower case.
+    """Returns the suffix of a plot's path, in lower case.
 
     Raises:
-        ConfigError: not a format of plots.
+        ConfigError: the suffix is not a format of plots.
     """
     suffix = Path(file_path(path, "path")).suffix.lower()
     if suffix not in FORMATS:
@@ -65,7 +65,7 @@ def figure_suffix(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
-    """Yields an empty figure; it is drawn and saved inside of the block, which has the settings.
+    """Yields an empty figure. Draw and save it inside of the ``with`` block, where the style is set.
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
@@ -76,7 +76,7 @@ def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
-    """Writes a figure with a source note, whole or not at all; metadata has no time."""
+    """Writes a figure with a source note, atomically; its metadata contains no time."""
     note = _source_note()
     if figure.get_layout_engine() is None:
         figure.text(0.995, 0.005, note, ha="right", va="bottom", fontsize=POINTS - 2, color="#5a5a5a")
@@ -88,7 +88,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
 
 
 def _source_note() -> str:
-    """Program, version and day, as a reader would cite a figure."""
+    """Returns the note to cite a figure by: program, version and day."""
     from .. import __version__
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -101,7 +101,7 @@ def _source_note() -> str:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Short labels of series: the stem of a file, or its folder where every folder has a file of that name.
+    """Returns short labels of series: the stem of a file, or its folder if the file's name is a common one.
 
     Labels that would be equal keep more of their paths.
 
@@ -119,13 +119,13 @@ def labels(names: Sequence[str]) -> list[str]:
         if not repeated:
             break
         found = [_stem(name, depth) if label in repeated else label for name, label in zip(names, found, strict=True)]
-    # files of one folder that differ in their suffixes only, and paths with a deep common end
+    # equal labels remain for files that differ only in their suffixes, and for paths with a long common end
     found = [name if found.count(label) > 1 else label for name, label in zip(names, found, strict=True)]
     return [literal(label) for label in found]
 
 
 def _stem(name: str, depth: int = 1) -> str:
-    """The last `depth` parts of a path, without the suffix of the file; other names stay."""
+    """Returns the last `depth` components of a path without the file's suffix; returns other names unchanged."""
     path = PurePath(name)
     has_suffix = path.suffix in (".json", ".model", ".tiktoken", ".txt", ".gguf", ".jsonl", ".zst", ".gz", ".parquet")
     if not has_suffix and (len(path.parts) == 1 or ":" in name):
@@ -137,7 +137,7 @@ def _stem(name: str, depth: int = 1) -> str:
 
 
 def drawable(name: str) -> str:
-    """A name without lone surrogates, which names of files that are not UTF-8 have, and which matplotlib refuses.
+    """Replaces lone surrogates in a name: file names that are not UTF-8 have them, and matplotlib rejects them.
 
     Examples:
         >>> drawable("a\\udcff.txt")
@@ -147,7 +147,7 @@ def drawable(name: str) -> str:
 
 
 def literal(name: str) -> str:
-    """A name as matplotlib shows it: shortened, without mathematics, and not hidden by an underscore at its start.
+    """Returns a name as matplotlib shows it literally: shortened, with ``$`` and a leading underscore escaped.
 
     Examples:
         >>> print(literal("US$"))

@@ -1,11 +1,11 @@
 """Visible form of bytes: text, visible white space, control characters, and bytes that are not a whole character.
 
 Control and format characters (line ends, escapes, bidi overrides, zero-width joiners, fillers) are output as symbols or
-code points, never raw. If a character is split between tokens, the token in which it begins displays it, and each token
-displays its own bytes of it.
+code points, never raw. If a character is split between tokens, each token displays its bytes of the character, and the
+token in which the character begins also displays the character.
 
-A part of a split character also records the character and which of its bytes it has, so that a renderer can draw the
-character once, in as many slices as tokens.
+A part with bytes of a split character also records the character and the range of these bytes, so that a renderer can
+draw the character once, in one slice for each token.
 
 Each part also records its copied text, so that copying yields the original text. A split character is copied with the
 token in which it begins. Bytes that are not UTF-8 have no copied text.
@@ -24,17 +24,17 @@ from typing import Literal, NamedTuple
 __all__ = ["CutCharacter", "LookPart", "LookPartKind", "Side", "cut_character", "parts_of", "quoted", "visible"]
 
 SPACE, TAB, NEWLINE, EMPTY = "·", "→", "↵", "∅"
-DOTTED_CIRCLE = "◌"  # Unicode's base for a combining mark without one
+DOTTED_CIRCLE = "◌"  # Unicode's base character for displaying a combining mark without a base
 
 
 class LookPartKind(Enum):
-    """Kind of a part."""
+    """Kind of the characters in a part."""
 
     TEXT = "text"
     SPACE = "space"
     TAB = "tab"
     NEWLINE = "newline"
-    CONTROL = "control"  # drawn as a symbol or as ⟨U+200D⟩
+    CONTROL = "control"  # a control or format character, drawn as a symbol or as ⟨U+200D⟩
     BYTES = "bytes"  # bytes that are not a whole character, in hexadecimal
 
 
@@ -42,13 +42,13 @@ Side = Literal["ltr", "rtl", ""]
 
 
 class CutCharacter(NamedTuple):
-    """The bytes of a split character that one token has.
+    """Range of the bytes of a split character that one token has.
 
     Attributes:
-        shown: displayed form of the whole character in the token in which it begins; empty in the others, to keep the
-            number of looks small.
-        start, end: half-open range of its bytes.
-        size: number of its bytes.
+        shown: displayed form of the whole character, in the token in which it begins; empty in other tokens, so that
+            there are fewer distinct looks.
+        start, end: half-open range of the token's bytes in the character.
+        size: number of bytes of the character.
     """
 
     shown: str
@@ -61,12 +61,12 @@ class LookPart(NamedTuple):
     """Run of characters of one kind inside a token.
 
     Attributes:
-        kind: its kind.
-        shown: its displayed form.
-        text: its copied text.
-        side: its direction, where `shown` has another: the bytes of a Hebrew letter have the letter's position in the
-            line, although hexadecimal digits are left-to-right. Empty: neutral.
-        cut: the split character that the bytes belong to, if they do.
+        kind: kind of the characters.
+        shown: displayed form.
+        text: copied text.
+        side: direction of the part, if it differs from that of `shown`: the bytes of a Hebrew letter have the letter's
+            position in the line, although hexadecimal digits are left-to-right. Empty if it is neutral.
+        cut: bytes of a split character, if the part has such bytes.
     """
 
     kind: LookPartKind
@@ -100,7 +100,7 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the span of the character that a boundary at this byte splits, or None.
+    """Returns the span in bytes of the character that a boundary at this byte splits, or None.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 
@@ -146,12 +146,12 @@ def _is_character(data: bytes) -> bool:
 
 
 def _hex_part(data: bytes) -> LookPart:
-    """Bytes that are not UTF-8, in hexadecimal."""
+    """Returns a part with bytes that are not UTF-8, in hexadecimal."""
     return LookPart(LookPartKind.BYTES, f"⟨{data.hex(' ')}⟩", "")
 
 
 def _cut_part(data: bytes, start: int, end: int) -> LookPart:
-    """Bytes of a split character in hexadecimal; the token in which it begins also has the character."""
+    """Returns a part with bytes of a split character, in hexadecimal; if they begin it, with the character, too."""
     character, whole = data.decode(), visible(data)
     label = f"{whole} {data[start:end].hex(' ')}" if start == 0 else data[start:end].hex(" ")
     cut = CutCharacter("" if start else whole, start, end, len(data))
@@ -168,7 +168,7 @@ _RUNS = re.compile("[ \t\n]|[^ \t\n]+")
 
 
 def _whole_parts(data: bytes) -> Iterator[LookPart]:
-    """Yields the parts of bytes that begin and end at character boundaries; invalid UTF-8 is in hexadecimal."""
+    """Yields the parts of bytes that begin and end at character boundaries; writes invalid UTF-8 in hexadecimal."""
     for run in _RUNS.findall(data.decode("utf-8", "surrogateescape")):
         if run in _WHITESPACE:
             yield _WHITESPACE[run]
@@ -179,7 +179,7 @@ def _whole_parts(data: bytes) -> Iterator[LookPart]:
 
 
 def _run_parts(run: str) -> Iterator[LookPart]:
-    """Yields the parts of a run without plain white space, character by character."""
+    """Yields the parts of a run without ordinary white space, character by character."""
     text: list[str] = []
     broken = bytearray()
     for character in run:
@@ -214,8 +214,8 @@ _WHITESPACE = {
     "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
 }
 
-# Invisible letters and marks (Default_Ignorable_Code_Point without the format characters): Hangul fillers, Khmer
-# inherent vowels, the combining grapheme joiner. `_is_selector` adds the variation selectors.
+# Invisible letters and marks (Default_Ignorable_Code_Point without format characters and variation selectors, for which
+# see `_is_selector`): Hangul fillers, Khmer inherent vowels, the combining grapheme joiner.
 _FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
 
 
@@ -236,7 +236,7 @@ def _character_part(character: str, *, first: bool) -> LookPart | None:
     category = unicodedata.category(character)
     # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector is visible only in the glyph of the character before it.
+    # A variation selector has an effect only on the glyph of the character before it.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

@@ -1,7 +1,8 @@
-"""HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts. `to_page` makes a file of one.
+"""HTML renderer of drawings for notebooks: a self-contained fragment without scripts. `to_page` turns it into a page.
 
-Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Gaps are
-equal on both sides of a token, tokens that share a character have a common outline, and uncovered text has no color.
+Symbols for white space and controls are CSS content, so that copying from the page yields the original text. Gaps are
+equal on both sides of a token. Tokens that share a character have a common outline. Text that no token covers has no
+color.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["CSS", "look_html", "to_html", "to_page"]
 
 
 def to_html(drawing: Drawing) -> str:
-    """Renders tokens as an HTML fragment. Each token is a ``span`` whose tooltip has id and bytes.
+    """Renders tokens as an HTML fragment. Each token is a ``span``; its tooltip has id and bytes.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -29,7 +30,7 @@ def to_html(drawing: Drawing) -> str:
 
 
 def to_page(title: str, fragment: str) -> str:
-    """Makes a page of a report's fragment, in the theme of the reader and the language of the command line.
+    """Returns a page with a report's fragment, in the reader's theme and in the language of the command line.
 
     Examples:
         >>> to_page("a < b", "<p>c</p>")[:32]
@@ -41,10 +42,10 @@ def to_page(title: str, fragment: str) -> str:
     return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
 
 
-# The hues are pastel in the light theme and deep in the dark one; text has a contrast of at least 7:1 on all of them.
+# Colors are pastel in the light theme and deep in the dark theme; text has a contrast of at least 7:1 on all of them.
 # The gap between tokens is part of the background, because Arabic letters do not join across a margin. Each line has
-# the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069),
-# with marks around it (U+200F, U+200E) that carry the direction of the character that the bytes belong to.
+# the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069).
+# The marks around it (U+200F, U+200E) have the direction of the character that the bytes belong to.
 CSS = (
     themed(
         ".jeton-tokens",
@@ -99,7 +100,7 @@ def _span(look: Look, inside: str, title: str) -> str:
 
 
 def _inside(look: Look) -> str:
-    """Renders the parts of a token; the spelling of a special token is in a pill, without the stripped white space."""
+    """Renders the parts of a token; a special token's spelling, without stripped white space, has a rounded border."""
     if not look.special:
         return _parts_html(look.parts)
     first, end = look.spelled
@@ -116,7 +117,7 @@ def _parts_html(parts: Iterable[LookPart]) -> str:
 
 
 def _part_html(part: LookPart) -> str:
-    """Renders one part: the displayed form as an attribute, the copied text as content."""
+    """Renders one part: the displayed form is an attribute, the copied text is content."""
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))

@@ -1,8 +1,8 @@
 """SVG renderers of drawings and merge trees; the output is self-contained.
 
 Widths are measured in terminal columns, and every run of text has an explicit `textLength`, so the picture is the same
-with any monospaced font. Colors are hexadecimal attributes, which every program reads: the SVG has no style sheet, no
-script and no external references.
+with any monospaced font. Colors are hexadecimal attributes, which every program supports. The SVG has no style sheet,
+no script and no external references.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Theme = Literal["light", "dark"]
 escape = partial(html_escape, quote=False)  # valid in XML, too
 
 CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: width of a column, font size, line height, margin
-SMALL = 10.5  # font size of captions
+SMALL = 10.5  # font size of captions, in pixels
 GUTTER = 2  # pixels between two tokens
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Limits of a picture; it displays the number of tokens that it leaves out.
+# Limits of a picture; it shows the number of tokens that it leaves out.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
 MAX_LEAVES = 120
@@ -42,7 +42,7 @@ MAX_LEAVES = 120
 
 @dataclass(frozen=True)
 class _Colors:
-    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of tokens, 0 to 1."""
+    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of token colors, 0 to 1."""
 
     ground: str
     ink: str
@@ -56,7 +56,7 @@ class _Colors:
         return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-# Text has a contrast of at least 7:1 on every token color, symbols of 4.5:1.
+# On every token color, text has a contrast of at least 7:1, and symbols of at least 4.5:1.
 _THEMES = {
     "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", (0.75, 0.85)),
     "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", (0.45, 0.22)),
@@ -64,7 +64,7 @@ _THEMES = {
 
 
 class _TextRun(NamedTuple):
-    """Part of a token on one line; coordinates in columns and lines."""
+    """Part of a token on one line; coordinates are in columns and lines."""
 
     x: int
     y: int
@@ -88,8 +88,8 @@ def to_svg(
         drawing: the drawing; at most 5,000 tokens on 1,000 lines are rendered.
         width: columns per line.
         theme: ``"light"`` or ``"dark"``.
-        title: title for screen readers; default: the number of tokens.
-        caption: a line below the tokens, such as the tokenizer's name.
+        title: title for screen readers; by default the number of tokens.
+        caption: text of a line below the tokens, such as the tokenizer's name.
         num_tokens: number of tokens of the text, if the drawing has only the first of them.
 
     Examples:
@@ -142,7 +142,7 @@ def _caption_text(caption: str, lines: float, colors: _Colors) -> str:
 
 
 class _LineLayout:
-    """Line layout: assigns positions to the runs of tokens, up to a number of lines."""
+    """Layout of lines: assigns positions to the runs of tokens, up to a number of lines."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -156,7 +156,7 @@ class _LineLayout:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
     def add(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
-        """Lays out one token, on a new line if it fits there but not on the current one; stops at `max_lines`."""
+        """Lays out one token; uses a new line if it fits there, but not on the current line. Stops at `max_lines`."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:
@@ -179,7 +179,7 @@ class _LineLayout:
         return runs
 
     def _pieces(self, shown: str) -> Iterator[str]:
-        """Splits a run at line boundaries."""
+        """Splits a run of text at the ends of lines."""
         start = 0
         while start < len(shown):
             available = self._width - self._x if self._x < self._width else self._width
@@ -232,12 +232,12 @@ def _base(runs: Iterable[_TextRun], directions: Iterable[Direction]) -> Literal[
 
 
 def _is_rtl(run: _TextRun, direction: Direction) -> bool:
-    """Tests whether the displayed characters are right-to-left; hexadecimal never is."""
+    """Tests whether the displayed characters are right-to-left; hexadecimal digits never are."""
     return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
 def _token(runs: list[_TextRun], look: Look, colors: _Colors) -> Iterator[str]:
-    """Yields the boxes of a token, one per line and contiguous range, then its text."""
+    """Yields the boxes of a token, one for each contiguous range on a line, then its text."""
     lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
@@ -250,7 +250,7 @@ def _token(runs: list[_TextRun], look: Look, colors: _Colors) -> Iterator[str]:
 
 
 def _spans(runs: list[_TextRun]) -> Iterator[tuple[int, int, int]]:
-    """Yields (line, left, width) of a token's contiguous ranges on a line; bidi reordering may give several."""
+    """Yields (line, left, width) of a token's contiguous ranges; bidi reordering can give several on a line."""
     first, *others = sorted(runs, key=attrgetter("x"))
     start, end = first.x, first.x + first.width
     for run in others:
@@ -274,7 +274,7 @@ def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) ->
 
 
 def _bridge(run: _TextRun, colors: _Colors) -> str:
-    """Dot between two tokens that share a character."""
+    """Returns the dot that is drawn between two tokens that share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
@@ -346,7 +346,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, breadth-first from the roots, and those whose children are drawn, too."""
+    """Returns the nodes to draw, chosen breadth-first from the roots, and the nodes whose children are drawn, too."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)

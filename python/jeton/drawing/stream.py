@@ -9,12 +9,12 @@ from .terminal import Canvas
 
 __all__ = ["TerminalStream"]
 
-# Capacity of the table of looks, about the size of a large vocabulary. When it is exceeded the table is cleared.
+# Capacity of the table of looks, about the size of a large vocabulary. If it is exceeded, the table is cleared.
 MAX_LOOKS = 1 << 17
 
 
 class TerminalStream:
-    """Draws the tokens of a text as `to_terminal` does, batch by batch.
+    """Draws the tokens of a text batch by batch, with the same output as `to_terminal`.
 
     Memory: the tokens of one call and up to 131,072 looks, independent of the length of the text.
 
@@ -38,18 +38,18 @@ class TerminalStream:
         indent: str = "",
         break_lines: bool = True,
     ) -> None:
-        """Begins a drawing.
+        """Begins the output of a text.
 
         Args:
             text: bytes of the text.
             special: id -> spelling of the special tokens.
-            write: called with each piece of output.
+            write: function that is called with each piece of output.
             color, width, indent, break_lines: as in `to_terminal`.
         """
         self._describer = Describer(text, special)
         self._canvas = Canvas(color=color, width=width, indent=indent, break_lines=break_lines)
         self._write = write
-        # The look of a token may depend on the start of the next one, so each batch is drawn on the next call.
+        # The look of a token can depend on the start of the next token, so a batch is drawn in the next call.
         self._waiting: tuple[Sequence[int], Sequence[bytes], Sequence[tuple[int, int]]] | None = None
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes], byte_spans: Sequence[tuple[int, int]]) -> None:

@@ -1,6 +1,6 @@
 """Terminal renderer of a drawing: with ANSI colors, or with separators; wrapped to a width.
 
-Left out: bidi reordering. Characters are output in logical order, and the terminal may reorder right-to-left text.
+Left out: bidi reordering. Characters are output in logical order; some terminals reorder right-to-left text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["PALETTE", "SEPARATOR", "Canvas", "look_ansi", "to_terminal", "wants_
 
 SEPARATOR = "│"
 
-# Light colors of the 256-color cube by rising hue, without greys and near-whites. Black text has a contrast of at least
-# 8:1 on each, independent of the terminal's theme.
+# Light colors of the 256-color cube by rising hue, without grays and near-whites. On each, black text has a contrast of
+# at least 8:1, independent of the terminal's theme.
 # fmt: off
 PALETTE = (
     217, 216, 180, 215, 222, 229, 186, 187, 193, 120, 158, 159, 152, 116, 153, 111, 189, 147, 177, 182, 219, 213, 211,
@@ -28,7 +28,7 @@ PALETTE = (
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Decides on color for a stream: off with NO_COLOR, on with FORCE_COLOR, else on if the stream is a terminal.
+    """Decides whether to use color on a stream: no with NO_COLOR, yes with FORCE_COLOR, else yes for a terminal.
 
     Examples:
         >>> import io
@@ -54,13 +54,13 @@ def to_terminal(
 
     Args:
         drawing: the drawing.
-        color: whether to use ANSI colors (see `wants_color`); without them tokens are separated by ``│``.
-        width: columns per line; longer lines are wrapped, between tokens where possible. None: no wrapping.
+        color: whether to use ANSI colors (see `wants_color`); without colors, tokens are separated by ``│``.
+        width: columns per line; longer lines are wrapped, if possible between tokens. None is no wrapping.
         indent: prefix of every line.
         break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a final line end. Uncovered text is faint, or between ‹ and › without color.
+        One or more lines without a final line end. Text that no token covers is faint; without color, it is in ‹ and ›.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -87,13 +87,13 @@ def look_ansi(look: Look, *, underline: bool = False) -> str:
 class Canvas:
     """Line-wrapping output buffer of tokens.
 
-    The buffer is a list of strings, since a line may be as long as the text; `take` empties it.
+    The buffer is a list of strings, because a line can be as long as the text; `take` empties the buffer.
     """
 
     def __init__(self, *, color: bool, width: int | None = None, indent: str = "", break_lines: bool = True) -> None:
         self._color, self._indent, self._break_lines = color, indent, break_lines
         if width is not None:
-            # One column is reserved for the separator at the end of a line.
+            # Without color, one column is reserved for the separator at the end of a line.
             width = max(width - len(indent), 4) - (0 if color else 1)
         self._width = width
         self._pieces: list[str] = []
@@ -102,15 +102,15 @@ class Canvas:
         self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()
-        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look, + 1 if underlined -> see `_measured`
+        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look's index, + 1 if underlined -> `_measured`
 
     def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
-        """Appends tokens and the uncovered text between them.
+        """Appends tokens, and the text between them that no token covers.
 
         Args:
-            looks: n indices into `table`, of the tokens after those of earlier calls.
-            table: looks.
-            dropped: uncovered text; its indices count the tokens of all calls.
+            looks: n indices into `table`, of the tokens that follow those of earlier calls.
+            table: the distinct looks.
+            dropped: text that no token covers; its indices count the tokens of all calls.
         """
         gaps = {gap.before: gap.parts for gap in dropped}
         if table is not self._table:
@@ -138,7 +138,7 @@ class Canvas:
             self._add_gap(gaps[self._count])
 
     def finish(self) -> None:
-        """Ends the output; without any token it is one empty line."""
+        """Ends the output; if there was no token, the output is one empty line."""
         if self._is_empty and not self._line_end:
             self._pieces.append(self._indent)
 
@@ -166,7 +166,7 @@ class Canvas:
         self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
     def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
-        """Appends one token, on a new line if it fits there but not on the current one."""
+        """Appends one token; uses a new line if the token fits there, but not on the current line."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()
@@ -193,7 +193,7 @@ class Canvas:
         write()
 
     def _separate(self) -> None:
-        """Writes the separator to the previous token, at the end of that token's line."""
+        """Writes the separator after the previous token, at the end of that token's line."""
         if self._color or (self._is_empty and not self._line_end):
             return
         self._pieces.append(SEPARATOR)

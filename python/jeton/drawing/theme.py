@@ -1,21 +1,21 @@
 """Colors of HTML fragments in the theme of the page around them.
 
-The theme of a notebook can differ from the system's. A fragment therefore sets neither `color-scheme` nor background,
-inherits the text color, and takes its other colors from custom properties: for the notebook's theme if the page
-declares it, else for the system's.
+The theme of a notebook can differ from the system's. Therefore a fragment sets neither `color-scheme` nor background,
+and inherits the text color. Its other colors are custom properties for the notebook's theme, if the page declares one,
+or else for the system's theme.
 """
 
 from __future__ import annotations
 
 __all__ = ["REPORT_CSS", "themed"]
 
-# Attributes and classes of JupyterLab, VS Code, Colab and documentation sites.
+# Selectors of the theme in JupyterLab, VS Code, Colab and documentation sites.
 _LIGHT = '[data-jp-theme-light="true"],.vscode-light,.vscode-high-contrast-light,[theme="light"],[data-theme="light"]'
 _DARK = '[data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast,[theme="dark"],[data-theme="dark"]'
 
 
 def themed(selector: str, light: str, dark: str) -> str:
-    """Style sheet with declarations for light and dark pages.
+    """Returns a style sheet with declarations for light and dark pages.
 
     Examples:
         >>> themed(".a", "--ink:#000", "--ink:#fff")[:58]
@@ -27,8 +27,8 @@ def themed(selector: str, light: str, dark: str) -> str:
     )
 
 
-# Reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white, and on the dark grays of notebooks. A word
-# or a sign repeats what a color means.
+# Style of reports in notebooks. Colors have a contrast of at least 4.5 : 1 on white and on the dark grays of notebooks.
+# The meaning of a color is always repeated by a word or a sign.
 REPORT_CSS = (
     themed(
         ".jeton-report",

@@ -1,7 +1,7 @@
 """Nodes of merge trees, from the merges of a pretoken or of a vocabulary.
 
-A tree is a flat list of nodes in postorder. A tree may be thousands of levels deep, which exceeds the recursion limits
-of JSON writers and of Python.
+A tree is a flat list of nodes in postorder, because a tree can be thousands of levels deep, which exceeds the recursion
+limits of JSON writers and of Python.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Node(NamedTuple):
     """Symbol of a merge tree: an initial symbol, or the result of a merge.
 
     Attributes:
-        id: its id.
-        rank: rank of the merge that created it; None for an initial symbol.
-        start, end: the bytes of the pretoken it covers.
+        id: id of the symbol.
+        rank: rank of the merge that created the symbol; None for an initial symbol.
+        start, end: half-open range of the pretoken's bytes that it covers.
         left, right: its children, as indices into `Tree.nodes`; None for an initial symbol.
     """
 
@@ -71,11 +71,11 @@ class Node(NamedTuple):
     right: int | None
 
 
-Forest: TypeAlias = tuple[list[Node], list[int], list[Look]]  # fields of a `Tree`
+Forest: TypeAlias = tuple[list[Node], list[int], list[Look]]  # nodes, roots and looks of a `Tree`
 
 
 def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
-    """Builds the forest of a pretoken from its merges; `describe`: id -> bytes of the token."""
+    """Builds the forest of a pretoken from its merges; `describe` maps an id to the bytes of the token."""
     lengths = pretoken.start_lengths
     if lengths is None:
         lengths = [len(describe(id)) for id in pretoken.start_ids]
@@ -93,7 +93,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
     for merge in pretoken.merges:
         left = at[merge.position]
         end = nodes[left].end
-        # Symbols without bytes are last, and merge with the symbol that ends there.
+        # Symbols without bytes are at the end of the pretoken, and merge with the symbol that ends there.
         right = at.pop(end) if end in at else empty.pop(0)
         at[merge.position] = len(nodes)
         nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
@@ -104,7 +104,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
         for part, (id, start, end) in zip(built, halves, strict=True):
             if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
                 at[start] = part
-            else:  # the piece was merged from children other than those it is split into
+            else:  # the piece was merged from other children than the parts that it is split into
                 at[start] = len(nodes)
                 nodes.append(Node(id, None, start, end, None, None))
     roots = [*(at[start] for start in sorted(at)), *empty]
@@ -112,14 +112,14 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
 
 
 def listed(id: int, merges: Mapping[int, tuple[int, int, int]], describe: Callable[[int], bytes]) -> Forest:
-    """Builds the tree of an id from merges, id -> (left, right, rank); an id without a merge is a leaf."""
+    """Builds the tree of an id from `merges`: id -> (left, right, rank). An id without a merge is a leaf."""
     order: list[int] = []  # ids in reverse postorder: node, right subtree, left subtree
     open_ = [id]
     while open_:
         order.append(open_.pop())
         open_ += merges[order[-1]][:2] if order[-1] in merges else ()
     nodes: list[Node] = []
-    done: list[int] = []  # stack of nodes without a parent yet, the leftmost on top
+    done: list[int] = []  # stack of nodes that have no parent yet, the leftmost on top
     start = 0
     for each in reversed(order):
         if each in merges:
@@ -132,12 +132,12 @@ def listed(id: int, merges: Mapping[int, tuple[int, int, int]], describe: Callab
     return nodes, done, _looks(nodes, describe)
 
 
-# Bytes displayed per node: a tree of a long token has many long nodes.
+# Maximum number of bytes displayed per node, because a tree of a long token has many long nodes.
 MOST_SHOWN = 96
 
 
 def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look]:
-    """Computes the look of each node in its context, which completes the characters that it splits."""
+    """Computes the look of each node; the bytes around a node complete the characters that it splits."""
     spelled = {id: describe(id) for id in {node.id for node in nodes}}
     text = b"".join(spelled[node.id] for node in nodes if node.left is None)
     looks = []
@@ -147,7 +147,7 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
         end = node.start + len(data)
         before, after = b"", rest
-        if text[node.start : end] == data:  # false for symbols that cover bytes other than their own
+        if text[node.start : end] == data:  # false for symbols that cover other bytes than their own
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
         parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts

@@ -1,6 +1,6 @@
 """`Tree`: merge trees of tokens as data, indented lines for terminals, and nested lists in HTML.
 
-Traversal is iterative. Nodes beyond `MAX_NODES` or `MAX_DEPTH` are left out, and their number is displayed.
+Trees are traversed iteratively. Nodes beyond `MAX_NODES` or `MAX_DEPTH` are left out, and their number is displayed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Tree:
     Attributes:
         nodes: all symbols, children before parents.
         roots: the final symbols, as indices into `nodes`, from left to right; one for each token.
-        looks: display form of each node; split characters are named, long tokens truncated.
-        note: remark for trees that are not complete; else empty.
+        looks: form in which each node is displayed; split characters are shown, long tokens are truncated.
+        note: remark on an incomplete tree; else empty.
 
     Examples:
         >>> import jeton
@@ -50,14 +50,14 @@ class Tree:
 
     @classmethod
     def of(cls, pretoken: PretokenLike, describe: Callable[[int], bytes], note: str = "") -> Tree:
-        """Builds the forest of a pretoken from its merges; `describe`: id -> bytes of the token."""
+        """Builds the forest of a pretoken from its merges; `describe` maps an id to the bytes of the token."""
         return cls(*merged(pretoken, describe), note)
 
     @classmethod
     def listed(
         cls, id: int, merges: Mapping[int, tuple[int, int, int]], describe: Callable[[int], bytes], note: str = ""
     ) -> Tree:
-        """Builds the tree of an id from merges, id -> (left, right, rank); an id without a merge is a leaf."""
+        """Builds the tree of an id from `merges`: id -> (left, right, rank). An id without a merge is a leaf."""
         return cls(*listed(id, merges, describe), note)
 
     def __repr__(self) -> str:
@@ -105,7 +105,7 @@ class Tree:
 
 
 class _Line(NamedTuple):
-    """Node to display: index, depth, whether it is the last child, whether its children are left out."""
+    """A node to display: its index and depth, whether it is the last child, and whether its children are left out."""
 
     place: int
     depth: int
@@ -134,7 +134,7 @@ def _left_out(tree: Tree, shown: int, folded: int) -> str:
 
 
 def tree_to_terminal(tree: Tree, *, color: bool) -> str:
-    """Renders a tree as lines: each symbol with its id and the rank of its merge, its children below it.
+    """Renders a tree as lines: each symbol with its id and the rank of its merge, and its children below it.
 
     Examples:
         >>> import jeton

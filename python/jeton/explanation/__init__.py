@@ -3,10 +3,10 @@
 ```text
 facts          steps within a pretoken: merges, a lattice, longest-match attempts
 agenda         priority queue of SentencePiece's BPE, with stale entries
-agenda_report  words for its entries
-lazy           lazily computed sequence
+agenda_report  text for the entries of the agenda
+lazy           sequence whose items are computed on access
 explanation    explanation of a text, as JSON
-explain        its assembly from the core's results
+explain        builds the explanation from the core's results
 entry          merge tree of a vocabulary entry
 card           card of a tokenizer, for notebooks
 text_report    plain-text report

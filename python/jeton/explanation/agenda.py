@@ -1,7 +1,7 @@
-"""Agenda of SentencePiece's BPE in a pretoken: the entries of its priority queue, stale ones included.
+"""Agenda of SentencePiece's BPE in a pretoken: the entries of its priority queue, including stale entries.
 
-The core reports merges. An entry that became stale merges nothing, so the queue is replayed here, from the initial
-symbols and the vocabulary, and the replay must give the core's merges. Plain version: `reference/step18_sentencepiece`.
+The core reports only merges, and no stale entries. Therefore the queue is replayed here from the initial symbols and
+the vocabulary; the replay must give the core's merges. Simple version: `reference/step18_sentencepiece`.
 
 Left out: pretokens of more than `limits.MAX_AGENDA_SYMBOLS` symbols; their merges are shown with ranks, as for other
 models.
@@ -28,7 +28,7 @@ class AgendaEntry(NamedTuple):
         score: score of the piece.
         position: start of the left symbol, in bytes from the beginning of the pretoken.
         id: id of the piece that the pair forms.
-        is_stale: whether one of the symbols had merged with another before, so that the entry was dropped.
+        is_stale: whether one of the two symbols had already merged with another symbol, so that the entry was dropped.
     """
 
     score: float
@@ -41,8 +41,8 @@ class Agenda(NamedTuple):
     """Agenda of a pretoken of a SentencePiece BPE model.
 
     Attributes:
-        entries: all entries, in the order of popping; those that are not stale are the merges.
-        frozen: start and id of each user-defined piece, which merges with nothing.
+        entries: all entries, in the order of popping; the entries that are not stale are the merges.
+        frozen: start and id of each user-defined piece; such pieces never merge.
     """
 
     entries: Sequence[AgendaEntry]
@@ -59,8 +59,8 @@ class PieceLookup(NamedTuple):
 
     Attributes:
         scores: score of each id.
-        find: bytes -> id, or None.
-        kind: id -> kind of the entry.
+        find: function that returns the id of a piece's bytes, or None.
+        kind: function that returns the kind of the entry with an id.
     """
 
     scores: Sequence[float]
@@ -68,7 +68,7 @@ class PieceLookup(NamedTuple):
     kind: Callable[[int], int]
 
     def piece(self, text: bytes) -> int | None:
-        """The id of a piece that symbols can form."""
+        """Returns the id of a piece that a merge of symbols can form; None if there is none."""
         id = self.find(text)
         return id if id is not None and self.kind(id) in (TOKEN, UNUSED) else None
 
@@ -80,13 +80,13 @@ def agenda_of(
     merges: Iterable[tuple[int, int]],
     lookup: PieceLookup,
 ) -> Agenda | None:
-    """Replays the agenda of a pretoken; None if it is too long.
+    """Replays the agenda of a pretoken; returns None if the pretoken is too long.
 
     Args:
         text: bytes of the pretoken.
-        start_ids: its initial symbols.
-        lengths: bytes of the text that each of them covers.
-        merges: position and result of each merge of the core.
+        start_ids: ids of the initial symbols.
+        lengths: number of bytes of the text that each initial symbol covers.
+        merges: position and result of each merge that the core reports.
         lookup: the vocabulary.
 
     Examples:
@@ -111,9 +111,9 @@ def agenda_of(
 
 def _replay(text: bytes, starts: Sequence[int], is_frozen: Sequence[bool], lookup: PieceLookup) -> list[AgendaEntry]:
     num = len(starts)
-    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None if the one to the left has absorbed it
+    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None once it is merged to the left
     before, after = list(range(-1, num - 1)), list(range(1, num + 1))
-    heap: list[tuple[float, int, int, int]] = []  # negated score, left symbol, end of the pair, id
+    heap: list[tuple[float, int, int, int]] = []  # (-score, left symbol, end of the pair, id)
 
     def offer(left: int) -> None:
         right = after[left] if left >= 0 else num

@@ -1,4 +1,4 @@
-"""Words of the reports on the agenda of a pretoken: its entries with score and position, and the totals.
+"""Text of the reports about the agenda of a pretoken: its entries with score and position, and the totals.
 
 Left out: the layout of lines and tables, and models without an agenda (`text_report`, `page`).
 """
@@ -18,7 +18,7 @@ __all__ = ["AgendaStep", "agenda_steps", "agenda_totals", "frozen_words", "reseg
 
 
 class AgendaStep(NamedTuple):
-    """An entry in words."""
+    """Text for an entry of the agenda."""
 
     score: float
     words: str
@@ -26,7 +26,7 @@ class AgendaStep(NamedTuple):
 
 
 def agenda_steps(pretoken: ExplainedPretoken, agenda: Agenda, describe: Callable[[int], bytes]) -> Iterator[AgendaStep]:
-    """Yields the entries in the order of popping, up to the last merge that is shown."""
+    """Yields the text of the entries in the order of popping, up to the last merge that is shown."""
     merges = iter(pretoken.merges[: limits.MAX_MERGES_SHOWN])
     for entry in agenda.entries:
         merge = None if entry.is_stale else next(merges, None)
@@ -53,7 +53,7 @@ def _at(entry: AgendaEntry) -> str:
 
 
 def agenda_totals(agenda: Agenda) -> str:
-    """Sentence of the totals."""
+    """Returns a sentence with the number of entries, stale entries and merges."""
     pushed, stale = len(agenda.entries), agenda.num_stale
     message = "agenda empty: {pushed} pushed, {stale} stale, {merged} merged"
     return translate(message, pushed=f"{pushed:,}", stale=f"{stale:,}", merged=f"{pushed - stale:,}")

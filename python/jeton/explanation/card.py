@@ -28,7 +28,7 @@ class DescribedTokenizer(Protocol):
 
 
 def tokenizer_card(tok: DescribedTokenizer) -> str:
-    """The card as a self-contained HTML fragment without scripts."""
+    """Returns the card as a self-contained HTML fragment without scripts."""
     pattern, special = tok.definition.pattern, list(tok.special_tokens)
     holes = f" up to id {tok.vocab_size - 1:,}" if len(tok) != tok.vocab_size else ""
     num_more = len(special) - MAX_SPECIAL_TOKENS

@@ -1,4 +1,4 @@
-"""Merge tree of a vocabulary entry, from the merges of its own bytes."""
+"""Merge tree of a vocabulary entry: the merges that encoding the entry's bytes applies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .facts import explained
 
 __all__ = ["NOT_MERGED", "entry_tree"]
 
-# Kinds of entries that no merges build -> the note on their tree.
+# Kind of entries that are not built by merges -> note in their tree.
 NOT_MERGED = {
     ADDED: "an added token: matched as a whole, not built by merges",
     SPECIAL: "a special token: matched as a whole, not built by merges",
@@ -29,7 +29,7 @@ NOT_MERGED = {
 
 
 def entry_tree(tok: ExplainableTokenizer, id: int) -> Tree:
-    """Implements `Tokenizer.tree`. The id must be in the vocabulary."""
+    """Implements `Tokenizer.tree`; the id must be in the vocabulary."""
     describe, model = Spelling(tok), tok.definition.model
     if note := NOT_MERGED.get(tok._core.kind(id)):
         return Tree.listed(id, {}, describe, translate(note))

@@ -1,6 +1,7 @@
 """Assembly of an `Explanation` from the core's results.
 
-For a long text, only the pretokens and tokens that the reports display are computed; the others on first access.
+For a long text, only the pretokens and tokens that the reports display are computed; others are computed on first
+access.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | Non
         return explained_pretokens, (num_pretokens, num_merges, num_tokens, added)
 
     head, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
-    num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
+    num_shown = limits.MAX_TOKENS_SHOWN + 4  # 4 more, because the last character can have 4 tokens
     shown = tok._tokenize_head(text, special, num_shown)[:num_shown]
     num_tokens += tok._core.num_template_ids() if tok._uses_template(None) else 0
     return Explanation(
@@ -71,5 +72,5 @@ def _piece_lookup(core: Core) -> PieceLookup:
 
 
 def covers_other_bytes(definition: Definition) -> bool:
-    """True if an initial symbol may cover text that it does not spell: an unknown character."""
+    """Tests whether an initial symbol can cover text other than its own, as for an unknown character."""
     return not isinstance(definition.model, Bpe) or definition.model.level == "char"

@@ -1,9 +1,9 @@
 """`Explanation`: the steps from a text to its tokens, as text, JSON, colored terminal output and HTML.
 
-It stores merges instead of symbol sequences, which would take O(n²) memory for n symbols; sequences are replayed on
-demand. The text report and HTML are truncated and give the number of steps left out; the JSON is complete. For a long
-text, `Tokenizer.explain` computes the totals, and the pretokens and tokens that the reports display. The others are
-computed on first access.
+It stores merges and replays symbol sequences on demand, because n symbols would need O(n²) memory for all sequences.
+The text report and HTML are truncated, and show the number of steps left out; the JSON is complete. For a long text,
+`Tokenizer.explain` computes only the totals, and the pretokens and tokens that the reports display. Others are computed
+on first access.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TokenLike(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Steps from a text to its tokens. ``print`` it, or use `to_json`, `html` or `to_terminal`.
+    """Steps from a text to its tokens. Show them with ``print``, `to_json`, `html` or `to_terminal`.
 
     Attributes:
         text: bytes of the text.
@@ -46,7 +46,7 @@ class Explanation:
         tokens: the tokens of the whole text.
         describe: id -> bytes of the token.
         pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is one pattern.
-        totals: totals of all pretokens; None: computed by iterating over them.
+        totals: totals of all pretokens; if None, they are computed by iterating over the pretokens.
 
     Examples:
         >>> from jeton.explanation import ExplainedMerge
@@ -73,11 +73,11 @@ class Explanation:
 
     @cached_property
     def drawing(self) -> Drawing:
-        """Drawing of the tokens; of a long text, of the first 2,000."""
-        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # a character has at most 4 bytes, so at most 4 tokens
+        """Drawing of the tokens; for a long text, of the first 2,000 tokens."""
+        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # the last character can have 4 bytes, so 4 tokens
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
-        # Drawn as spelled, because a decoder may give them other bytes, or none: control pieces have no text.
+        # Added tokens are drawn as spelled, because decoding can give other bytes, or none, as for control pieces.
         spelled = {token.id: self.describe(token.id) for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]
@@ -98,7 +98,7 @@ class Explanation:
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
         """Replays one pretoken: yields its symbols before the first merge and after each merge.
 
-        Each is a new list; together they cost O(merges × symbols).
+        Each sequence is a new list; all of them take O(merges × symbols) time.
         """
         return symbol_sequences(pretoken)
 
@@ -107,9 +107,9 @@ class Explanation:
         return Tree.of(pretoken, self.describe)
 
     def to_json(self) -> dict[str, Any]:
-        """The complete explanation as JSON; merges are in order of application.
+        """Returns the complete explanation as JSON; merges are in the order in which they were applied.
 
-        Text that is not UTF-8 is decoded with U+FFFD and also given as ``bytes_hex``.
+        Text that is not UTF-8 is decoded with U+FFFD; its bytes are in ``bytes_hex``.
         """
         data: dict[str, Any] = {"text": _readable(self.text)}
         if data["text"].encode() != self.text:
@@ -171,11 +171,11 @@ class Explanation:
 
     @cached_property
     def html(self) -> str:
-        """The explanation as a self-contained HTML fragment without scripts."""
+        """Returns the explanation as a self-contained HTML fragment without scripts."""
         return to_html(self.summary, self.drawing, len(self.tokens), self.pretokens, self.describe, self.pattern_parts)
 
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
-        """Returns the text report and the drawn tokens; `color` None: by `wants_color` of standard output."""
+        """Returns the text report and the drawn tokens. `color` None takes `wants_color` of standard output."""
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,
@@ -197,7 +197,7 @@ class Explanation:
 
     @cached_property
     def summary(self) -> str:
-        """One line: the text and its counts."""
+        """Returns one line with the text and the numbers of bytes, pretokens, merges and tokens."""
         parts = [quoted_text(self.text), counted(len(self.text), "byte"), counted(len(self.pretokens), "pretoken")]
         parts += [counted(self.num_merges, "merge"), counted(len(self.tokens), "token")]
         return " · ".join(parts)
@@ -225,5 +225,5 @@ def _path_dict(path: Segmentation) -> dict[str, Any]:
 
 
 def _readable(data: bytes) -> str:
-    """Decodes UTF-8 with U+FFFD for invalid bytes."""
+    """Decodes UTF-8, with U+FFFD in place of invalid bytes."""
     return data.decode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """Steps within a pretoken: merges of BPE, the lattice of Unigram, or the longest-match attempts of WordPiece.
 
-Left out: their computation, which the core does with the code that encodes.
+Left out: computing the steps; the core does so with the code that encodes.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ExplainedMerge:
-    """One applied merge.
+    """One merge that was applied.
 
     Attributes:
         left, right: ids of the pair.
-        rank: priority of the merge; lower merges first.
+        rank: priority of the merge; lower ranks merge first.
         result: id of the merged symbol.
         position: start of the left symbol, in bytes from the beginning of the pretoken.
-        rivals: the best few other candidates at this step, as (left, right, rank).
-        num_rivals: number of other mergeable positions at this step, repeated pairs included.
+        rivals: other pairs that could have merged at this step, as (left, right, rank); only the best few.
+        num_rivals: number of other positions with a mergeable pair at this step, including repeated pairs.
     """
 
     left: int
@@ -53,9 +53,9 @@ class ExplainedSplit(NamedTuple):
 
     Attributes:
         position: start of the piece, in bytes from the beginning of the pretoken.
-        middle: start of its right part.
+        middle: start of the piece's right part.
         id: id of the piece.
-        left, right: ids of its parts.
+        left, right: ids of the piece's two parts.
     """
 
     position: int
@@ -73,7 +73,7 @@ class ExplanationTotals(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """Edge of a lattice: bytes start…end of the pretoken, id of the piece (None: unknown character), score."""
+    """Edge of a lattice: range of bytes in the pretoken, id of the piece (None for an unknown character), and score."""
 
     start: int
     end: int
@@ -93,9 +93,9 @@ class Lattice:
     """Lattice of a Unigram model over a pretoken.
 
     Attributes:
-        edges: the edges by start, shorter first; at most the first 131,072.
-        num_edges: number of all edges.
-        best: the Viterbi segmentation, which is the result.
+        edges: the edges, sorted by start, then by length; at most the first 131,072.
+        num_edges: total number of edges, including those that `edges` omits.
+        best: the Viterbi segmentation, which is the result of encoding.
         others: the next best segmentations, best first; empty for a pretoken of more than 16,384 bytes.
     """
 
@@ -107,11 +107,11 @@ class Lattice:
 
 @dataclass(frozen=True, slots=True)
 class WordPieceAttempts:
-    """Greedy longest-match-first search of WordPiece. All longer prefixes were tried before each match.
+    """Greedy longest-match-first search of WordPiece. Before each match, all longer prefixes were tried.
 
     Attributes:
-        found: (start, end, id) of each match, in bytes of the pretoken.
-        stuck_at: position at which no entry matches, so that the whole pretoken is unknown; None without one.
+        found: (start, end, id) of each match; positions are in bytes of the pretoken.
+        stuck_at: position at which no entry matches, so that the whole pretoken is unknown; None if there is none.
         is_too_long: whether the pretoken exceeds the model's ``max_input_chars_per_word``.
     """
 
@@ -126,19 +126,19 @@ class ExplainedPretoken:
 
     Attributes:
         byte_span: half-open range of the text's bytes.
-        text: bytes of the pretoken as the model's input.
+        text: bytes of the pretoken, as the model gets them.
         special: whether it is a special or added token, which is matched whole and never merged.
         start_ids: the symbols before the first merge.
         merges: the merges in order of application.
         ids: ids of its tokens: the symbols after the last merge, with byte fallback or unk for unknown characters.
-        start_lengths: bytes of the text that each initial symbol covers, if they differ from its own bytes (an unknown
-            character, an end-of-word mark); None: they are equal.
-        whole: whether the model found the whole pretoken in the vocabulary, before any merge.
+        start_lengths: number of bytes of the text that each initial symbol covers; None if these equal the symbol's own
+            bytes. They differ for an unknown character and for an end-of-word mark.
+        whole: whether the model found the whole pretoken in the vocabulary, and applied no merges.
         by_merges: whether the model uses merges.
-        part: index of the regex alternative that matched it; None unless pre-tokenization is one pattern.
+        part: index of the regex alternative that matched the pretoken; None unless pre-tokenization is one pattern.
         lattice: the lattice of a Unigram model.
         attempts: the matches of a WordPiece model.
-        splits: unused pieces among the merged symbols, split again after the last merge, in order.
+        splits: splits of unused pieces (SentencePiece) after the last merge, in order.
         agenda: the priority queue of a SentencePiece BPE model.
     """
 
@@ -163,7 +163,7 @@ def symbol_sequences(pretoken: ExplainedPretoken) -> Iterator[list[int]]:
     ids = list(pretoken.start_ids)
     yield list(ids)
     for merge in pretoken.merges:
-        # The leftmost of equal ranks merges first, so a merge is always at the first occurrence of its pair.
+        # Among equal ranks, the leftmost pair merges first, so a merge is always at the first occurrence of its pair.
         index = ids.index(merge.left)
         while ids[index + 1] != merge.right:
             index = ids.index(merge.left, index + 1)
@@ -193,8 +193,8 @@ def explained(
     by_chars: bool,
     lookup: PieceLookup | None = None,
 ) -> ExplainedPretoken:
-    """Converts the core's result for one pretoken; `by_chars`: whether initial symbols may cover other bytes than their
-    own; `lookup`: given for a SentencePiece BPE model.
+    """Converts the core's result for one pretoken. `by_chars`: whether initial symbols can cover other bytes than their
+    own. `lookup` is given for a SentencePiece BPE model.
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]

@@ -1,4 +1,4 @@
-"""Lazily computed sequence with its first items given."""
+"""Sequence whose first items are given, and whose other items are computed on first access."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 class LazySequence(Sequence[T]):
-    """Sequence of n items; items after the given head are computed on first access.
+    """Sequence of n items. Items after the given `head` are computed on first access.
 
     Args:
         head: the first items.
         length: n.
-        load: computes all n items; called once, on the first access beyond `head`.
+        load: function that computes all n items; it is called once, on the first access beyond `head`.
 
     Examples:
         >>> items = LazySequence("ab", 4, lambda: print("loading") or "abcd")
@@ -56,7 +56,7 @@ class LazySequence(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]  # as a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles all items instead of `load`, which refers to the tokenizer."""
+        """Pickles all items, not `load`, which refers to the tokenizer."""
         return LazySequence, (list(self._all), self._length, list)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Limits of the text report and of HTML, which give the number of items left out. The JSON is not limited.
+"""Limits of the text report and of HTML, which show the number of items left out. The JSON is not limited.
 
 Together they bound the output to a few thousand lines, about the scrollback of a terminal.
 """
@@ -6,10 +6,10 @@ Together they bound the output to a few thousand lines, about the scrollback of 
 from __future__ import annotations
 
 MAX_PRETOKENS_SHOWN = 100
-MAX_MERGES_SHOWN = 40  # in one pretoken; edges of a lattice too
-MAX_SYMBOLS_SHOWN = 40  # in one line
-# Initial symbols of a pretoken whose agenda is replayed, which takes some microseconds each.
+MAX_MERGES_SHOWN = 40  # merges, or edges of a lattice, of one pretoken
+MAX_SYMBOLS_SHOWN = 40  # symbols in one line
+# Maximum number of initial symbols of a pretoken whose agenda is replayed; each takes some microseconds.
 MAX_AGENDA_SYMBOLS = 2_000
 MAX_PART_SHOWN = 60  # characters of a regex alternative
-# Drawn tokens of the whole text; a browser lays out this many without a noticeable delay.
+# Maximum number of drawn tokens of a text; a browser lays out so many without a noticeable delay.
 MAX_TOKENS_SHOWN = 2_000

@@ -32,7 +32,7 @@ def to_html(
     describe: Describe,
     parts: Sequence[str],
 ) -> str:
-    """Renders an explanation as a self-contained HTML fragment without scripts; `parts`: of the pattern."""
+    """Renders an explanation as a self-contained HTML fragment without scripts. `parts`: the pattern's alternatives."""
     inside = [f"<p>{html.escape(summary)}</p>", drawing_html(drawing)]
     if num_tokens > limits.MAX_TOKENS_SHOWN:
         inside.append(f"<p>… and {num_tokens - limits.MAX_TOKENS_SHOWN:,} tokens more</p>")
@@ -105,7 +105,7 @@ def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> str:
 
 
 def _row(cells: Sequence[str], kind: str = "") -> str:
-    """Renders a table row of four cells; the last one is de-emphasized."""
+    """Renders a table row of four cells; the last cell is de-emphasized."""
     asides = ["", "", "", ' class="rivals"']
     inside = "".join(f"<td{aside}>{html.escape(cell)}</td>" for cell, aside in zip(cells, asides, strict=True))
     return f'<tr class="{kind}">{inside}</tr>' if kind else f"<tr>{inside}</tr>"

@@ -39,7 +39,7 @@ Describe: TypeAlias = Callable[[int], bytes]  # id -> bytes of the token
 def report_lines(
     pretokens: Sequence[ExplainedPretoken], num_merges: int, describe: Describe, parts: Sequence[str], *, color: bool
 ) -> Iterator[str]:
-    """Yields the lines of the report, without the summary."""
+    """Yields the lines of the text report, except the summary."""
     first_seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
     shown = pretokens[: limits.MAX_PRETOKENS_SHOWN]
     for number, pretoken in enumerate(shown, start=1):
@@ -164,7 +164,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
         name, match = describe(id), pretoken.text[start:end]
-        prefix = name.removesuffix(match) if name.endswith(match) else b""  # prefix of entries that continue a word
+        prefix = name.removesuffix(match) if name.endswith(match) else b""  # such as "##"
         yield f"{visible(name)}  id {id}; {_tried(pretoken.text[start:], end - start, prefix)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
@@ -181,7 +181,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the longer prefixes that were tried and are not entries; names the first three, after `prefix`."""
+    """Describes the longer prefixes that were tried and are not entries; shows the first three, each after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
@@ -195,7 +195,7 @@ def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
 
 
 def part_words(part: int, parts: Sequence[str]) -> str:
-    """Names the regex alternative that matched a pretoken."""
+    """Returns a phrase for the regex alternative that matched a pretoken."""
     shown = visible(parts[part].encode())
     shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
     message = "matched by regex alternative {number} of {all}: {regex}"
@@ -203,7 +203,7 @@ def part_words(part: int, parts: Sequence[str]) -> str:
 
 
 def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
-    """Formats a merge with its rank and the other candidates."""
+    """Formats a merge with its rank and the other pairs that could have merged."""
 
     def name(id: int) -> str:
         return visible(describe(id))
@@ -226,7 +226,7 @@ def heading(number: int, pretoken: ExplainedPretoken) -> str:
 
 
 def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
-    """Formats a sequence of symbols, truncated; drawn together, so that a character split between two is named."""
+    """Formats a truncated sequence of symbols, drawn together, so that a character split between two is visible."""
     drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
     more = " " + _left_out(len(ids) - len(drawing)) if len(ids) > len(drawing) else ""
     if color:

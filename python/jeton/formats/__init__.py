@@ -1,16 +1,16 @@
 """Reading and writing of tokenizer files: one module per format, based on `Definition` and the core's vocabulary.
 
-Readers detect the format by content, never by suffix; for writing, the suffix selects it. Features that a format does
-not support are rejected by name. No format uses pickle.
+For reading, the format is detected by content, never by suffix; for writing, the suffix selects it. Features that a
+format does not support are rejected by name. No format uses pickle.
 
 ```text
 detection            content → format; saving: path → format, and its writer
-tokenizer_json       Hugging Face's, with hf_parts and hf_template
-tiktoken, tekken     rank files; registry: patterns, special tokens, roles and templates of known ones
-sentencepiece        `.model`, with an id layout and languages; sentencepiece_parts: from Hugging Face's components
-model_folder         folder of a class of transformers with a `.model`; class_pipelines: what `AutoTokenizer` reads
-folder               tokenizer.json with config (configured, remote_code, discovery)
-gguf, gguf_write     GGUF: gguf_file is the container, gguf_pre the pre-tokenizers; gguf_differences
+tokenizer_json       Hugging Face's file; hf_parts, hf_template: its pipeline stages
+tiktoken, tekken     rank files; registry: patterns, special tokens, roles and templates of known rank files
+sentencepiece        `.model`, with id layouts and languages; sentencepiece_parts: Hugging Face's components -> `.model`
+model_folder         transformers' folder with a `.model`; class_pipelines: as `AutoTokenizer` reads it
+folder               tokenizer.json with its config; helpers: configured, remote_code, discovery
+gguf, gguf_write     GGUF: gguf_file: container; gguf_pre: pre-tokenizers; gguf_differences: from the original ids
 vocab_txt, bpe_pair  BERT's vocab.txt; vocab.json and merges.txt
 vocab_dump           entries and merges as text for people
 objects              tokenizers of other libraries in memory
@@ -70,7 +70,7 @@ __all__ = [
     "to_pickle",
 ]
 
-# Limit of a file's size, above that of any tokenizer; checked before reading.
+# Maximum size of a file in bytes, larger than any tokenizer's; checked before reading.
 MAX_FILE_BYTES = 1 << 30
 
 # magic number -> compression
@@ -97,7 +97,8 @@ def load(
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
     BERT's ``vocab.txt``, and the metadata of llama.cpp's GGUF.
 
-    The last tokenizers are cached: while its files are unchanged, a path or name gives the same immutable object.
+    Recently loaded tokenizers are cached: while its files are unchanged, a path or name gives the same immutable
+    object.
 
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
@@ -106,23 +107,24 @@ def load(
             ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
             ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
             A URL, such as ``"https://…/tokenizer.json"`` or ``"s3://bucket/folder"``, is read with fsspec each time.
-            Or a model that Ollama has pulled: ``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``.
-            Or a tokenizer in memory: a `tokenizers.Tokenizer`, or a fast tokenizer of transformers.
-        pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
+            Also accepted: a model that Ollama has pulled (``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``), and a
+            tokenizer in memory (a `tokenizers.Tokenizer` or a fast tokenizer of transformers).
+        pattern: pre-tokenization regex or name, for a rank file. A known rank file gets its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
-        special_tokens: spelling -> id, for a rank file; replaces those of a known one; ``{}`` means none.
+        special_tokens: spelling -> id, for a rank file; replaces the publisher's special tokens of a known rank file;
+            ``{}`` means none.
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
             named specials, shift, languages and mask.
-        transformers: major version of transformers whose `AutoTokenizer` decides how a folder with a ``.model`` is
-            read; 4.57 and 5 differ. None: SentencePiece's ids, as those of the slow classes of 4.57.
-        unknown: always empty; a keyword of another library is a `TypeError` that names the one to use.
+        transformers: major version of transformers (4 or 5): a folder with a ``.model`` is read as `AutoTokenizer` of
+            that version reads it; 4.57 and 5 differ. None: SentencePiece's ids, as with the slow classes of 4.57.
+        unknown: always empty; a keyword of another library raises a `TypeError` that names the keyword to use.
 
     Raises:
-        FileNotFoundError: there is no such path or name.
-        DownloadError: a name whose file is not cached and cannot be downloaded; the message says what to do.
-        FormatError: the file is not a tokenizer, or broken; the error has the place.
+        FileNotFoundError: the path or name does not exist.
+        DownloadError: the file of a name is not cached and cannot be downloaded; the message says what to do.
+        FormatError: the file is not a tokenizer, or is broken; the error has the location in the file.
         UnsupportedFeatureError: the file has a feature that is not supported; the error names it.
-        ConfigError: an unknown rank file without `pattern`.
+        ConfigError: `pattern` is missing for a rank file that is not known.
 
     Examples:
         >>> import jeton, tempfile
@@ -178,10 +180,10 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
     """Reads a tokenizer from a file or folder.
 
     Args:
-        path: a local one.
+        path: local path of the file or folder.
         given: arguments of `load`.
-        name: the name that it was fetched by.
-        is_fetched: it is from `remote`, which checked it.
+        name: the name under which it was fetched, if it was.
+        is_fetched: True if `remote` downloaded it and checked it.
     """
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)
@@ -208,16 +210,16 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
 
 
 def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
-    """Returns how the ids of a model's own tokenizer differ from those of a file, as far as the file shows it.
+    """Returns how a file's ids can differ from those of the model's own tokenizer, as far as the file shows it.
 
-    A GGUF file cannot hold all features of a tokenizer, and `load` gives llama.cpp's ids for it.
+    A GGUF file cannot represent all features of a tokenizer, and for it `load` gives llama.cpp's ids.
 
     Args:
         path_or_name: as for `load`.
 
     Returns:
-        Cause -> words: ``"normalizer"``, ``"pattern"``, ``"pre"``, ``"prefix"``, ``"special_tokens"``, ``"template"``.
-        Empty for other formats.
+        Cause -> description; causes are ``"normalizer"``, ``"pattern"``, ``"pre"``, ``"prefix"``, ``"special_tokens"``,
+        ``"template"``. Empty for other formats.
 
     Raises:
         FileNotFoundError, FormatError, UnsupportedFeatureError: as `load`.
@@ -255,7 +257,7 @@ def _with_tables(tok: Tokenizer) -> Tokenizer:
 def _load(
     path: str, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None, *, is_folder: bool
 ) -> Tokenizer:
-    """Reads a tokenizer from a file's content. Each format is imported when a file has it."""
+    """Reads a tokenizer from a file's content. The module of a format is imported when a file has this format."""
     if detection.is_rank_file(data):
         from . import tiktoken
         from .registry import REGISTRY
@@ -281,10 +283,14 @@ def _load(
         from . import sentencepiece
 
         return sentencepiece.read(data, source=path)
+    if data.startswith(b"version https://git-lfs"):
+        raise FormatError(f"{path}: a Git LFS pointer, not the file itself; run git lfs pull", place="byte 0")
     is_pair = detection.is_gpt2_pair(data)
     if not is_json and not is_pair and not detection.is_vocab_txt(data):
         if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
             raise FormatError(f"{path}: compressed ({compression}); decompress it, then load it", place="byte 0")
+        if not data:
+            raise FormatError(f"{path}: the file is empty", place="byte 0")
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
     if is_json and not is_pair:
@@ -323,12 +329,14 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
     for name, value in given.items():
         if value is not None and name not in names:
             if name == "pattern":
-                raise ConfigError(f"{keyword(name)} is for formats without a pattern; this file contains its own")
-            raise ConfigError(f"{keyword(name)} does not apply to this format, whose files contain it")
+                raise ConfigError(
+                    f"{keyword(name)} applies only to files without a pattern; this file contains its own"
+                )
+            raise ConfigError(f"{keyword(name)} does not apply to files of this format; omit it")
 
 
 def local_path(place: str | os.PathLike[str]) -> str:
-    """Returns the file or folder of a path or name, as `load` finds it; files of a name are downloaded once.
+    """Returns the local file or folder that `load` reads for a path or name; files of a name are downloaded once.
 
     Raises:
         FileNotFoundError, DownloadError: as `load`.
@@ -342,7 +350,7 @@ def local_path(place: str | os.PathLike[str]) -> str:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the file or folder of a name, and the name that it stands for."""
+    """Returns the local file or folder of a name, and the name in full, without aliases."""
     from . import cache
     from .naming import is_pinned, nearest, resolve
 
@@ -356,16 +364,16 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
             "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name, a model of Ollama "
             "ollama:name"
         )
-    # The hash of a pinned name was checked when its files were read, and they have not changed.
+    # The files of a pinned name were checked against its hash when they were read, and they have not changed since.
     if is_pinned(known) and (path := cache.path_of(known)) is not None:
         return path, known
-    from .remote import fetch  # lazy: imports the HTTP client
+    from .remote import fetch  # imported here because it imports the HTTP client
 
     return os.fspath(fetch(known)), known
 
 
 def _is_gguf(path: str) -> bool:
-    """Tests whether a file is GGUF, which has a model's weights too and is not read whole."""
+    """Tests whether a file is GGUF. A GGUF file also contains a model's weights, so it is not read whole."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -387,6 +395,6 @@ def _read(path: str) -> bytes:
 def _opened(path: str) -> AbstractContextManager[BinaryIO]:
     if not S_ISFIFO(os.stat(path).st_mode):
         return open(path, "rb")
-    from ..corpus import open_path  # lazy: importing it takes longer than loading a vocabulary
+    from ..corpus import open_path  # imported here: importing it takes longer than loading a vocabulary
 
     return open_path(path)

@@ -1,9 +1,9 @@
 """GPT-2's pair of files: entries and merges, ``encoder.json`` + ``vocab.bpe`` or ``vocab.json`` + ``merges.txt``.
 
-The files have neither pattern nor special tokens. Without a configuration, GPT-2's are assumed: byte level, its
-pattern, and ``<|endoftext|>`` as special token if it is an entry. A `tokenizer_config.json` in the same folder may name
-RoBERTa's class (its special tokens and template) or Qwen2's (its pattern, NFC), special tokens, ``add_prefix_space``,
-``add_bos_token`` and ``add_eos_token``.
+The files have neither pattern nor special tokens. Without a configuration, the tokenizer is assumed to be GPT-2's: byte
+level, GPT-2's pattern, and ``<|endoftext|>`` as special token if it is an entry. A `tokenizer_config.json` in the same
+folder can name RoBERTa's class (its special tokens and template) or Qwen2's (its pattern, NFC), special tokens,
+``add_prefix_space``, ``add_bos_token`` and ``add_eos_token``.
 
 Source: openai/gpt-2 src/encoder.py; huggingface/transformers tokenization_gpt2.py, tokenization_roberta.py,
 tokenization_qwen2.py (facts).
@@ -40,7 +40,7 @@ _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTo
 
 
 def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the paths (entries, merges), given either file or a folder. Names may have a prefix, ``gpt2.vocab.bpe``.
+    """Returns the paths (entries, merges), given either file or a folder. Names can have a prefix: ``gpt2.vocab.bpe``.
 
     Raises:
         FileNotFoundError: the other file does not exist.
@@ -78,7 +78,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
         config: content of `tokenizer_config.json`.
 
     Raises:
-        FormatError: broken or contradictory files; the error has the line.
+        FormatError: the files are broken or contradictory; the error has the line.
         UnsupportedFeatureError: the tokenizer class is not supported.
     """
     config = config or {}
@@ -144,10 +144,10 @@ def _around(cls: int | None, sep: int | None) -> Component:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes ``vocab.json`` and ``merges.txt`` into a folder, which is created if necessary; each atomically.
+    """Writes ``vocab.json`` and ``merges.txt`` into a folder, each atomically; creates the folder if necessary.
 
     Raises:
-        UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
+        UnsupportedFeatureError: the model is not supported, or a loss was not accepted.
     """
     from pathlib import Path
 

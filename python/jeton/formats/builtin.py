@@ -1,4 +1,4 @@
-"""The default tokenizer, which ships with Jeton and needs neither another file nor the network.
+"""The default tokenizer, which ships with Jeton and needs no other file and no network.
 
 Its file is a rank file, compressed by gzip; pattern, special tokens, roles and chat template are constants of this
 module. No model uses it. ``tools/train_default.py`` trains it, and docs/default.md describes it.
@@ -31,9 +31,9 @@ _NAMED = (
     "<|fim_suffix|>",
 )
 _NUM_SPECIAL = 64
-# The last ids, in this order.
+# Special tokens; they have the last ids of the vocabulary, in this order.
 SPECIAL_TOKENS = _NAMED + tuple(f"<|reserved_{index}|>" for index in range(_NUM_SPECIAL - len(_NAMED)))
-# ChatML, as in `jeton.chat.PRESETS`; importing that would double the loading time.
+# ChatML, a copy of the preset in `jeton.chat.PRESETS`; importing `jeton.chat` would double the loading time.
 CHAT_TEMPLATE = """\
 {%- for message in messages %}
     {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
@@ -51,10 +51,10 @@ _loaded: Tokenizer | None = None
 
 
 def default() -> Tokenizer:
-    """Returns the tokenizer that ships with Jeton; it needs neither a file nor the network.
+    """Returns the tokenizer that ships with Jeton; it needs no other file and no network.
 
-    Byte-level BPE with 65,536 ids, trained on about 100 languages and 14 of code and markup. The last 64 ids are
-    special tokens: ``<|endoftext|>``, ``<|pad|>``, those of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
+    Byte-level BPE with 65,536 ids, trained on about 100 languages, and 14 languages of code and markup. The last 64 ids
+    are special tokens: ``<|endoftext|>``, ``<|pad|>``, the tokens of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
     fill-in-the-middle (``<|fim_prefix|>``, ``<|fim_middle|>``, ``<|fim_suffix|>``), and ``<|reserved_0|>`` to
     ``<|reserved_56|>``. No model uses it: to count the tokens of a model, load that model's tokenizer.
 
@@ -76,7 +76,7 @@ def default() -> Tokenizer:
         ranks = zlib.decompress(file.read(), _GZIP)
     special_tokens = {token: VOCAB_SIZE - _NUM_SPECIAL + index for index, token in enumerate(SPECIAL_TOKENS)}
     tok = tiktoken.read(ranks, source=os.path.basename(FILE), pattern=PATTERN, special_tokens=special_tokens)
-    # Lookup tables are built once encoding without them has taken as long; building them here would triple the loading
-    # time.
+    # Lookup tables are built later, when encoding without them has taken as long as building them. Building them here
+    # would triple the loading time.
     _loaded = tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
     return _loaded

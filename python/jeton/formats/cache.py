@@ -1,13 +1,13 @@
 """Cache of loaded tokenizers, by the identity of their files.
 
-A tokenizer is immutable, so callers share one, with its lookup tables and the caches of its threads. An entry has the
+A tokenizer is immutable, so callers share it, with its lookup tables and the caches of its threads. An entry stores the
 request and the identity of all files that were read for it: device, inode, size, and the times of the last modification
-and of the last status change (which no program can set back). A file that is written in place, replaced, added or
-removed gives another identity, and the tokenizer is read again.
+and of the last status change (which no program can set back). If a file is written in place, replaced, added or
+removed, the identity changes, and the tokenizer is read again.
 
-Memory is bounded by the number of tokenizers and of their ids; the least recently used one is evicted. The cache is a
-tuple that is replaced and never changed, so threads and forked processes need no lock. Threads that load a file at the
-same time each read it, and the last one's tokenizer is kept.
+Limits on the number of tokenizers and on their total number of ids bound the memory; the least recently used tokenizer
+is evicted. The cache is a tuple that is replaced and never changed, so threads and forked processes need no lock.
+Threads that load a file at the same time each read it, and the tokenizer of the last thread is cached.
 
 Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds, which
 could change again without a new time (the clock of a file system may be that coarse).
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-    # absolute path, the name that it was fetched by, and other arguments of `load`: with the content of the files, all
-    # that determines a tokenizer
+    # absolute path, the name under which it was fetched, and the other arguments of `load`; together with the content
+    # of the files, they determine the tokenizer
     Request: TypeAlias = tuple[str, str | None, Hashable]
-    # of each file: name, device, inode, size, times of modification and of change in ns
+    # for each file: name, device, inode, size, times of modification and of status change in ns
     Identity: TypeAlias = tuple[tuple[str, int, int, int, int, int], ...]
 
 __all__ = ["clear", "find", "identity", "keep", "path_of"]
 
-# o200k (200,000 ids) takes 37 MiB with its tables, and 20 more after 10 MB of text on one thread: five are 190 to 290.
+# o200k (200,000 ids) takes 37 MiB with its tables, and 20 MiB more after 10 MB of text on one thread; so five such
+# tokenizers, as many as `MAX_IDS` permits, take 190 to 290 MiB.
 MAX_TOKENIZERS = 8
 MAX_IDS = 1_000_000
 SETTLED_NS = 2_000_000_000
@@ -46,7 +47,7 @@ _entries: tuple[tuple[Request, Identity, Tokenizer], ...] = ()
 
 
 def find(request: Request, files: Identity) -> Tokenizer | None:
-    """Returns the tokenizer of a request, if its files still have the identity of those that were read."""
+    """Returns the tokenizer of a request, if the identity of its files has not changed since they were read."""
     global _entries
     entries = _entries
     for entry in entries:
@@ -88,7 +89,7 @@ def clear() -> None:
 
 
 def identity(path: str) -> Identity:
-    """Returns the identity of the files that loading a path may read; empty if it is neither file nor folder."""
+    """Returns the identity of the files that loading a path can read; empty if the path is neither file nor folder."""
     return tuple(_identities(path))
 
 

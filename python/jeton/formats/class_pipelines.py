@@ -1,22 +1,22 @@
 """Tokenizers that `AutoTokenizer` of `transformers` builds from a SentencePiece `.model`, by class and major version.
 
-Both versions convert the model to components of Hugging Face's `tokenizers`, so the result is a tokenizer of
+Both versions convert the model to components of Hugging Face's `tokenizers`, so the result is a tokenizer as in a
 `tokenizer.json`. Its model is BPE with merges, or Unigram in 64 bits, and added tokens split the text. `model_folder`
-decides when this is read instead of SentencePiece's own pipeline.
+decides when this module is used instead of SentencePiece's own pipeline.
 
 | | 4 | 5 |
 |---|---|---|
-| absent ``legacy`` | true | false, for Llama alone |
+| absent ``legacy`` | true | false, for Llama only |
 | ``legacy: false`` (no prefix after an added token) | Llama, T5 | Llama; always for CodeLlama; never for T5 |
 | ``add_prefix_space: false`` | Llama, T5 | Llama, CodeLlama, XLM-R, CamemBERT |
-| character map | all but Llama, CodeLlama and Gemma | also not mBART |
-| ranks of merges | scores | ids |
+| character map | all but Llama, CodeLlama, Gemma | all but Llama, CodeLlama, Gemma, mBART |
+| ranks of merges follow | scores | ids |
 | absent ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
-(tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are those of version 5 alone.
-Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or characters,
-which neither version converts; CodeLlama's infilling.
+(tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are supported as in version 5
+only. Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or
+characters, which neither version converts; CodeLlama's infilling.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 _ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
 _CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
-_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # default ids in version 5
-# class -> default tokens of its roles
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # version 5's defaults
+# class -> role -> default token
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
     "GemmaTokenizer": {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>"},
@@ -64,7 +64,7 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "PegasusTokenizer": {"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
     "MBart50Tokenizer": {role: token for role, token in _FAIRSEQ.items() if role != "bos"},
 }
-# (class, version) -> flags of its mask token; version 5 has none for XLM-R
+# (class, version) -> flags of the class's mask token; version 5 sets no flags for XLM-R
 _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("XLMRobertaTokenizer", 4): {"lstrip": True},
     **{(name, version): {"lstrip": True} for name in ("CamembertTokenizer", "MBartTokenizer") for version in (4, 5)},
@@ -73,7 +73,7 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
     ("BarthezTokenizer", 5): {"lstrip": True},
 }
-# Keys of tokens that, if given, change the tokens that version 5 puts before the pieces, or their order.
+# Configuration keys that, if given, change which tokens version 5 puts before the pieces, or the order of these tokens.
 _PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.
@@ -81,9 +81,10 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 
 
 def is_asked(config: Mapping[str, Any]) -> bool:
-    """Tests whether a folder asks for a feature that version 4 has and SentencePiece's pipeline lacks.
+    """Tests whether a configuration uses a feature that version 4 has and SentencePiece's pipeline lacks.
 
-    That is ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, or CodeLlama's tokens.
+    These features are ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, and
+    CodeLlama's tokens.
 
     Examples:
         >>> is_asked({"tokenizer_class": "LlamaTokenizer", "legacy": False})
@@ -100,7 +101,7 @@ def is_asked(config: Mapping[str, Any]) -> bool:
 
 
 def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Version) -> Tokenizer:
-    """Reads the tokenizer of a model and a configuration, without chat template.
+    """Builds the tokenizer from a model and a configuration, without chat template.
 
     Raises:
         UnsupportedFeatureError: the class, the kind of the model or a token is not supported.
@@ -154,7 +155,7 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
 
 
 def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Returns the layout of a class; None for one that keeps the ids of the model."""
+    """Returns the id layout of a class; None for a class that keeps the ids of the model."""
     is_numbered = layouts.class_name(config) in (*_CLASSES, "PegasusTokenizer")
     return layouts.for_class(config) if is_numbered else None
 
@@ -165,10 +166,10 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
             return "always"
-        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null is false here
+        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null counts as false here
             return "never"
         return "always" if option(config, "legacy", True) else "first"
-    # in version 5 null means the default for Llama and CodeLlama alone
+    # in version 5, null means the default for Llama and CodeLlama only
     default = name in _LLAMAS or "add_prefix_space" not in config
     heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):
@@ -179,7 +180,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
 
 
 def _roles(config: Mapping[str, Any], name: str, version: Version) -> dict[str, AddedToken]:
-    """Returns role -> token, in the order in which they are added."""
+    """Returns role -> token, in the order in which the tokens are added."""
     defaults = dict(_DEFAULTS[name])
     if (name, version) == ("GemmaTokenizer", 5):
         defaults["mask"] = "<mask>"
@@ -197,7 +198,7 @@ def _roles(config: Mapping[str, Any], name: str, version: Version) -> dict[str, 
 
 
 def _token(given: Any, key: str, flags: Mapping[str, bool]) -> AddedToken:
-    """Reads a token, which is a string, with these flags, or an object with its own."""
+    """Reads a token: a string, which gets the given flags, or an object that has its own flags."""
     content = given.get("content") if isinstance(given, dict) else given
     if not isinstance(content, str) or not content:
         raise FormatError(f"{key} is not a token", place=f"tokenizer_config.json: {key}")
@@ -212,7 +213,7 @@ def _renamed(
     roles: Mapping[str, AddedToken],
     unk: str,
 ) -> _core.Vocabulary:
-    """Returns the pieces with the names and the tokens that the class writes into the model's vocabulary."""
+    """Returns the pieces, renamed and extended as the class does before it builds the model's vocabulary."""
     names: dict[int, str] = {}
     if name in _CLASSES and version == 5:  # version 4 appends tokens with other names instead
         layout = _layout(config) or {}
@@ -320,7 +321,7 @@ def _albert_normalizer(config: Mapping[str, Any]) -> Iterable[Component]:
 
 
 def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
-    """Returns the decoder of a class, which both versions have. `prefixed`: the text began with an added `▁`."""
+    """Returns the decoder of a class, the same in both versions. `prefixed`: whether `▁` was added before the text."""
     if name not in _BPE:
         scheme = "always" if prefixed else "never"
         return ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},)
@@ -335,7 +336,7 @@ def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
 
 
 def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[AddedToken]) -> list[AddedToken]:
-    """Returns the special tokens without a role: those of the configuration and of the class."""
+    """Returns the special tokens without a role, from the configuration and from the class."""
     for key in ("extra_special_tokens", "model_specific_special_tokens"):
         if config.get(key):
             raise _unsupported(f"{key} is not supported with {keyword('transformers', version)}", key)
@@ -377,10 +378,10 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. A later one of equal spelling sets the flags.
+    """Yields the added tokens in the order in which they get ids. Of equal spellings, the last one sets the flags.
 
-    Version 4 begins with those of the model. tokenizers 0.22 keeps matching them in the raw text even if the
-    configuration gives an object with other flags. Version 5 ends with them.
+    Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these tokens in the raw text,
+    even if the configuration gives them other flags. Version 5 ends with the model's added tokens.
     """
     named = {token.content for token in (*roles.values(), *extra)}
     listed = [token for _, token in sorted(added_tokens(config).items())]
@@ -403,7 +404,7 @@ def _in_order(
 
 
 def _numbered(base: Tokenizer, tokens: Iterable[AddedToken]) -> dict[int, AddedToken]:
-    """Assigns ids: that of the entry with this spelling, else the next one."""
+    """Assigns ids to tokens: the id of the entry with this spelling, else the next free id."""
     ids: dict[str, int] = {}
     added: dict[int, AddedToken] = {}
     next_id = base.vocab_size
@@ -446,7 +447,7 @@ def _template(
         adds_bos = version == 4 or name == "CodeLlamaTokenizer"
         return enclosed(config, id_of("bos"), id_of("eos"), (adds_bos, False))
     if version == 4 and name in ("T5Tokenizer", "XLMRobertaTokenizer", "CamembertTokenizer"):
-        bos, eos = find("<s>"), find("</s>")  # independent of the roles
+        bos, eos = find("<s>"), find("</s>")  # these spellings, whatever tokens the roles have
     else:
         bos, eos = id_of("bos"), id_of("eos")
     language = None

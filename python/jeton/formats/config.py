@@ -1,8 +1,8 @@
 """`tokenizer_config.json` and related files of transformers: roles, chat template and other configuration.
 
-Roles and chat template do not affect ids. Other keys (lengths, padding, keys of other programs) are preserved and
-written again. The effect of class and flags on ids is implemented in `layout` and `folder` for SentencePiece models,
-and in `vocab_txt` and `bpe_pair` for their files.
+Roles and chat template do not affect ids. Other keys (lengths, padding, keys of other programs) are preserved when the
+tokenizer is saved. The effect of class and flags on ids is implemented in `layout` and `folder` for SentencePiece
+models, and in `vocab_txt` and `bpe_pair` for files of these formats.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
     "with_tokens",
 ]
 
-# in the order of transformers
+# keys of role tokens, in the order of transformers
 _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
-# Above the size of any configuration; chat templates are long.
+# Limit in bytes, larger than any configuration; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 ADDED_TOKENS = "added_tokens_decoder"
@@ -53,8 +53,8 @@ def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the configuration of a folder; empty if there is none.
 
     As in transformers, the roles of `special_tokens_map.json` take precedence if the configuration lacks
-    ``added_tokens_decoder``, else they are ignored; chat templates in files of their own precede those in the
-    configuration. The content of `added_tokens.json` is stored under its file name.
+    ``added_tokens_decoder``; otherwise they are ignored. Chat templates in separate files take precedence over
+    templates in the configuration. The content of `added_tokens.json` is stored under its file name.
 
     Raises:
         FormatError: a file is not a JSON object, or not UTF-8.
@@ -75,7 +75,7 @@ def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _special_tokens_map(map: dict[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the entries of the map; its lists are joined with those of the configuration."""
+    """Returns the entries of `special_tokens_map.json`; a list in it is joined with the configuration's list."""
     for name, tokens in map.items():
         if isinstance(tokens, list) and isinstance(listed := config.get(name), list):
             contents = [_content(token) for token in listed]
@@ -84,7 +84,7 @@ def _special_tokens_map(map: dict[str, Any], config: Mapping[str, Any]) -> dict[
 
 
 def _template_files(folder: str | os.PathLike[str]) -> dict[str, str]:
-    """Reads the chat templates in files of their own: name -> source."""
+    """Reads the chat templates that are in separate files: name -> source."""
     files = {"default": os.path.join(folder, TEMPLATE)}
     more = os.path.join(folder, MORE_TEMPLATES)
     if os.path.isdir(more):
@@ -96,7 +96,7 @@ def _template_files(folder: str | os.PathLike[str]) -> dict[str, str]:
 def template_files(template: Any) -> dict[str, bytes]:
     """Returns the files of a chat template, as transformers writes them: path in the folder -> content.
 
-    If the name of a template is not a valid file name, none is written, and the configuration lists all.
+    If the name of a template is not a valid file name, no file is written, and the configuration lists all templates.
 
     Examples:
         >>> template_files("{{ 1 }}")
@@ -133,7 +133,7 @@ def read_object(path: str) -> dict[str, Any]:
     """Reads a file that is a JSON object.
 
     Raises:
-        FormatError: not a JSON object, or a string has a lone surrogate.
+        FormatError: the file is not a JSON object, or a string has a lone surrogate.
     """
     name = os.path.basename(path)
     text = _text(path)
@@ -147,7 +147,7 @@ def read_object(path: str) -> dict[str, Any]:
         raise FormatError(f"{path}: nested too deeply", format=name, place="$") from None
     except UnicodeEncodeError:
         raise FormatError(f"{path}: a string has a lone surrogate", format=name, place="$") from None
-    except ValueError:  # Python's limit on digits
+    except ValueError:  # an integer exceeds Python's limit on digits
         raise FormatError(f"{path}: a number with thousands of digits", format=name, place="$") from None
     if not isinstance(config, dict):
         raise FormatError(f"{path}: not a JSON object", format=name, place="$")
@@ -155,10 +155,10 @@ def read_object(path: str) -> dict[str, Any]:
 
 
 def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool | None:
-    """Reads a boolean; the default if it is null or missing.
+    """Reads a boolean option; returns the default if it is null or missing.
 
     Raises:
-        FormatError: not a boolean.
+        FormatError: the value is not a boolean.
     """
     value = config.get(name)
     if value is not None and not isinstance(value, bool):
@@ -169,18 +169,18 @@ def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool |
 def enclosed(
     config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
 ) -> Component | None:
-    """Returns the template with bos and eos around each text, by ``add_bos_token`` and ``add_eos_token``.
+    """Returns the template that adds bos and eos to each text as ``add_bos_token`` and ``add_eos_token`` demand.
 
     Args:
         config: content of a `tokenizer_config.json`.
-        bos, eos: the ids; None: there is no such token, and nothing is added.
+        bos, eos: ids of the tokens; None: the tokenizer has no such token, and none is added.
         defaults: defaults of ``add_bos_token`` and ``add_eos_token``.
         second: type id of the second text of a pair.
 
     Raises:
         FormatError: a flag is not a boolean.
     """
-    # null differs from a missing key: Llama's classes then add no bos
+    # null differs from a missing key: with null, Llama's classes add no bos
     wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
     wants_eos = option(config, "add_eos_token", defaults[1])
 
@@ -196,7 +196,7 @@ def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:
     """Reads ``added_tokens_decoder``: id -> token.
 
     Raises:
-        FormatError: it has another structure.
+        FormatError: ``added_tokens_decoder`` has another structure.
 
     Examples:
         >>> added_tokens({"added_tokens_decoder": {"7": {"content": "<x>", "special": True}}})[7].content
@@ -221,8 +221,8 @@ def with_tokens(
 
     Args:
         vocabulary: entries of the file.
-        added: id -> token.
-        entries: ids of tokens that the model keeps as entries, in addition to those in the vocabulary.
+        added: id -> added token.
+        entries: ids of added tokens that are also entries of the model, in addition to those in the vocabulary.
 
     Raises:
         FormatError: an id or content belongs to another entry.
@@ -241,7 +241,7 @@ def with_tokens(
 
 
 def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
-    """Checks that the tokenizer has all tokens of `added_tokens.json`, an older format without flags.
+    """Checks that the tokenizer has all tokens of `added_tokens.json`, an older file format without flags.
 
     Raises:
         UnsupportedFeatureError: a token is missing.
@@ -275,7 +275,7 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _content(token: Any) -> Any:
-    """Content of a token, which is a string or an object."""
+    """Returns the content of a token, which is a string or an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
@@ -306,7 +306,8 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
     return list(special.values())
 
 
-# Keys whose content is in the tokenizer itself, and auto_map, because remote code is not saved.
+# Keys that are not preserved: their content is in the tokenizer itself, or refers to remote code, which is not saved
+# (auto_map).
 _HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 
@@ -319,9 +320,9 @@ def kept(
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
         keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads, and for a
-            `.model` that may be saved again. From other files the class would build a tokenizer by its own rules; its
-            defaults are kept instead of its name.
-        keeps_added: whether to keep ``added_tokens_decoder``: true for such a `.model`.
+            `.model` that may be saved again. From other files the class would build a tokenizer with its own rules; so
+            the class's defaults are kept instead of its name.
+        keeps_added: whether to keep ``added_tokens_decoder``: true for a `.model` that may be saved again.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
@@ -342,7 +343,7 @@ def kept(
     return stays
 
 
-# Defaults of classes of transformers that differ from those of PreTrainedTokenizerFast.
+# Classes of transformers whose defaults differ from PreTrainedTokenizerFast's.
 _PADS_LEFT = ("GemmaTokenizer", "LlamaTokenizer")
 _NO_SEGMENTS = (
     "CamembertTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer", "GemmaTokenizer", "LlamaTokenizer", "MBart50Tokenizer",
@@ -354,8 +355,8 @@ def render_config(definition: Definition) -> bytes:
     """Renders `tokenizer_config.json`.
 
     transformers requires a class. ``"PreTrainedTokenizerFast"`` supports any tokenizer.json, other classes only their
-    own models. Segment ids must be requested by the file or the class. The chat template is listed only if
-    `template_files` does not write it.
+    own models. transformers returns segment ids only if the file or the class requests them. The chat template is
+    listed only if `template_files` does not write it.
     """
     config = dict(definition.config)
     if "tokenizer_class" not in config:

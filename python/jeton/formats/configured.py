@@ -1,4 +1,4 @@
-"""Configurations of `transformers`, applied to a tokenizer: special tokens that its file lacks, roles, templates."""
+"""Applies configurations of `transformers` to a tokenizer: special tokens that its file lacks, roles, templates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["entries_listed", "is_of_class", "with_config", "with_named"]
 
 
 def is_of_class(definition: Definition) -> bool:
-    """Tests whether the tokenizer is from a folder with a `.model` and of a class that numbers the pieces itself.
+    """Tests whether the tokenizer is from a folder with a `.model` whose class assigns its own ids to the pieces.
 
     Examples:
         >>> from jeton.definition import Unigram
@@ -37,7 +37,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     of `special_tokens`.
 
     Raises:
-        UnsupportedFeatureError: the next id differs from that of the configuration or of transformers.
+        UnsupportedFeatureError: the next id differs from the id in the configuration or in transformers.
     """
     known = {token.content for token in tok.added_tokens.values()}
     listed = sorted(added_tokens(config).items())
@@ -53,7 +53,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         id = None if spelled is None else tok._core.find(spelled, False)
         if id is None:
             id, next_id = next_id, next_id + 1
-        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # transformers counts the entries
+        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # for transformers, len(tok) is the next id
         if not is_next or ids.get(content, id) != id:
             raise UnsupportedFeatureError(
                 f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; "
@@ -67,7 +67,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def entries_listed(tok: Tokenizer) -> Definition:
-    """Returns the definition with the current tokens listed as entries of the model, unlike those added later."""
+    """Returns the definition, with the current tokens recorded as the model's entries; later tokens are not."""
     size = tok.definition.hf_vocab_size
     return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 
@@ -75,7 +75,8 @@ def entries_listed(tok: Tokenizer) -> Definition:
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, is_json: bool) -> Tokenizer:
     """Applies a configuration: roles, chat template and other keys.
 
-    Roles with missing tokens are omitted. They occur with rank files and tekken.json, which transformers converts.
+    Roles whose token is not in the vocabulary are omitted. They occur with rank files and tekken.json, which
+    transformers converts.
 
     Args:
         tok: the tokenizer.

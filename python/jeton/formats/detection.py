@@ -1,7 +1,8 @@
 """Detection of the format of a tokenizer file, by its content; names of files that belong together.
 
-In the order of `jeton.load`: GGUF, a rank file, JSON, a SentencePiece model, the two files of GPT-2, vocab.txt. The
-functions use no regular expressions, because importing `re` takes longer than reading a small vocabulary.
+`jeton.load` tests the formats in this order: GGUF, a rank file, JSON, a SentencePiece model, the two files of GPT-2,
+vocab.txt. The functions use no regular expressions, because importing `re` takes longer than reading a small
+vocabulary.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ __all__ = [
 
 ADDED_FILE = "added_tokens.json"
 TEMPLATE = "chat_template.jinja"
-MORE_TEMPLATES = "additional_chat_templates"  # a folder
-# With `MORE_TEMPLATES`, all files from which the configuration of a folder is read.
+MORE_TEMPLATES = "additional_chat_templates"  # name of a folder with chat templates
+# Together with `MORE_TEMPLATES`, these are all files from which the configuration of a folder is read.
 CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json", ADDED_FILE, TEMPLATE)
-# Files of entries and merges, found by the ends of their names; each pair has two names.
+# Name endings of files of entries and of merges; the two files have either the first or the second pair of names.
 PAIR_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -67,7 +68,7 @@ def is_rank_file(data: bytes) -> bool:
 def is_json(data: bytes) -> bool:
     """Detects a JSON object by its first two characters other than white space.
 
-    A SentencePiece model may begin with a line feed and a brace, too, so the next must be a quote or a brace.
+    A SentencePiece model can also begin with a line feed and a brace, so the next character must be a quote or a brace.
 
     Examples:
         >>> is_json(b' {"version": "1.0"}'), is_json(b"\\n{\\n\\x05<unk>")
@@ -79,7 +80,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Removes white space at the start. Returns the rest of the first 4 KiB, or of all data if these are blank."""
+    """Removes white space at the start. Returns the rest of the first 4 KiB or, if they are blank, of all data."""
     return data[:4096].lstrip() or data.lstrip()
 
 
@@ -95,7 +96,7 @@ def is_sentencepiece(data: bytes) -> bool:
     at = 1
     while at < min(len(data), 5) and data[at] & 0x80:
         at += 1
-    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # piece, score or type
+    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tag of the field piece, score or type
 
 
 def is_gpt2_pair(data: bytes) -> bool:

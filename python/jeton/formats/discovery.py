@@ -1,6 +1,6 @@
 """Discovery of tokenizer files in a folder by their first bytes, and short names for them.
 
-Left out: validation, which loading does.
+Left out: validation, which is part of loading.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ __all__ = ["GENERIC_NAMES", "find_tokenizers", "short_name"]
 HEAD_BYTES = 1 << 16
 # Companion files of a tokenizer: configurations, and the second file of a pair.
 _BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
-# Suffixes that denote the format; the rest is the tokenizer's name.
+# Suffixes that denote the format; the rest of a file name is the tokenizer's name.
 _ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken|gguf)$")
-# File names without the tokenizer's name, in the order in which a folder's files are tried.
+# File names that do not contain the tokenizer's name, in the order in which a folder's files are tried.
 GENERIC_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
 
 
 def find_tokenizers(place: Path) -> list[Path]:
-    """Returns the files and folders in a folder that may be tokenizers, sorted by name; hidden ones are skipped.
+    """Returns the entries of a folder that look like tokenizers, sorted by name; hidden files and folders are skipped.
 
     Raises:
-        OSError: not a folder, or not readable.
+        OSError: the place is not a folder or not readable.
 
     Examples:
         >>> import tempfile
@@ -48,7 +48,7 @@ def _may_be(path: Path) -> bool:
             return False
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-    except OSError:  # an empty folder, or no permission
+    except OSError:  # the folder is empty or not readable
         return False
     begins = (detection.is_gguf, detection.is_rank_file, detection.is_sentencepiece, detection.is_vocab_txt)
     return re.match(rb"\s*\{\s*\"", head) is not None or any(is_begun(head) for is_begun in begins)

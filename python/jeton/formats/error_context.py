@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSSES", "error_context", "refuse_losses"]
 
-# names of losses that `accept_loss` accepts
+# names of losses that the argument `accept_loss` can contain
 LOSSES = (
     "added_tokens", "byte_fallback", "chat_template", "decoder", "end_of_word", "model", "normalizer", "pattern",
     "precompiled_charsmap", "pretokenizer", "roles", "scores", "single_precision", "special_tokens", "template",
     "treat_whitespace_as_suffix", "unk_token", "unused", "user_defined", "whole_first",
 )  # fmt: skip
-MAX_LOSSES = 400  # characters of all names
+MAX_LOSSES = 400  # maximum number of characters of all names together in a message
 
 
 class error_context:  # noqa: N801  (used as a function, like those of `contextlib`)
-    """Context manager that adds the file's name and format to errors that are raised while it is read.
+    """Context manager that adds a file's name and format to errors that are raised while the file is read.
 
     Raises:
-        FormatError, UnsupportedFeatureError: with source and format. A `ConfigError` about entries of the file
-            becomes a `FormatError`; one about an argument of the caller stays a `ConfigError`.
+        FormatError, UnsupportedFeatureError: with source and format. A `ConfigError` about entries of the file becomes
+            a `FormatError`; a `ConfigError` about an argument of the caller stays as it is.
     """
 
     def __init__(self, source: str, format: str) -> None:
@@ -55,12 +55,12 @@ def refuse_losses(
     """Rejects losses that the caller has not accepted by name.
 
     Raises:
-        UnsupportedFeatureError: a loss that was not accepted.
+        UnsupportedFeatureError: a loss was not accepted.
     """
     for name, what in losses.items():
         if name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"{file or format} does not support {what}; to write the file without it, pass "
+                f"{file or format} does not support {what}; to accept this loss, pass "
                 f"{keyword('accept_loss', list(losses), most=MAX_LOSSES)}",
                 format=format,
                 feature=name,

@@ -1,9 +1,10 @@
 """Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
-Of several tokenizer files the most complete one is read: tokenizer.json, then tekken.json, a SentencePiece model, the
-pair of entries and merges, vocab.txt, a rank file, a GGUF file. The configuration sets roles and the chat template; for
-a SentencePiece model also the id layout (by its class), the template and the tokens after the pieces; for vocab.txt
-also lowercasing. With a GGUF file it is not read, because the file has all of it.
+If a folder has several tokenizer files, the first kind of this list is read: tokenizer.json, tekken.json, a
+SentencePiece model, the pair of entries and merges, vocab.txt, a rank file, a GGUF file. The configuration sets roles
+and the chat template. For a SentencePiece model it also sets the id layout (by its class), the template and the tokens
+after the pieces; for vocab.txt also lowercasing. For a GGUF file no configuration is read, because the file itself
+contains it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def choose(folder: str) -> str:
     """Returns the tokenizer file of a folder.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: the folder has no tokenizer file.
     """
     if found := _first(entry.name for entry in os.scandir(folder) if entry.is_file()):
         return os.path.join(folder, found)
@@ -44,16 +45,16 @@ def choose(folder: str) -> str:
 
 
 def _first(names: Iterable[str]) -> str | None:
-    """Returns the tokenizer file that is read, of those in a folder."""
-    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))  # llama.cpp's projectors come last
+    """Returns the tokenizer file that is read, given the names of all files in a folder."""
+    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))  # mmproj: llama.cpp's projectors
     return next((name for form in _NAMES for name in names if fnmatchcase(name, form)), None)
 
 
 def check_templates(tok: Tokenizer, folder: Path) -> None:
-    """Checks that a folder to save in has no chat templates that `write` would not replace.
+    """Checks that a destination folder has no chat templates that `write` would leave in place.
 
     Raises:
-        ConfigError: it has one.
+        ConfigError: the folder has such a template.
     """
     templates = template_files(tok.definition.chat_template)
     for old in (folder / TEMPLATE, *sorted((folder / MORE_TEMPLATES).glob("*.jinja"))):
@@ -65,12 +66,12 @@ def check_templates(tok: Tokenizer, folder: Path) -> None:
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
 
-    A tokenizer from a folder with a `.model` that no tokenizer.json can hold gets its `.model` and class again. A chat
-    template is a file of its own, as transformers writes it. An existing special_tokens_map.json, which precedes the
-    configuration, is replaced, too.
+    If a tokenizer came from a folder with a `.model` and no tokenizer.json can represent it, its `.model` and class are
+    written again. A chat template is written to a separate file, as transformers does. An existing
+    special_tokens_map.json is replaced, too, because it takes precedence over the configuration.
 
     Raises:
-        ConfigError: the folder has a file of another tokenizer, which would be read as this one's.
+        ConfigError: the folder has a file of another tokenizer, which would later be read as part of this tokenizer.
     """
     folder = Path(path)
     files = _files(tok, accept_loss)
@@ -112,7 +113,7 @@ def _check_precedence(folder: Path, name: str) -> None:
     """Checks that the folder has no tokenizer file that would be read instead of the new one.
 
     Raises:
-        ConfigError: it has one.
+        ConfigError: the folder has such a file.
     """
     names = [entry.name for entry in folder.iterdir() if entry.is_file()] if folder.is_dir() else []
     first = _first([*names, name])

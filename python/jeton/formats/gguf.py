@@ -1,19 +1,20 @@
 """GGUF, the files of llama.cpp: the tokenizer in their metadata. The tensors are not read.
 
-The ids are those of llama.cpp for the file as it is. They may differ from the model's own tokenizer: a GGUF file has no
-normalizer, and names its pre-tokenizer instead of spelling it (`gguf_pre`).
+The ids are those that llama.cpp gives for the file. They can differ from the ids of the model's own tokenizer: a GGUF
+file has no normalizer, and it only names its pre-tokenizer, whose definition is in llama.cpp (`gguf_pre`).
 
-``add_bos_token`` and ``add_eos_token`` become the template; control and unknown tokens are special, user-defined ones
-are always matched. As llama.cpp does, some tokens get another type by their spelling.
+``add_bos_token`` and ``add_eos_token`` become the template. Control and unknown tokens are special tokens; user-defined
+tokens are always matched. As in llama.cpp, some spellings override the type of a token.
 
 Known differences to llama.cpp:
 
-- It drops bytes that the vocabulary lacks; Jeton raises an error.
-- It matches longer added tokens first, in the whole text; Jeton matches from the left, the longest first.
+- llama.cpp drops bytes that the vocabulary lacks; Jeton raises an error.
+- llama.cpp matches the longest added token first, in the whole text; Jeton matches from the left, the longest at each
+position.
 - With `t5`, a user-defined token does not split the text that is normalized; in llama.cpp it does, so that a space is
   added after it.
-- Of several tokens for one role of filling in the middle, it takes the first of a hash table; Jeton takes the first of
-  `_FILLS`.
+- If several tokens can have one role of filling in the middle, llama.cpp takes the first of a hash table; Jeton takes
+  the first of `_FILLS`.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, src/llama-arch.cpp (keys), of 2026-10 (metadata).
 """
@@ -46,7 +47,7 @@ KEYS = "tokenizer.ggml."
 NORMAL_TYPE, UNKNOWN_TYPE, CONTROL_TYPE, USER_DEFINED_TYPE, UNUSED_TYPE, BYTE_TYPE = 1, 2, 3, 4, 5, 6
 SPACE = "▁"
 
-# role -> its key, after `KEYS`
+# role -> its metadata key, without the prefix `KEYS`
 ROLE_KEYS = {
     "bos": "bos_token_id",
     "eos": "eos_token_id",
@@ -56,7 +57,7 @@ ROLE_KEYS = {
     "cls": "cls_token_id",
     "mask": "mask_token_id",
 }
-# model -> ids of roles that the file does not give
+# model -> default ids of roles, used if the file does not give them
 _DEFAULT_IDS = {
     "llama": {"bos": 1, "eos": 2, "unk": 0},
     "bert": {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
@@ -64,8 +65,9 @@ _DEFAULT_IDS = {
     "t5": {"eos": 1, "unk": 2, "pad": 0},
 }
 
-# Spellings of tokens that are control tokens, whatever their type in the file: those that end a text, and the
-# candidates for each role of filling in the middle. The latter do not count if the file has one of the role's keys.
+# Spellings of tokens that are control tokens, whatever their type in the file: tokens that end a text, and the
+# candidates for each role of filling in the middle. The candidates of a role are ignored if the file has one of the
+# role's keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
@@ -91,14 +93,14 @@ def read(path: str) -> Tokenizer:
 
     Raises:
         FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error has the key or the byte.
-        UnsupportedFeatureError: a model or pre-tokenizer that is not supported; the error names it.
+        UnsupportedFeatureError: the model or pre-tokenizer is not supported; the error names it.
     """
     with error_context(path, FORMAT):
         return tokenizer_of(read_header(path, is_tokenizer_key).values)
 
 
 def tokenizer_of(values: Mapping[str, Any]) -> Tokenizer:
-    """Makes the tokenizer of a file's metadata; errors as in `read`."""
+    """Builds the tokenizer of a file's metadata. Raises the errors of `read`."""
     metadata = Metadata(values)
     reader = _READERS.get(metadata.model)
     if reader is None:
@@ -121,7 +123,7 @@ def is_tokenizer_key(key: str) -> bool:
 
 
 class Metadata:
-    """The metadata, checked, with llama.cpp's defaults."""
+    """The metadata of a file, validated, with llama.cpp's defaults."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
@@ -186,17 +188,18 @@ class Metadata:
         return value
 
     def strings(self, name: str) -> list[str]:
-        """Returns an array of strings of ``tokenizer.ggml``, which must be there."""
+        """Returns an array of strings of ``tokenizer.ggml``; raises an error if it is missing."""
         values = self._values.get(KEYS + name)
         if not isinstance(values, list):
             raise FormatError("missing, or not an array of strings", place=KEYS + name)
         try:
             return [value.decode() for value in values]
         except UnicodeDecodeError:
-            return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises
+            # raises a `FormatError` with the index of the string
+            return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]
 
     def bytes(self, name: str) -> bytes:
-        """Returns an array of bytes of ``tokenizer.ggml``; empty if it is missing."""
+        """Returns the bytes of an array of ``tokenizer.ggml``; empty if it is missing."""
         values = self._values.get(KEYS + name)
         if values is None:
             return b""
@@ -205,7 +208,7 @@ class Metadata:
         return values.tobytes()
 
     def added(self) -> dict[int, AddedToken]:
-        """The tokens that are matched in the text as a whole."""
+        """Returns the added tokens, which are matched in the text before it is split."""
         special = {id for id, kind in enumerate(self.types) if kind in (CONTROL_TYPE, UNKNOWN_TYPE)}
         always = {id for id, kind in enumerate(self.types) if kind == USER_DEFINED_TYPE}
         ends = {token for token in _ENDS if token in self.ids}
@@ -236,7 +239,7 @@ class Metadata:
         }
 
     def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
-        """Returns the tokens that take white space to their left and right, which llama.cpp decides by names."""
+        """Returns the tokens that strip white space on the left, and on the right, by llama.cpp's lists of names."""
         pre, kind = self.pre or "", self.text("general.architecture") or ""
         name = (self.text("general.name") or "").lower()
         if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(
@@ -251,25 +254,25 @@ class Metadata:
         return set(), set()
 
     def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
-        """Returns llama.cpp's template; `bos`, `eos`: its defaults; `always`: whether it overrides False."""
+        """Returns llama.cpp's template. `bos`, `eos`: defaults of the flags; `always`: add bos in any case."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
-        pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; this is how Llama and T5 join two
+        pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; Llama and T5 join two texts this way
         return template_of([*first, "A", *last], pair) if first or last else None
 
     def id(self, role: str) -> int:
-        """The id of the role's token, which is added to texts."""
+        """Returns the id of the role's token, for the template."""
         if role not in self.special_ids:
             raise FormatError(f"texts get a {role} token, but the file defines none", place=KEYS + ROLE_KEYS[role])
         return self.special_ids[role]
 
     def name(self, role: str) -> str | None:
-        """Returns the token of a role; None if it has none."""
+        """Returns the token of a role; None if the file has no token for it."""
         id = self.special_ids.get(role)
         return None if id is None else self.tokens[id]
 
     def tokenizer(self, vocabulary: _core.Vocabulary, added: dict[int, AddedToken], **stages: Any) -> Tokenizer:
-        """Makes the tokenizer of these stages, with roles and chat template."""
+        """Builds a tokenizer with these stages, and with the file's roles and chat template."""
         roles = {
             role: self.tokens[id]
             for role, id in self.special_ids.items()
@@ -298,7 +301,7 @@ def _vocabulary(
     entries: set[int],
     scores: Sequence[float] | None = None,
 ) -> _core.Vocabulary:
-    """Makes the vocabulary: all tokens are entries of the model except those added ones that are not in `entries`."""
+    """Builds the vocabulary. All tokens are entries of the model, except added tokens that are not in `entries`."""
     kept = [id for id in range(len(metadata.tokens)) if id not in added or id in entries]
     vocabulary = _core.Vocabulary(kept, [kinds[id] for id in kept], [contents[id] for id in kept], (), scores)
     return with_added_tokens(vocabulary, added.items(), entries)
@@ -307,13 +310,14 @@ def _vocabulary(
 def _vocabulary_with_merges(
     metadata: Metadata, added: dict[int, AddedToken], *, byte_alphabet: bool
 ) -> _core.Vocabulary:
-    """Makes the vocabulary of BPE.
+    """Builds the vocabulary of BPE, with merges.
 
-    The core reads it as a tokenizer.json: for half a million merges that takes half the time of resolving them here.
+    The core reads entries and merges as a tokenizer.json: for half a million merges, this takes half the time of
+    resolving the merges in Python.
     """
     import json
 
-    merges = list(dict.fromkeys(metadata.strings("merges")))  # the first of equal merges counts
+    merges = list(dict.fromkeys(metadata.strings("merges")))  # of equal merges, the first counts
     model = {"type": "BPE", "vocab": metadata.ids, "merges": merges}
     spelled = json.dumps({"model": model}, ensure_ascii=False).encode()
     try:
@@ -363,7 +367,7 @@ def _read_bpe(metadata: Metadata) -> Tokenizer:
 
 
 def splits_of(pre: Pre) -> tuple[Component, ...]:
-    """Returns the components of a pre-tokenizer."""
+    """Returns the components that split as a pre-tokenizer of llama.cpp does."""
     return tuple({"type": "Pattern", "regex": pattern} for pattern in pre.patterns)
 
 
@@ -400,7 +404,8 @@ def _read_pieces(metadata: Metadata) -> Tokenizer:
     unk = metadata.name("unk")
     model: Bpe | Pieces
     if prefixes and not all(token.special for token in added.values()):
-        # llama.cpp adds a space after a user-defined token, too; with `Pieces`, such a token does not split the text
+        # llama.cpp also adds a space after a user-defined token; with the model `Pieces`, a user-defined token would
+        # not split the text
         pieces = _core.Vocabulary(range(len(kinds)), kinds, contents, (), metadata.scores)
         vocabulary = with_added_tokens(pieces.converted_pieces("scores"), added.items(), set(added))
         model = Bpe("char", unk_token=unk, fuse_unk=True, byte_fallback=True)
@@ -433,7 +438,7 @@ def _read_word_pieces(metadata: Metadata) -> Tokenizer:
         added,
         model=WordPiece(metadata.name("unk") or "", max_chars_per_word=(1 << 32) - 1),
         normalizer=_bert_normalizer(metadata),
-        # BERT's pre-tokenizer has the punctuation of an older version of Unicode
+        # the pattern adds newer punctuation: BertPreTokenizer has the punctuation of an older version of Unicode
         pretokenizer=({"type": "Pattern", "regex": r"\p{P}"}, {"type": "BertPreTokenizer"}),
         decoder=({"type": "WordPiece", "prefix": "##", "cleanup": True},),
         template=template_of([cls, "A", sep], [cls, "A", sep, ("B", 1), (sep, 1)]),
@@ -441,11 +446,11 @@ def _read_word_pieces(metadata: Metadata) -> Tokenizer:
 
 
 def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
-    """Returns BERT's normalizer, surrounded by components for llama.cpp's differences.
+    """Returns BERT's normalizer, with further components for the behavior in which llama.cpp differs.
 
-    A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
-    category Mn in an older version of Unicode. Only the first character of a decomposition is kept: the first consonant
-    of a Korean syllable.
+    In llama.cpp, a vertical tab, a form feed and U+0085 count as spaces and are not removed. All marks count as
+    accents, not only those with the category Mn in an older version of Unicode. Only the first character of a
+    decomposition remains; of a Korean syllable, the first consonant.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)
@@ -458,7 +463,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     }
     parts = [_substitute(r"[\x{B}\x{C}\x{85}]", " "), normalizer]
     if strips:
-        syllables = range(0xAC00, 0xD7A4, 588)  # first syllable of each group with one initial consonant
+        syllables = range(0xAC00, 0xD7A4, 588)  # the first syllable for each initial consonant
         korean = [
             _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
         ]

@@ -1,9 +1,9 @@
 """The container GGUF: a header, metadata of keys and values, then tensors, whose data is never parsed.
 
 A file is read from its beginning, up to the end of its metadata. `write_file` writes a file without tensors, or a copy
-with other values of some keys; all other bytes of keys and tensors stay as they are. Versions 2 and 3 in little-endian
-byte order are supported; version 1, big-endian files and arrays of arrays are refused, as llama.cpp refuses them on the
-usual machines.
+with other values of some keys; the bytes of all other keys and of tensors do not change. Versions 2 and 3 in
+little-endian byte order are supported; version 1, big-endian files and arrays of arrays are refused, as llama.cpp
+refuses them on the usual machines.
 
 Source: ggml-org/ggml docs/gguf.md (layout, types).
 """
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["MAGIC", "Header", "read_header", "write_file"]
 
 MAGIC = b"GGUF"
-# Limit of the metadata, above that of any tokenizer. The metadata of Gemma 4, with 262,144 tokens, takes 15 MB.
+# Limit of the metadata's size in bytes, larger than any tokenizer's. Gemma 4's metadata, with 262,144 tokens, takes 15
+# MB.
 MAX_BYTES = 1 << 28
-_MAX_KEY = 1 << 16  # ggml's limit of a key
-_MAX_DIMENSIONS = 4  # ggml's limit of a tensor
+_MAX_KEY = 1 << 16  # ggml's limit on the bytes of a key
+_MAX_DIMENSIONS = 4  # ggml's limit on the dimensions of a tensor
 _CHUNK = 1 << 20
-_ALIGNMENT = 32  # alignment of the tensors' data, unless `general.alignment` gives another one
+_ALIGNMENT = 32  # bytes: alignment of the tensors' data, unless `general.alignment` sets it
 
 _UINT32, _BOOL, _STRING, _ARRAY = 4, 7, 8, 9
-# type -> its letter in `struct` and `array`
+# type of a number in the file -> its letter in `struct` and `array`
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
 
 
@@ -45,12 +46,12 @@ class Header:
 
     Attributes:
         version: version of the format.
-        values: key -> value, of the wanted keys. Strings are `bytes`, because the format does not check them; arrays
+        values: key -> value, for the wanted keys. Strings are `bytes`, because the format does not check them; arrays
             are lists of bytes, or an `array.array` of numbers.
-        spans: key -> its byte range in the file with its value, of all keys in the file's order.
+        spans: key -> byte range of the key and its value in the file, for all keys, in the file's order.
         num_tensors: number of tensors.
-        tensors: name -> dimensions, the fastest first; empty unless asked for.
-        end: the byte after the metadata, or after the list of tensors if that was asked for.
+        tensors: name -> dimensions, the fastest-varying first; empty if the list was not requested.
+        end: offset after the metadata, or after the list of tensors if the list was requested.
     """
 
     version: int
@@ -70,15 +71,15 @@ def read_header(path: str | os.PathLike[str], wanted: Callable[[str], bool], *, 
         tensors: read the list of tensors, too.
 
     Raises:
-        FormatError: not such a file, truncated, or contradictory; the error has the byte.
-        UnsupportedFeatureError: a version or byte order that is not supported.
+        FormatError: the file is not GGUF, truncated, or contradictory; the error has the byte offset.
+        UnsupportedFeatureError: the version or byte order is not supported.
     """
     with open(path, "rb") as file:
         return _Reader(file, os.fstat(file.fileno()).st_size).header(wanted, tensors=tensors)
 
 
 class _Reader:
-    """Reads values one after the other. All bytes up to the current one stay in memory."""
+    """Reads values one after the other. All bytes up to the current position stay in memory."""
 
     def __init__(self, file: BinaryIO, num_bytes: int) -> None:
         self._file = file
@@ -151,7 +152,7 @@ class _Reader:
         return _NUMBERS[kind]
 
     def _strings(self, count: int) -> list[bytes]:
-        """Reads a million strings in half a second: no call for each."""
+        """Reads an array of strings in one loop without calls: a million strings take half a second."""
         strings: list[bytes] = []
         size_at = struct.Struct("<Q").unpack_from
         at, known = self._at, len(self._data)
@@ -174,7 +175,7 @@ class _Reader:
         return self._take(size)
 
     def _checked(self, count: int, size: int) -> int:
-        """Checks a count of items of at least `size` bytes, before memory is reserved for them."""
+        """Checks that a file can contain `count` items of at least `size` bytes, before memory is reserved for them."""
         if count * size > self._num_bytes - self._at:
             raise self._error(f"{count} items do not fit into the file")
         return count
@@ -191,7 +192,7 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file up to `end` or beyond, at least doubling the bytes in memory; returns their end."""
+        """Reads the file up to `end` or beyond, at least doubling the bytes in memory; returns their number."""
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")
         if end > MAX_BYTES:
@@ -208,16 +209,16 @@ class _Reader:
 def write_file(
     file: BinaryIO, changes: Mapping[str, Any], source: tuple[str | os.PathLike[str], Header] | None = None
 ) -> None:
-    """Writes a file without tensors, or a copy of another with other values.
+    """Writes a file without tensors, or a copy of another file with changed values.
 
     Args:
         file: the new file.
-        changes: key -> value, as in `Header.values`; integers are written as uint32. None removes a key. New keys
-            follow those of the source, and a key that it has keeps its place.
+        changes: key -> value, as in `Header.values`; integers are written as uint32. None removes a key. New keys are
+            written after the source's keys; a key that the source has keeps its position.
         source: the file to copy, and its header with the list of tensors.
 
     Raises:
-        FormatError: the source is not aligned as it says, or was truncated.
+        FormatError: the source's tensors are not aligned as it states, or the source was truncated.
     """
     if source is None:
         file.write(_header(3, 0, [_pair(key, value) for key, value in changes.items()]))
@@ -251,7 +252,7 @@ def _header(version: int, num_tensors: int, pairs: list[bytes]) -> bytes:
 
 
 def _pair(key: str, value: Any) -> bytes:
-    """A key with its value; nothing for None."""
+    """Encodes a key with its value; returns no bytes if the value is None."""
     if value is None:
         return b""
     name = key.encode()
@@ -259,7 +260,7 @@ def _pair(key: str, value: Any) -> bytes:
 
 
 def _spelled(value: Any) -> bytes:
-    """A value with its type."""
+    """Encodes a value, preceded by its type."""
     if isinstance(value, bool):
         return struct.pack("<IB", _BOOL, value)
     if isinstance(value, int):

@@ -1,12 +1,13 @@
 """Meaning of each value of `tokenizer.ggml.pre`: how text is split before byte-level BPE, and llama.cpp's defaults.
 
-The expressions are those of llama.cpp, spelled in tiktoken's dialect with the meaning that llama.cpp gives them, which
-is not always that of the model's own tokenizer:
+The expressions are llama.cpp's, translated into tiktoken's dialect with the meaning that llama.cpp gives them. This
+meaning can differ from that in the model's own tokenizer:
 
-- It knows the general categories only: ``\\p{Lu}`` is any letter, and upper-case ones are ``[\\p{L}&&[^a-z]]``.
+- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. Upper-case letters become
+``[\\p{L}&&[^a-z]]``.
 - ``(?i:'s)`` does not match ``'ſ`` (U+017F).
-- White space beyond ASCII is in no range of characters: ``[ࠀ-一]`` lacks U+3000.
-- Where it has code in place of an expression, the expression here has the code's meaning.
+- A range of characters never matches white space beyond ASCII: ``[ࠀ-一]`` excludes U+3000.
+- Where llama.cpp has code instead of an expression, the expression here matches what the code matches.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp (names, expressions, flags), src/unicode.cpp (meaning), of 2026-10.
 """
@@ -20,13 +21,14 @@ __all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre", "has_case"]
 
 @record(frozen=True)
 class Pre:
-    """Splitting of text before BPE.
+    """How llama.cpp splits text before BPE.
 
     Attributes:
-        patterns: expressions; each splits the pieces of the one before.
-        whole_first: a piece that is an entry is encoded as that entry, without merging.
-        add_bos: default of `add_bos_token`.
-        escapes_spaces: spaces are spelled ``▁``, and entries are text; else entries are spelled in the byte alphabet.
+        patterns: expressions; each splits the pretokens of the expression before it.
+        whole_first: a pretoken that is an entry is encoded as that entry, without merging.
+        add_bos: default of `add_bos_token` in the metadata.
+        escapes_spaces: if True, spaces are spelled ``▁`` and entries are text; else entries are spelled in the byte
+            alphabet.
     """
 
     patterns: tuple[str, ...]
@@ -54,12 +56,12 @@ _QWEN35 = (
 _UPPER, _LOWER = r"[\p{L}&&[^a-z]]", r"[\p{L}&&[^A-Z]]"
 _SIGNS_OR_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
 _DIGITS = r"\p{N}{1,3}"
-# groups of three digits from the right; the text before the first group belongs to it
+# groups of three digits, counted from the right; text before the first group is part of this group
 _GROUPS = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
-# with Hangul, and everything between the scripts of Africa and Asia's ideographs, except white space
+# includes Hangul and everything from U+0800 up to the ideographs, except white space
 _DEEPSEEK_CHINESE = r"[[\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]&&\S]+"
 _DEEPSEEK_SIGNS = r"\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3001}\x{3002}]+"
-# upper- and lower-case letters of Unicode's version at that model's training
+# cased letters in the Unicode version of llama.cpp's expression
 _DEEPSEEK_LETTERS = (
     r"A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF}"
     r"\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-\x{3A1}"
@@ -96,7 +98,7 @@ _YOUTU_SCRIPTS = (
 
 
 def _cased(upper: str, lower: str, after: str, digits: str) -> str:
-    """A word is upper-case letters, then lower-case ones; letters beyond ASCII are both."""
+    """Returns a pattern whose words are upper-case, then lower-case letters; letters beyond ASCII count as both."""
     start = r"[^\r\n\p{L}\p{N}]?"
     words = f"{start}{upper}*{lower}+{after}|{start}{upper}+{lower}*{after}"
     return rf"{words}|{digits}|{_SIGNS_OR_SLASHES}|\s*[\r\n]+|{_SPACES}"

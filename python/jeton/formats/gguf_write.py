@@ -1,10 +1,10 @@
-"""Writing of GGUF: the tokenizer in the metadata of a copy of another file, or in a file without tensors.
+"""Writing of GGUF: writes the tokenizer into the metadata of a copy of another file, or into a file without tensors.
 
-In a copy, the keys of the tokenizer are replaced. Ids that Jeton has no role for (``eot_token_id``, …) follow their
-token to its new id; the chat template is kept if the tokenizer has none. Features for which llama.cpp would give other
-ids are refused by name: its normalizers are fixed, and text can only be split by one of its pre-tokenizers
-(`gguf_pre`), which is found by splitting `_PROBES`. Differences beyond these show when the file is read again and
-compared, as `jeton convert` does.
+In a copy, the keys of the tokenizer are replaced. Keys with ids for which Jeton has no role (``eot_token_id``, …) get
+the new id of the same token. The old chat template is kept if the tokenizer has none. Features for which llama.cpp
+would give other ids are refused by name. llama.cpp's normalizers are fixed, and only one of its pre-tokenizers
+(`gguf_pre`) can split text; the best one is found by splitting `_PROBES`. Other differences are found when the file is
+read again and compared, as `jeton convert` does.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, convert_hf_to_gguf.py (types, padding; facts).
 """
@@ -37,8 +37,8 @@ __all__ = ["write"]
 FORMAT = gguf.FORMAT
 _TEMPLATE = "tokenizer.chat_template"
 _EMBEDDINGS = b"token_embd.weight"
-_FILLER_SCORE = -10000.0  # as ggml-org/llama.cpp convert_hf_to_gguf.py writes it
-# model -> architecture of a file without tensors
+_FILLER_SCORE = -10000.0  # score of unused tokens, as in ggml-org/llama.cpp convert_hf_to_gguf.py
+# model -> architecture that a file without tensors names
 _ARCHITECTURES = {"gpt2": b"gpt2", "gemma4": b"gemma4", "llama": b"llama", "bert": b"bert", "t5": b"t5"}
 
 # Texts on which pre-tokenizers differ: contractions, case beyond ASCII, digits, marks, scripts, signs, and white space.
@@ -67,9 +67,9 @@ def write(
         like: the file to copy; None: a file without tensors.
 
     Raises:
-        UnsupportedFeatureError: llama.cpp has no such model or feature.
-        ConfigError: `path` is the file to copy, or the vocabulary does not fit its embeddings.
-        FormatError: `like` is damaged, or not such a file.
+        UnsupportedFeatureError: llama.cpp does not support the model or a feature.
+        ConfigError: `path` is the file to copy, or the vocabulary does not fit that file's embeddings.
+        FormatError: `like` is damaged, or not a GGUF file.
     """
     if like is None:
         changes = _changes(tok, accept_loss, {})
@@ -90,7 +90,7 @@ def write(
                 changes[key] = len(changes[f"{KEYS}tokens"])
             elif key.startswith("tokenizer.") and key not in changes:
                 new = _kept(key, value, old, ids, has_template=_TEMPLATE in changes)
-                if new is not value:  # unchanged keys are copied as they are, whatever their type
+                if new is not value:  # unchanged keys are copied byte for byte, whatever their type
                     changes[key] = new
         with write_atomically(path, streams=True) as file:
             write_file(file, changes, (like, header))
@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if neither the file nor its other parts have tensors."""
+    """Returns the number of rows of the embeddings; None if the model has no tensors, in this or in other files."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -119,7 +119,7 @@ def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
 
 
 def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any], old: list[bytes]) -> None:
-    """Adds unused tokens up to the number of rows, unless the old file has other tokens there."""
+    """Adds unused tokens up to the number of rows, unless the old file has tokens in use at these ids."""
     tokens, types = changes[f"{KEYS}tokens"], changes[f"{KEYS}token_type"]
     if num_rows is None:
         return
@@ -146,7 +146,7 @@ def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any
 
 
 def _kept(key: str, value: Any, old: list[bytes], ids: Mapping[bytes, int], *, has_template: bool) -> Any:
-    """Returns the new value of a key that the tokenizer does not set; None removes it."""
+    """Returns the new value of a key that the tokenizer does not set; None removes the key."""
     if key.startswith(_TEMPLATE):
         return None if has_template else value
     if key == f"{KEYS}token_type_count":
@@ -162,7 +162,7 @@ def _kept(key: str, value: Any, old: list[bytes], ids: Mapping[bytes, int], *, h
 
 
 def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the keys of a tokenizer, and the reasons for refusing it as errors."""
+    """Returns the metadata keys of a tokenizer; raises an error for features that cannot be written."""
     definition, model = tok.definition, tok.definition.model
     losses: dict[str, str] = {}
     match model:
@@ -184,11 +184,11 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         token = tok.roles.get(role)
         if token is not None and key not in own:
             own[key] = tok.token_to_id(token)
-    if "pre" not in own and f"{KEYS}pre" in old:  # some names make tokens strip white space, with any model
+    if "pre" not in own and f"{KEYS}pre" in old:  # for some values of `pre`, tokens strip white space, with any model
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)
-    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # first, because the rest reads the metadata back
+    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # before `_find_losses`, which reads the metadata back
     _find_losses(tok, changes, old, losses)
     refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     return changes
@@ -199,7 +199,7 @@ def _other(feature: str, what: str) -> UnsupportedFeatureError:
 
 
 def _columns(tok: Tokenizer, kind: str) -> dict[str, Any]:
-    """Tokens, types and scores; gaps between ids become unused tokens."""
+    """Returns the tokens, types and scores; gaps between ids become unused tokens."""
     added, core = tok.added_tokens, tok._core
     unk = tok.definition.model.unk_token
     has_scores = kind in ("llama", "t5")
@@ -225,7 +225,7 @@ def _columns(tok: Tokenizer, kind: str) -> dict[str, Any]:
 
 
 def _template(tok: Tokenizer, kind: str, losses: dict[str, str]) -> dict[str, Any]:
-    """Tokens that llama.cpp adds to a text: one before it, one after it."""
+    """Returns the keys for the tokens that llama.cpp adds to a text: one before it and one after it."""
     single = (tok.definition.template or {"single": [{"sequence": "A"}]})["single"]
     at = next(i for i, item in enumerate(single) if "sequence" in item)
     before = [id for item in single[:at] for id in item["ids"]]
@@ -272,10 +272,10 @@ def _merges(tok: Tokenizer) -> list[bytes]:
 
 
 def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str]) -> str:
-    """Returns the name of the pre-tokenizer that splits most probes as the tokenizer does."""
+    """Returns the name of the pre-tokenizer that agrees with the tokenizer on the most probes."""
     own = _splits(tok.definition.pretokenizer, _PROBES)
     first = old.get(f"{KEYS}pre", b"")
-    names = sorted(PRE, key=lambda name: name.encode() != first)  # the old file's first, then in the table's order
+    names = sorted(PRE, key=lambda name: name.encode() != first)  # the old file's value first
     best, most, found = "", (-1, False), own
     seen: set[Pre] = set()
     for name in names:
@@ -292,7 +292,7 @@ def _nearest_pre(tok: Tokenizer, old: Mapping[str, Any], losses: dict[str, str])
     if most[0] < len(_PROBES):
         probe = next(text for text, ours, theirs in zip(_PROBES, own, found, strict=True) if ours != theirs)
         losses["pattern"] = (
-            f"how this tokenizer splits text: llama.cpp's nearest pre-tokenizer, {best}, splits {probe!r} differently"
+            f"how this tokenizer splits text: the nearest of its pre-tokenizers, {best}, splits {probe!r} differently"
         )
     return best
 
@@ -363,7 +363,7 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
             if options["treat_whitespace_as_suffix"] or not options["escape_whitespaces"]:
                 losses["normalizer"] = "spaces at the end of words, or spaces that are not escaped"
         case ({"type": "Precompiled", **options}, *_) if types and types[-1] == "Metaspace":
-            if "Pattern" in types:  # as for T5, which splits at white space that the table leaves unchanged
+            if "Pattern" in types:  # T5's pipeline, for example, splits at all white space
                 losses["pretokenizer"] = "splitting at white space other than spaces"
             options = {**options, "add_dummy_prefix": True, "remove_extra_whitespaces": True}
         case _:
@@ -379,7 +379,7 @@ def _unigram(definition: Definition, losses: dict[str, str]) -> dict[str, Any]:
     return own | ({"precompiled_charsmap": array.array("B", charsmap)} if charsmap else {})
 
 
-# ── losses that show when it is read again ──────────────────────────────────────────────────────────────────────────
+# ── losses that are found by reading the file again ─────────────────────────────────────────────────────────────────
 
 
 def _white_space(token: AddedToken) -> tuple[bool, ...]:

@@ -1,15 +1,15 @@
-"""Conversion between the pipeline stages of `tokenizer.json` and those of a `Definition`.
+"""Conversion between the pipeline stages of `tokenizer.json` and the stages of a `Definition`.
 
 A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
 Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component, except as a
 decoder that changes an added token; and plain concatenation needs no decoder.
 
-A new component needs, besides its name here:
+To support a new component, add its name here and:
 
 - a variant in ``normalize/mod.rs``, ``pretokenize/parts/mod.rs`` or ``decode/parts.rs`` of the core, read from JSON and
   applied there;
-- its effect on two adjacent characters in ``pair_effect.rs``, which the compiler requires; ``Unknown`` is always right,
-  and cuts are then slower;
+- its effect on two adjacent characters in ``pair_effect.rs``, which the compiler requires; ``Unknown`` is always
+  correct, but makes finding positions for cuts slower;
 - a comparison with its library in ``tests/parity/``, a generator in ``fuzz/src/cases.rs`` and its name in
   ``fuzz/src/targets/parts.rs``;
 - a row in the table of ``docs/files.md``.
@@ -49,8 +49,8 @@ DECODERS = (
 )  # fmt: skip
 
 _BYTES: JSON = dict(BYTE_LEVEL)
-_MAX_REPLACED = 64  # HF searches each token for each of them
-_JOIN: JSON = {"type": "Join", "separator": " "}  # HF's default without a decoder
+_MAX_REPLACED = 64  # maximum number of replaced strings: HF searches each token for each of them
+_JOIN: JSON = {"type": "Join", "separator": " "}  # HF joins tokens like this without a decoder
 _FUSE: JSON = {"type": "Fuse"}
 # Used instead of HF's Strip, which panics on an empty text.
 _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
@@ -61,8 +61,8 @@ class PipelineJson:
     """Pipeline stages in HF's JSON.
 
     Attributes:
-        normalizer, pre_tokenizer, post_processor, decoder: HF's JSON; None for a stage without components.
-        mark: end-of-word mark in the spelling of tokens.
+        normalizer, pre_tokenizer, post_processor, decoder: HF's JSON of the stage; None if it has no components.
+        mark: end-of-word mark that the spellings of tokens contain.
         losses: name -> description of a feature that HF does not support.
     """
 
@@ -106,7 +106,7 @@ def write_parts(
 
     Args:
         definition: the definition.
-        mark: the private-use character that represents an end-of-word symbol, or the end-of-word suffix.
+        mark: the end-of-word suffix, or the private-use character that represents an end-of-word symbol.
         token: id -> spelling.
         added: the content of each added token, and whether it is normalized.
     """
@@ -132,7 +132,7 @@ def write_parts(
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """Converts SentencePiece's normalizer to HF's components; equivalent if the character map is the identity."""
+    """Converts SentencePiece's normalizer to HF's components; they are equivalent for an identity character map."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":
@@ -153,7 +153,7 @@ def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> lis
             written.append({"type": "Prepend", "prepend": space})
         if part["escape_whitespaces"]:
             written.append(_replace(" ", "▁"))
-        if part["remove_extra_whitespaces"]:  # in escaped text, even a literal ▁ at the end
+        if part["remove_extra_whitespaces"]:  # spaces are escaped by then, so a literal ▁ at the end is removed, too
             written.append(_without(r"\x{2581}+\z" if part["escape_whitespaces"] else r" +\z"))
     return written
 
@@ -202,7 +202,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
-        elif part["type"] == "Respell":  # the result depends on the version of HF's library
+        elif part["type"] == "Respell":  # its result in HF depends on the library's version
             continue
         elif part.get("components"):
             written += map(ordered, part["components"])
@@ -218,7 +218,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 
 
 def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
-    """Returns a decoder with ByteLevel that decodes added tokens to these texts: it gets their UTF-8 as its letters."""
+    """Returns a decoder that spells added tokens in the byte alphabet before ByteLevel, which restores their texts."""
     if len(texts) > _MAX_REPLACED:
         losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
         return decoder
@@ -240,13 +240,15 @@ def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON
 def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
     """Converts the stages of a file to the fields of a `Definition`, and ``is_byte_level``.
 
-    The decoder ByteLevel of a byte-level model is ``reads_added`` instead, as `Definition.with_byte_level` expects it.
+    For a byte-level model, the decoder ByteLevel is converted to ``reads_added``, as `Definition.with_byte_level`
+    expects.
 
     Args:
         top: the parsed file.
-        byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
+        byte_level_model: whether the model is BPE; its initial symbols are then bytes if the pipeline has a ByteLevel.
         suffix: end-of-word suffix; empty if there is none.
-        is_inside: whether a token contains the suffix elsewhere, which a decoder that replaces the suffix would change.
+        is_inside: whether a token contains the suffix other than at its end; a decoder that replaces the suffix would
+            change that token.
 
     Raises:
         UnsupportedFeatureError: a component is not supported; the error has its place.
@@ -282,7 +284,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 def _read_decoder(
     spelled: object, parts: list[Component], is_byte_level: bool, suffix: str, is_inside: bool
 ) -> tuple[Component, ...] | None:
-    """Converts the decoder; None if it equals concatenation (with a space at ends of words)."""
+    """Converts the decoder; returns None if it only concatenates tokens (with a space at ends of words)."""
     if spelled is None:
         return (_JOIN,)
     types = [part["type"] for part in parts]
@@ -318,7 +320,7 @@ def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str,
 
 
 def _read_split(part: Component) -> Component:
-    """Converts a Split to a Pattern, if its regex is a known one or means the same in both dialects."""
+    """Converts a Split to a Pattern, if its regex is a built-in pattern or means the same in both dialects."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None
     if not isinstance(regex, str) or part.get("behavior") != "Isolated" or part.get("invert"):

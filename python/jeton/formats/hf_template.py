@@ -1,16 +1,16 @@
 """Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
-``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing.
-``"overflow_type_ids"`` is given for a RobertaProcessing that does not trim offsets, such as CLIP's, and for a
-TemplateProcessing that looks like one that does.
+``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None: no token is added. The template has
+``"overflow_type_ids"`` only if a RobertaProcessing does not trim offsets, such as CLIP's, or if a TemplateProcessing
+has the items of a RobertaProcessing and offsets are trimmed.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.
 
-Left out, and rejected by name: two post-processors that both add tokens; two that both trim offsets (HF trims twice);
-one after a template (HF then numbers the template's items as sequences). The names of tokens in a template are not
-preserved; the vocabulary's are used.
+Left out, and rejected by name: two post-processors that both add tokens; two that both trim offsets (HF trims twice); a
+post-processor after a template (HF then numbers the template's items as sequences). The names of tokens in a template
+are not preserved; the spellings in the vocabulary are used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_template", "write_template"]
 
-MOST_IDS = 1 << 16  # limit of a template's ids, since a short file can repeat a token
+MOST_IDS = 1 << 16  # maximum number of ids in a template, since a short file can repeat a token
 
 _SINGLE: list[JSON] = [{"sequence": "A", "type_id": 0}]
 _PAIR: list[JSON] = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id": 1}]
@@ -38,10 +38,10 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
 
     Args:
         post_processor: HF's JSON.
-        place: its JSON path, for error messages.
+        place: JSON path of the post-processor, for error messages.
 
     Raises:
-        FormatError: invalid JSON for HF; the error has the place.
+        FormatError: HF would reject the JSON; the error has the JSON path.
         UnsupportedFeatureError: the combination is not supported.
 
     Example:

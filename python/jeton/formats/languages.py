@@ -11,14 +11,14 @@ __all__ = ["MBART", "MBART50", "NLLB"]
 MBART = """
     ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM
     ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN
-""".split()  # noqa: SIM905  (one line a token would be pages)
+""".split()  # noqa: SIM905  (a line for each token would take pages)
 
 MBART50 = (
     MBART
     + """
     af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE
     sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI
-""".split()  # noqa: SIM905  (one line a token would be pages)
+""".split()  # noqa: SIM905  (a line for each token would take pages)
 )
 
 NLLB = """
@@ -41,4 +41,4 @@ NLLB = """
     taq_Latn taq_Tfng tpi_Latn tsn_Latn tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab
     ukr_Cyrl umb_Latn urd_Arab uzn_Latn vec_Latn vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn
     yue_Hant zho_Hans zho_Hant zul_Latn
-""".split()  # noqa: SIM905  (one line a token would be pages)
+""".split()  # noqa: SIM905  (a line for each token would take pages)

@@ -1,11 +1,11 @@
 """Id layouts for SentencePiece models: named special tokens first, pieces shifted, languages and mask last.
 
-fairseq numbers its dictionaries like this, and so do the multilingual models of `transformers`. A layout is an object:
+fairseq assigns ids in this way, and so do the multilingual models of `transformers`. A layout is an object:
 
-- ``specials``: special token -> id, with the model's unknown piece;
+- ``specials``: special token -> id; includes the model's unknown piece;
 - ``shift``: offset added to the index of a piece;
 - ``languages``: language codes, which follow the pieces;
-- ``mask``: the last special token;
+- ``mask``: the mask token, which has the last id;
 - ``template``: the template in spellings, ``{"single": ["<s>", "A", "</s>"], "pair": [...]}``;
 - ``roles``: role -> special token.
 
@@ -13,8 +13,8 @@ Only ``specials`` is required. The core renumbers the ids when it reads the mode
 
 Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
 CamemBERT, XGLM, BARThez and Pegasus (facts: ids, templates, language codes). Left out: ALBERT, whose slow class splits
-a piece such as ``▁9,`` after the model has made it, and keeps marks that its fast class removes (``กำ``); Pegasus with
-its own choice of tokens or ``offset``.
+a piece such as ``▁9,`` after the model has produced it, and keeps combining marks that its fast class removes (``กำ``);
+Pegasus if its configuration changes tokens or ``offset``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ LAYOUTS: Mapping[str, Layout] = {
     },
 }
 
-# tokenizer_class -> (layout, language of the template where the file names none)
+# tokenizer_class -> (layout, language in the template if the configuration names none)
 CLASSES: Mapping[str, tuple[str, str | None]] = {
     "XLMRobertaTokenizer": ("xlm-roberta", None),
     "CamembertTokenizer": ("camembert", None),
@@ -94,9 +94,9 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
     "PegasusTokenizer": ("pegasus", None),
 }
 
-# Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are those of
-# transformers 4.57, for which these configurations were written. 5.23 adds no bos for a LlamaTokenizer or
-# GemmaTokenizer without add_bos_token.
+# Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are from
+# transformers 4.57, for which such configurations were written. 5.23 adds no bos for a LlamaTokenizer or GemmaTokenizer
+# without add_bos_token.
 PLAIN: Mapping[str, tuple[bool, bool]] = {
     "LlamaTokenizer": (True, False),
     "CodeLlamaTokenizer": (True, False),
@@ -104,7 +104,7 @@ PLAIN: Mapping[str, tuple[bool, bool]] = {
     "T5Tokenizer": (False, True),
 }
 
-# class -> name of its file
+# class -> name of its model file
 FILES: Mapping[str, str] = {
     **dict.fromkeys(CLASSES, "sentencepiece.bpe.model"),
     **dict.fromkeys(PLAIN, "tokenizer.model"),
@@ -118,7 +118,7 @@ def resolve(layout: str | Layout) -> Layout:
     """Returns the layout of a name, or checks a layout given as a dict.
 
     Raises:
-        ConfigError: an unknown name or field.
+        ConfigError: the name or a field is unknown.
 
     Examples:
         >>> resolve("fairseq")["shift"]
@@ -151,7 +151,7 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     """Returns the layout for the ``tokenizer_class`` of a `tokenizer_config.json`, or None.
 
     Raises:
-        UnsupportedFeatureError: the class is not supported, or does not have the language.
+        UnsupportedFeatureError: the class is not supported, or lacks the language that the configuration names.
 
     Examples:
         >>> for_class({"tokenizer_class": "MBartTokenizer", "src_lang": "de_DE"})["template"]["single"]
@@ -204,9 +204,9 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns `for_class` with NLLB's mask before the languages if the configuration lists no language.
+    """Returns `for_class`, but NLLB's mask has the id before the languages if the configuration lists no language.
 
-    These are the ids that transformers gives. Published configurations list the languages, with the mask after them.
+    transformers gives the same ids. Published configurations list the languages, with the mask after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":
@@ -219,7 +219,7 @@ def of_folder(config: Mapping[str, Any]) -> Layout | None:
 
 
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:
-    """Returns the template of a class that keeps SentencePiece's ids; None if it adds nothing.
+    """Returns the template of a class that keeps SentencePiece's ids; None if it adds no token.
 
     Examples:
         >>> around({"tokenizer_class": "T5Tokenizer"}, None, 1)["single"]
@@ -228,7 +228,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
     defaults = PLAIN.get(class_name(config))
     if defaults is None:
         return None
-    second = 0 if defaults == (False, True) else 1  # T5 gives both texts of a pair the type 0
+    second = 0 if defaults == (False, True) else 1  # T5 gives both texts of a pair the type id 0
     return enclosed(config, bos, eos, defaults, second)
 
 

@@ -1,12 +1,12 @@
-"""Folders of a SentencePiece `.model` with a class of `transformers`, which numbers the pieces and adds tokens to them.
+"""Folders of a SentencePiece `.model` with a class of `transformers`, which can renumber the pieces and add tokens.
 
-`read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
-configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
-the folder asks for a feature that SentencePiece lacks (`class_pipelines`).
+`read` builds the tokenizer that the class builds: with the id layout and the decoder of the class, and the special
+tokens of the class and the configuration. The ids of text are SentencePiece's, as with the slow class of transformers
+4.57, unless the configuration uses a feature that SentencePiece lacks (`class_pipelines`).
 
-`render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's library applies
-SentencePiece's character map to grapheme clusters. The files are read again before they are returned, so that a
-tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
+`render` is the inverse. It is used for tokenizers that `tokenizer.json` cannot represent, because Hugging Face's
+library applies SentencePiece's character map to grapheme clusters. `render` reads its files again before it returns
+them. So it refuses a tokenizer that the class would not rebuild, for example because its entries were changed.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def read(
 
     Args:
         data: content of the model.
-        config: the configuration; empty for a model alone.
+        config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
-        layout: id layout; None: that of the class.
-        version: major version of transformers whose `AutoTokenizer` decides; None: see above.
+        layout: id layout; None: the layout of the class.
+        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids, see the
+            module.
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
@@ -67,11 +68,11 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
     if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
-        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # even where the languages follow it
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout where languages follow it
     if layouts.class_name(config) == "BarthezTokenizer":
         id = tok._core.vocabulary().find_any(b"<mask>")
         added.setdefault(tok.vocab_size if id is None else id, AddedToken("<mask>", lstrip=True))
-    # a token of the model is special already; the configuration may give it flags
+    # a special token of the model is added again only if the configuration gives it other flags
     same = {id for id, token in added.items() if id in known and known[id].content == token.content}
     added = {id: token for id, token in added.items() if id not in same or (token.special and known[id] != token)}
     if not added:
@@ -91,7 +92,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def render(tok: Tokenizer) -> dict[str, bytes]:
-    """Returns the model and the configuration of a tokenizer that `is_of_class`: name -> content.
+    """Returns the files of a tokenizer for which `is_of_class` is true, model and configuration: name -> content.
 
     Raises:
         UnsupportedFeatureError: the class would not rebuild the tokenizer.
@@ -140,7 +141,7 @@ def _rebuilt(data: bytes, config: Mapping[str, Any]) -> Tokenizer:
 def _end(tok: Tokenizer, layout: Mapping[str, Any] | None) -> int:
     """Returns the id after the last piece."""
     layout = layout or {}
-    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first of them
+    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first token after the pieces
         if token in tok.special_tokens:
             return tok.special_tokens[token]
     size = tok.definition.hf_vocab_size

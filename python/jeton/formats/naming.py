@@ -1,9 +1,9 @@
 """Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and short forms of the hub.
 
-A model has a name here only if its publisher documents which tokenizer it uses. Other families of models only have a
-suggestion in the error: a repository of their publisher. Left out: downloading (`remote`).
+A model's name is accepted only if its publisher documents which tokenizer it uses. For other families of models, the
+error suggests a repository of their publisher. Left out: downloading (`remote`).
 
-Sources: openai/tiktoken tiktoken/model.py (models and prefixes); the hub's redirections of repositories without owner;
+Sources: openai/tiktoken tiktoken/model.py (models and prefixes); the hub's redirects of repository names without owner;
 meta-llama/llama-models (3.2 and 3.3 have the tokenizer of 3.1).
 """
 
@@ -44,7 +44,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     ),
     "gpt2": ("gpt-2",),
 }
-# Prefix of a model's name -> name of the registry; the longest prefix counts.
+# Prefix of a model's name -> name in the registry; the longest matching prefix counts.
 MODEL_PREFIXES = {
     "gpt-5": "o200k_base",
     "gpt-4.5-": "o200k_base",
@@ -66,7 +66,7 @@ MODEL_PREFIXES = {
 }
 _SHORT = {"o200k": "o200k_base", "cl100k": "cl100k_base", "p50k": "p50k_base", "r50k": "r50k_base"}
 
-# Owner on the hub -> repositories that are known without it, and that the hub redirects.
+# Owner on the hub -> repositories whose names are used without the owner; the hub redirects these names.
 _OWNERS = {
     "google-bert": (
         *("bert-base-uncased", "bert-base-cased", "bert-large-uncased", "bert-large-cased", "bert-base-chinese"),
@@ -84,8 +84,8 @@ _OWNERS = {
     "almanach": ("camembert-base",),
 }
 
-# Family of models -> name to load for it: in the registry, or a repository of the publisher. Keys are
-# spelled as by `_spelled`. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
+# Family of models -> names to suggest for it: in the registry, or repositories of the publisher. Keys are spelled as
+# `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "codellama": ("hf:codellama/CodeLlama-7b-hf",),
     "command-r": ("hf:CohereLabs/c4ai-command-r-v01",),
@@ -145,15 +145,16 @@ _ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class NamedTokenizer:
-    """A tokenizer that `jeton.load` knows by name.
+    """A tokenizer that `jeton.load` accepts by name.
 
     Attributes:
-        name: its name.
-        source: where it comes from: ``"jeton"`` (it ships with Jeton), the URL of its file, the hub, or ``"ollama"``.
+        name: main name of the tokenizer.
+        source: origin of the tokenizer: ``"jeton"`` (it ships with Jeton), the URL of its file, the hub, or
+            ``"ollama"``.
         aliases: other names that load it.
         models: models that use it; their names load it, too.
         model_prefixes: names of models with one of these prefixes load it, too.
-        is_local: it loads without network access: it ships with Jeton, or is in a cache of this machine.
+        is_local: whether it loads without network access, because it ships with Jeton or is in a cache of this machine.
 
     Examples:
         >>> import jeton
@@ -169,7 +170,7 @@ class NamedTokenizer:
     is_local: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The attributes as JSON.
+        """Returns the attributes as JSON.
 
         Examples:
             >>> NamedTokenizer("default", "jeton").to_json()["source"]
@@ -179,18 +180,18 @@ class NamedTokenizer:
 
 
 def names() -> list[NamedTokenizer]:
-    """Lists the tokenizers that can be loaded by name. Besides these, ``"hf:owner/name"`` loads any other of the hub.
+    """Lists the tokenizers that can be loaded by name. ``"hf:owner/name"`` loads any other tokenizer of the hub.
 
     Returns:
-        The default tokenizer, those of the registry, repositories of the Hugging Face hub that are known without their
-        owner, and the models that Ollama has on this machine.
+        The default tokenizer, the tokenizers of the registry, repositories of the Hugging Face hub that can be named
+        without their owner, and the models that Ollama has on this machine.
 
     Examples:
         >>> import jeton
         >>> {tok.name: tok.models[:3] for tok in jeton.names()}["o200k_base"]
         ('gpt-5', 'gpt-4.1', 'gpt-4o')
     """
-    from .remote import on_this_machine  # lazy: imports the HTTP client
+    from .remote import on_this_machine  # imported here because it imports the HTTP client
 
     local = on_this_machine()
     listed = [NamedTokenizer(DEFAULT, "jeton", is_local=True)]
@@ -222,7 +223,7 @@ def models() -> dict[str, tuple[str, ...]]:
 
 
 def resolve(name: str) -> str | None:
-    """Resolves an alias or a model to the name of its tokenizer; None if it is unknown. Names stay as they are.
+    """Resolves an alias or a model to the name of its tokenizer; None if unknown. Main names stay unchanged.
 
     Examples:
         >>> resolve("o200k"), resolve("gpt-4o-2024-05-13"), resolve("bert-base-uncased"), resolve("gpt")
@@ -247,10 +248,10 @@ def is_pinned(name: str) -> bool:
 
 
 def nearest(name: str) -> list[str]:
-    """Returns at most five names to load instead of a name that is unknown.
+    """Returns at most five suggestions of names to load instead of an unknown name.
 
-    First a repository or a model of Ollama, with its prefix, then the tokenizer of the family of models, then names
-    that begin with the given one. Without any of these, similarly spelled names.
+    The order is: a repository or a model of Ollama, with its prefix; the tokenizer of the family of models; names that
+    begin with the given name. If there are none of these, similarly spelled names are returned.
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")
@@ -259,7 +260,7 @@ def nearest(name: str) -> list[str]:
         (['hf:Qwen/Qwen3-32B'], ['hf:google/gemma-3-4b-it'], ['o200k_harmony', 'hf:openai/gpt-oss-20b'])
     """
     if name.lower().endswith(_FILE_SUFFIXES):
-        return []  # a file that does not exist
+        return []  # a path of a file that does not exist
     if _REPOSITORY.fullmatch(name):
         return [HUB + name]
     known: Iterable[str] = dict.fromkeys([DEFAULT, *REGISTRY, *_ALIASES])
@@ -269,7 +270,7 @@ def nearest(name: str) -> list[str]:
     if listed := dict.fromkeys([*_of_family(name), *pulled, *begun]):
         return [*listed][:5]
     spelled = {other.lower(): other for other in known}
-    from difflib import get_close_matches  # lazy: only errors need it
+    from difflib import get_close_matches  # imported here: only errors need it
 
     return [spelled[other] for other in get_close_matches(wanted, spelled, n=5, cutoff=0.75)]
 
@@ -282,13 +283,13 @@ def _of_family(name: str) -> tuple[str, ...]:
 
 
 def _is_of(family: str, model: str) -> bool:
-    """Tests whether a word or a version ends with the family: "qwen3-8b" is of "qwen3", but "qwen3.5" is not."""
+    """Tests whether a model belongs to a family: "qwen3-8b" belongs to "qwen3", but "qwen3.5" does not."""
     rest = model[len(family) :]
     return re.match(r"\.?\d" if family[-1].isdigit() else "[a-z]", rest) is None
 
 
 def _spelled(name: str) -> str:
-    """Returns a name as families are spelled: in lower case, with hyphens, but none between a word and its version.
+    """Returns a name in the spelling of families: in lower case, with hyphens, but none between a word and its version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")

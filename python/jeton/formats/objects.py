@@ -1,7 +1,7 @@
 """Tokenizers of other libraries that are in memory: `tokenizers.Tokenizer` and the fast tokenizers of transformers.
 
 Neither library is imported: the objects serialize themselves. A tokenizer of transformers also writes its
-configuration, into a temporary folder, so the result is that of loading the folder that it saves.
+configuration, into a temporary folder, so the result equals loading a folder that the tokenizer saved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["is_tokenizer", "read"]
 
 
 def is_tokenizer(found: object) -> bool:
-    """Tests for a `tokenizers.Tokenizer`, or for a tokenizer of transformers that has one.
+    """Tests whether an object is a `tokenizers.Tokenizer`, or a tokenizer of transformers that contains one.
 
     Examples:
         >>> is_tokenizer("tokenizer.json")
@@ -28,7 +28,7 @@ def is_tokenizer(found: object) -> bool:
 
 
 def read(found: Any) -> Tokenizer:
-    """Reads a tokenizer that `is_tokenizer`.
+    """Reads an object for which `is_tokenizer` is true.
 
     Raises:
         FormatError, UnsupportedFeatureError: as for a `tokenizer.json`.
@@ -37,7 +37,7 @@ def read(found: Any) -> Tokenizer:
     tok = tokenizer_json.read(backend.to_str().encode(), source=f"the {type(found).__name__}")
     if backend is found:
         return tok
-    import tempfile  # lazy: importing it takes a tenth of the time of loading a vocabulary
+    import tempfile  # imported here: it takes a tenth of the time of loading a vocabulary
 
     with tempfile.TemporaryDirectory() as path:
         found.save_pretrained(path, legacy_format=False)

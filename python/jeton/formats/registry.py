@@ -1,18 +1,19 @@
-"""Registry of known rank files, by name and by the sha256 of their content. Data only.
+"""Registry of known rank files, by name and by the SHA-256 of their content. Data only.
 
 A rank file has neither pattern nor special tokens; the registry adds both. Some names share a file and differ in their
-special tokens; a file that is loaded without a name gets the first of them.
+special tokens; a file that is loaded without a name gets the first of these names.
 
 Sources: openai/tiktoken tiktoken_ext/openai_public.py; meta-llama/llama3 llama/tokenizer.py and
 meta-llama/llama-models models/llama3 and models/llama4 tokenizer.py; QwenLM/Qwen tokenization_qwen.py;
 moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (facts: hashes, patterns, tokens, ids).
 
-Roles, with where they are published:
+Sources of the roles:
 
-- OpenAI's: tiktoken names one token, `Encoding.eot_token`. gpt2: config of openai-community/gpt2, without its
-  `unk_token`, because a byte-level model has no unknown text. o200k_harmony: config of openai/gpt-oss-20b.
-- Llama's: `bos_id`, `eos_id`, `pad_id` of the tokenizer.py above; that of Llama 3 has no padding token. The instruction
-  models set eos to the end of a turn in their tokenizer_config.json. The prefix: tokenizer.json of the same models.
+- OpenAI's: tiktoken names only one token with a role, `Encoding.eot_token`. gpt2: config of openai-community/gpt2,
+  without its `unk_token`, because no text is unknown to a byte-level model. o200k_harmony: config of
+  openai/gpt-oss-20b.
+- Llama's: `bos_id`, `eos_id`, `pad_id` of the tokenizer.py above; Llama 3's has no padding token. In contrast, the
+  instruction models' tokenizer_config.json sets eos to the end of a turn. `prefix`: tokenizer.json of the same models.
 - qwen: none. QwenLM/Qwen tokenization_note.md says that bos, eos, unk and pad do not apply to these models.
 - kimi_k2: tokenizer_config.json of moonshotai/Kimi-K2-Instruct, without its `unk_token`, as for gpt2.
 """
@@ -38,14 +39,14 @@ class KnownRankFile:
         name: name for `jeton.load`.
         url: URL of the publisher.
         sha256: hash of the content.
-        pattern: name or regex.
+        pattern: name or regex of the pre-tokenization pattern.
         special_tokens: spelling -> id.
         normalizer: the publisher's normalizer.
-        num_bytes: size of the file; None if not recorded here.
+        num_bytes: size of the file; None if the registry does not record it.
         roles: role -> special token.
-        prefix: the special token that ``add_special_tokens=True`` puts before a text; None: it adds none.
-        chat: name of the preset of `jeton.chat` that is the model's chat template; None: the publisher has none, or
-            none that could be compared with a preset.
+        prefix: the special token that ``add_special_tokens=True`` puts before a text; None: no token is added.
+        chat: name of the preset of `jeton.chat` that equals the model's chat template; None: the publisher has no
+            template, or none that could be compared with a preset.
     """
 
     name: str
@@ -78,7 +79,7 @@ _KIMI = (
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
 )
 
-# o200k's word alternatives without Han, which has an alternative of its own; the rest as in cl100k
+# o200k's alternatives for words, without Han, which has a separate alternative; the rest as in cl100k
 _KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",
@@ -121,7 +122,7 @@ _HARMONY = {
     "<|endofprompt|>": 200018,
 }
 _HARMONY |= {f"<|reserved_{id}|>": id for id in range(200000, 201088) if id not in _HARMONY.values()}
-# <|reserved_200018|> is left out: it is published as a second name of <|endofprompt|>, and an id has one spelling
+# <|reserved_200018|> is left out: it is published as a second spelling of <|endofprompt|>, but an id has one spelling
 
 _LLAMA = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 _LLAMA3_FIRST = [*_LLAMA.values()]
@@ -232,7 +233,7 @@ _KNOWN = (
     ),
 )
 
-# sha256 -> bytes, of files in the test data
+# sha256 -> number of bytes, for the files in the test data
 _SIZES = {_R50K[1]: 835_554, _CL100K[1]: 1_681_126, _O200K[1]: 3_613_922, _LLAMA3[1]: 2_183_982}
 
 REGISTRY: dict[str, KnownRankFile] = {

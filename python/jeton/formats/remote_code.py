@@ -1,9 +1,10 @@
 """Detection of tokenizers that need remote code (transformers' ``trust_remote_code``), which is never run.
 
 A repository declares remote code by ``auto_map``, or by a class together with the file that defines it (QWenTokenizer,
-tokenization_qwen.py). If it also has a self-contained file, a tokenizer.json or tekken.json, that file is loaded with a
-warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a vocab.txt), loading
-fails. For a rank file, the error names a way to load it: by the registry's name if it is known, else with a pattern.
+tokenization_qwen.py). If the repository also has a self-contained file, a tokenizer.json or tekken.json, that file is
+loaded with a warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a
+vocab.txt), loading fails. For a rank file, the error says how to load it without the code: by its name if the registry
+has it, else with a pattern.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
-# Above the size of any rank file; the largest of the registry has 4 MB.
+# Limit in bytes, larger than any rank file; the registry's largest has 4 MB.
 MAX_RANK_BYTES = 1 << 26
 
 # Files that define a tokenizer completely, in order of precedence.
@@ -43,9 +44,9 @@ def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str
 
     Args:
         name: name of the repository or folder, for messages.
-        folder: folder of its configuration.
-        files: its tokenizer files.
-        code: its Python files that define tokenizers.
+        folder: folder that contains its configuration.
+        files: names of its tokenizer files.
+        code: names of its Python files that define tokenizers.
 
     Raises:
         UnsupportedFeatureError: the tokenizer needs remote code, and there is no self-contained file.
@@ -63,7 +64,7 @@ def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str
             place="tokenizer_config.json",
             feature="auto_map",
         )
-    import logging  # lazy: rarely needed here, and slow to import
+    import logging  # imported here: rarely needed, and slow to import
 
     logging.getLogger("jeton").warning(
         "%s declares remote code (%s), which Jeton never runs; its %s is loaded instead", name, named, whole
@@ -71,7 +72,7 @@ def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str
 
 
 def _automatic(config: dict[str, Any]) -> str | None:
-    """Returns the class that ``auto_map`` names, in either of its two forms."""
+    """Returns the class that ``auto_map`` names, in either of the two forms that ``auto_map`` can have."""
     mapped = config.get("auto_map")
     classes = mapped.get("AutoTokenizer") if isinstance(mapped, dict) else mapped
     classes = [classes] if isinstance(classes, str) else classes
@@ -89,7 +90,7 @@ def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
 
 
 def _alternative(folder: str | os.PathLike[str], files: Iterable[str]) -> str:
-    """Returns the end of the error: how a rank file loads without the code; empty if there is none."""
+    """Returns the end of the error message: how to load a rank file without the code; empty without a rank file."""
     for file in sorted(file for file in files if file.endswith((".tiktoken", ".model"))):
         path = os.path.join(folder, file)
         if not os.path.isfile(path) or os.path.getsize(path) > MAX_RANK_BYTES:
@@ -100,7 +101,7 @@ def _alternative(folder: str | os.PathLike[str], files: Iterable[str]) -> str:
             continue
         import hashlib
 
-        from .registry import by_content  # lazy: only errors need it
+        from .registry import by_content  # imported here: only errors need it
 
         known = by_content(hashlib.sha256(data).hexdigest())
         if known is not None:

@@ -1,4 +1,4 @@
-"""Writing of tokenizer files: the format of a path, and the writer of each format."""
+"""Writing of tokenizer files: chooses the format by the path, and calls the format's writer."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _write_gguf(
     accept_loss: Collection[str],
     like: str | os.PathLike[str] | None = None,
 ) -> None:
-    from . import gguf_write  # lazy: few write this format
+    from . import gguf_write  # imported here: this format is rarely written
 
     gguf_write.write(tok, path, accept_loss, like)
 
 
 def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
-    from . import vocab_dump  # lazy, because it imports `drawing`
+    from . import vocab_dump  # imported here because it imports `drawing`
 
     vocab_dump.write(tok, path)
 
@@ -88,7 +88,8 @@ def save(
     if isinstance(accept_loss, str):
         raise ConfigError(f"{named('accept_loss')} takes a collection of names; pass [{accept_loss!r}]")
     if unknown := [name for name in accept_loss if name not in LOSSES]:
-        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
+        what = f"contains {unknown[0]!r:.60}, which is not the name of a loss; names: {', '.join(LOSSES)}"
+        raise ConfigError(f"{named('accept_loss')} {what}", option="accept_loss")
     if not os.fspath(path):
         raise ConfigError("the path to save to is empty", option="path")  # an empty path would be the current folder
     format = format_of(path) if format is None else format

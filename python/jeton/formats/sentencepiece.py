@@ -1,11 +1,11 @@
 """SentencePiece's `.model`.
 
-The reader uses all fields that affect ids or decoded text; training options, self-test data and unknown fields are not
-preserved. sentencepiece 0.2 loads the written files with equal ids; the rules of normalization and denormalization are
-preserved, but not their names, which have no effect. `sentencepiece_parts` converts tokenizers of Hugging Face's
-components before they are written.
+The reader uses all fields that affect ids or decoded text. Training options, self-test data and unknown fields are not
+preserved. sentencepiece 0.2 loads the written files with equal ids. The rules of normalization and denormalization are
+preserved, but not the names of the rules, which have no effect. `sentencepiece_parts` converts tokenizers with Hugging
+Face's components before they are written.
 
-A layout (see `layout`) renumbers the pieces and may add a template. SentencePiece itself has no templates.
+A layout (see `layout`) renumbers the pieces and can add a template. SentencePiece itself has no templates.
 
 Source: google/sentencepiece src/sentencepiece_model.proto, src/sentencepiece_processor.cc (facts).
 """
@@ -49,11 +49,13 @@ def read(
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        layout: id layout.
-        decoder: components that decode instead of SentencePiece, with byte pieces as bytes; none: SentencePiece.
+        layout: id layout; None: SentencePiece's own ids.
+        decoder: components that decode instead of SentencePiece's decoder, with byte pieces as bytes; empty:
+            SentencePiece's.
 
     Raises:
-        FormatError: not a protobuf, or not a model that SentencePiece would load; the error has piece and byte.
+        FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error has piece and
+            byte.
         UnsupportedFeatureError: the model has a denormalizer, and other components decode.
         ConfigError: the layout does not match the model.
     """
@@ -86,7 +88,7 @@ def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Voca
 
 
 def _layouts() -> ModuleType:
-    """The module of layouts, imported on use, because most models have no layout."""
+    """Imports the module of layouts on use, because most models have no layout."""
     from . import layout
 
     return layout
@@ -163,13 +165,13 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
 
 
 def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) -> bytes:
-    """Renders the pieces alone: undoes a layout, and leaves out tokens from the id `end` on.
+    """Renders only the pieces: undoes a layout, and leaves out tokens from the id `end` on.
 
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
     facts = _facts(tok.definition)
-    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # unlike roles, these are the model's own
+    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own, whatever the roles are
         if piece in tok.special_tokens:
             facts[role] = piece
     return _write(tok, facts, _layouts().to_core(layout or {}), end)

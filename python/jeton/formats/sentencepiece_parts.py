@@ -1,31 +1,33 @@
 """Conversion of Hugging Face's components to SentencePiece's models, for the writer of `.model` files.
 
-SentencePiece has one normalizer, no pre-tokenizer, and pieces with scores. `converted` finds the `.model` with equal
-ids: the options of the normalizer from the components around the model, and the scores from the merges. A feature
-without such an equivalent is refused, or named as a loss.
+SentencePiece has one normalizer, no pre-tokenizer, and pieces with scores. `converted` finds a `.model` with equal ids:
+it derives the options of the normalizer from the components around the model, and the scores from the merges. A feature
+without an equivalent in SentencePiece is refused, or reported as a loss.
 
-**Merges as scores.** SentencePiece's BPE merges two adjacent symbols if their concatenation is a piece, the highest
-score first, then the leftmost. A list of merges names the pairs, and the lowest rank is first. Either way the priority
-depends on the pair alone, so the symbols inside the span of a piece p are merged in any text as in p alone, until a
-merge crosses an edge of the span. If two adjacent symbols concatenate to p in some text, no merge has crossed an edge,
-and the merges inside the span are the first ones of p alone. The next merge of p alone joins these two symbols, so this
-pair is the last merge of p. Hence the only pairs that concatenate to p and are ever adjacent are: under the scores, its
-last merge s(p); and among the merges of the list, its last merge m(p).
+**Merges as scores.** SentencePiece's BPE merges two adjacent symbols if their concatenation is a piece; the highest
+score comes first, and among equal scores the leftmost pair. A list of merges gives the pairs explicitly; the lowest
+rank comes first. Either way the priority depends on the pair only. So the symbols inside the span of a piece p are
+merged in any text as if p were the whole text, until a merge crosses an edge of the span. If two adjacent symbols
+concatenate to p in some text, no merge has crossed an edge, and the merges inside the span are the first merges of the
+text p. The next merge of the text p joins these two symbols, so this pair is the last merge of p. Hence the only pairs
+that concatenate to p and are ever adjacent are: under the scores, p's last merge s(p); and under the list of merges,
+p's last merge m(p).
 
-Give each piece the score -rank(m(p)), and one that the list does not form a lower one. The ids of all texts are equal
+Give each piece p the score -rank(m(p)), and a lower score if the list does not form p. The ids of all texts are equal
 if
 
 1. s(p) = m(p) for each piece p that the scores form;
-2. both begin with the same symbols: all characters of pieces are pieces, and no merge has a byte token or an added
-   token.
+2. both methods start from the same symbols: all characters of pieces are pieces, and no merge has a byte token or an
+   added token.
 
 By induction over the merges of a text: in equal states, each adjacent pair that the scores would merge is an s(p), thus
 by (1) a merge of the list; each adjacent merge of the list concatenates to a piece, so the scores would merge it, too.
-So both have the same candidates, and both choose the same one, because the scores descend with the ranks.
+So both methods have the same candidates, and both choose the same candidate, because the scores descend as the ranks
+ascend.
 
-The core computes all s(p) and m(p) (`merge_trees`), and `_check_merges` compares them. Scores are the places of the
-pieces in the order of these ranks, which are exact in 32 bits. Lists that have every split of a piece into two others,
-as Hugging Face's converter writes them, need no special case.
+The core computes all s(p) and m(p) (`merge_trees`), and `_check_merges` compares them. The score of a piece is its
+negative position in the order of these ranks, which a 32-bit float represents exactly. Lists that contain every split
+of a piece into two other pieces, as Hugging Face's converter writes them, need no special case.
 
 Source: google/sentencepiece src/bpe_model.cc, src/normalizer.cc; huggingface/tokenizers models/bpe, normalizers,
 pre_tokenizers/metaspace.rs (facts). Left out: BPE of bytes, WordPiece and WordLevel, which SentencePiece lacks.
@@ -54,17 +56,17 @@ __all__ = ["FORMAT", "converted", "is_sentencepiece", "unsupported"]
 
 FORMAT = "sentencepiece"
 SPACE = "▁"
-NO_PART = (1 << 32) - 1  # in `merge_trees`: an entry that no merge forms
+NO_PART = (1 << 32) - 1  # marks an entry of `merge_trees` that no merge forms
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
-_LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern, in both spellings
+_LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at newlines, in its two spellings
 # characters of White_Space other than the space, at which Hugging Face's components split
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
-_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # SentencePiece finds the pieces by these names
+_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds them
 
 
 def unsupported(feature: str, what: str) -> UnsupportedFeatureError:
-    """Returns the error for a feature that a model cannot hold."""
+    """Returns the error for a feature that a `.model` cannot represent."""
     return UnsupportedFeatureError(f"a SentencePiece model cannot hold {what}", format=FORMAT, feature=feature)
 
 
@@ -81,10 +83,10 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
 
     Args:
         tok: the tokenizer.
-        losses: gets the differences that a caller may accept: name -> description.
+        losses: filled with the differences that a caller can accept: name -> description.
 
     Raises:
-        UnsupportedFeatureError: SentencePiece has no such model, or would merge differently.
+        UnsupportedFeatureError: SentencePiece lacks this type of model, or would merge differently.
     """
     definition = tok.definition
     model = definition.model
@@ -173,7 +175,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
 
 
 def _name(part: Component) -> str:
-    """Returns the name of a component that SentencePiece's normalizer has, too; empty for others."""
+    """Returns a short name for a component whose effect SentencePiece's normalizer has, too; empty for others."""
     pattern = part.get("pattern") or {}
     match part["type"]:
         case "Prepend" if part["prepend"] in (SPACE, " "):
@@ -202,7 +204,7 @@ def _scheme(metaspace: Component) -> str:
 
 
 def _kept_white_space(charsmap: str | None) -> str | None:
-    """Returns a white-space character, or `▁`, that the character map does not make a space or remove."""
+    """Returns a white-space character, or `▁`, that the character map neither replaces by a space nor removes."""
     chars: list[str] = [*_WHITE_SPACE, SPACE]
     if charsmap is None:
         return chars[0]
@@ -215,9 +217,9 @@ def _kept_white_space(charsmap: str | None) -> str | None:
 
 
 def _check_splits(vocabulary: _core.Vocabulary, splits: Sequence[str]) -> None:
-    """Rejects pieces across a boundary of pretokens, which SentencePiece would form.
+    """Rejects pieces that span a boundary between pretokens, because SentencePiece would form them.
 
-    Unknown characters at both sides of a boundary would be one unknown token, unless they are bytes.
+    Unknown characters on both sides of a boundary would become one unknown token, unless byte fallback applies.
     """
     if not splits:
         return
@@ -255,7 +257,7 @@ def _unknown(tok: Tokenizer, losses: dict[str, str]) -> str:
 
 
 def _vocabulary(tok: Tokenizer, unk: str, options: Mapping[str, Any], losses: dict[str, str]) -> _core.Vocabulary:
-    """Makes the pieces: control, unknown, user-defined, byte and normal ones, with scores."""
+    """Builds the pieces (control, unknown, user-defined, byte and normal pieces) with their scores."""
     core, model = tok._core, tok.definition.model
     added = dict(tok.added_tokens)
     _check_added(tok, added, unk, options, losses)
@@ -275,17 +277,17 @@ def _vocabulary(tok: Tokenizer, unk: str, options: Mapping[str, Any], losses: di
         [kind for _, kind, _ in rows],
         [content for *_, content in rows],
         (),
-        [scores.get(id, 0.0) for id in range(tok.vocab_size)],  # by id
+        [scores.get(id, 0.0) for id in range(tok.vocab_size)],  # indexed by id
     )
     is_special = {id: token.special or not _is_user_defined(token, options) for id, token in added.items()}
     return with_added_tokens(base, [(id, AddedToken(one.content, is_special[id])) for id, one in added.items()])
 
 
 def _is_user_defined(token: AddedToken, options: Mapping[str, Any]) -> bool:
-    """Tests whether a user-defined piece is matched as the token is.
+    """Tests whether an added token would be matched in the same way as a user-defined piece.
 
-    SentencePiece matches these in the raw text, and the text after one gets no dummy prefix. One with spaces or `▁` is
-    matched in the normalized text, too.
+    SentencePiece matches user-defined pieces in the raw text, and adds no dummy prefix after them. A piece with spaces
+    or `▁` is also matched in the normalized text.
     """
     flags = token.lstrip or token.rstrip or token.single_word
     plain = SPACE not in token.content and " " not in token.content
@@ -296,7 +298,7 @@ def _check_added(
     tok: Tokenizer, added: Mapping[int, AddedToken], unk: str, options: Mapping[str, Any], losses: dict[str, str]
 ) -> None:
     model = tok.definition.model
-    # SentencePiece's BPE is cut at each user-defined piece; its Unigram may find a better path around one.
+    # SentencePiece's BPE splits at each user-defined piece; its Unigram can prefer a path that does not use the piece.
     differs = bool(options["precompiled_charsmap"]) or (isinstance(model, Unigram) and not model.single_precision)
     for token in added.values():
         if not token.special and (differs or not _is_user_defined(token, options)):
@@ -315,10 +317,10 @@ def _check_added(
 
 
 def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
-    """Returns scores that descend with the rank of each piece's last merge. All differ, and are exact in 32 bits."""
+    """Returns scores that descend as the rank of each piece's last merge ascends; distinct and exact in 32 bits."""
     ranks = {(left, right): rank for rank, (left, right, _) in reversed([*enumerate(tok._core.merges())])}
     last = _last_merges(tok)
-    order = sorted(ids, key=lambda id: ranks.get(last[id], len(ranks)))  # stable
+    order = sorted(ids, key=lambda id: ranks.get(last[id], len(ranks)))  # stable, so ids break ties
     return {id: float(-place) for place, id in enumerate(order)}
 
 
@@ -329,19 +331,19 @@ def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE that differs from SentencePiece's in more than its merges."""
+    """Rejects BPE that differs from SentencePiece's in more than the representation of merges."""
     if model.level == "byte" or model.ranks != "merges":
-        raise unsupported("model", "BPE of bytes")
+        raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:
         raise unsupported("model", "BPE with an end-of-word suffix or a continuing_subword_prefix")
     if model.whole_first:
         raise unsupported("whole_first", "entries that are matched before merging (ignore_merges)")
     if not model.fuse_unk and not model.byte_fallback:
-        raise unsupported("fuse_unk", "unknown characters that are one token each (fuse_unk)")
+        raise unsupported("fuse_unk", "unknown characters as one token each (fuse_unk=False)")
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Tests the conditions of the module's docstring for the scores to merge as the list of merges does."""
+    """Checks that the scores merge as the list of merges does, by the conditions in the module's docstring."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

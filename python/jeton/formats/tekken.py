@@ -1,8 +1,9 @@
 """tekken.json, Mistral's rank file with pattern and special tokens.
 
-Special tokens have the ids from 0 to ``default_num_special_tokens`` - 1: those of the file (a fixed list for old files
-without one), then fillers such as ``<SPECIAL_20>``. The token with rank r has the id r plus their number; ranks beyond
-``default_vocab_size`` are dropped. Images, audio and model settings do not affect ids and are not preserved.
+Special tokens have the ids from 0 to ``default_num_special_tokens`` - 1: first the file's special tokens (for old files
+without a list, a fixed list), then fillers such as ``<SPECIAL_20>``. The token with rank r has the id r +
+``default_num_special_tokens``; ranks beyond ``default_vocab_size`` are dropped. Images, audio and model settings do not
+affect ids and are not preserved.
 
 Source: mistralai/mistral-common tokens/tokenizers/tekken.py (facts).
 """
@@ -27,12 +28,12 @@ from .error_context import error_context, refuse_losses
 __all__ = ["read", "write"]
 
 FORMAT = "tekken.json"
-MAX_SPECIAL = 1 << 16  # real files have 1,000
+MAX_SPECIAL = 1 << 16  # maximum number of special tokens; real files have 1,000
 
 _DEFAULT_SPECIAL = """
     <unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CALLS]
     [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]
-""".split()  # noqa: SIM905  (one line a token would be pages)
+""".split()  # noqa: SIM905  (a line for each token would take pages)
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
@@ -40,7 +41,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
     """Reads a tokenizer from the content of a file.
 
     Raises:
-        FormatError: not JSON, or contradictory; the error has the place.
+        FormatError: the data is not JSON, or contradictory; the error has the JSON path.
     """
     with error_context(source, FORMAT):
         file = _core.TekkenFile(data)
@@ -118,7 +119,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """Writes a file that mistral-common loads with equal ids, atomically.
 
     Raises:
-        UnsupportedFeatureError: a feature that the format does not support, or a loss that was not accepted.
+        UnsupportedFeatureError: the format does not support a feature, or a loss was not accepted.
     """
     data = render(tok, accept_loss)
     with write_atomically(path, streams=True) as file:

@@ -1,12 +1,12 @@
 """tiktoken's rank files: one token per line, base64 and rank. The rank of a pair is the rank of its concatenated bytes.
 
-A rank file has neither pattern nor special tokens. The `registry` has both, some normalizers, and the model's roles,
-template and chat template, for files known by their sha256; for others the caller passes the pattern. A pattern of the
-caller replaces both pattern and normalizer of a known file; special tokens of the caller replace its special tokens
-and the facts about them.
+A rank file has neither pattern nor special tokens. For files known by their SHA-256, the `registry` has both, and the
+model's normalizer, roles, template and chat template; for other files the caller passes the pattern. A caller's pattern
+replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
+tokens, roles, template and chat template.
 
-A tokenizer with a list of merges can be written if ranks give equal ids, which is proved for every token; otherwise the
-error names the first token that differs.
+A tokenizer with a list of merges can be written if ranks give equal ids. This is proved for every token; if it fails,
+the error names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -20,6 +20,7 @@ from ..definition import Bpe, Definition, Pattern, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import special_pairs, with_added_tokens
+from ..util.arguments import wrong
 from .error_context import refuse_losses
 from .registry import REGISTRY, by_content
 
@@ -50,13 +51,13 @@ def read(
         source: name of the file, for messages.
         pattern: replaces pattern and normalizer of a known file.
         special_tokens: replaces the special tokens of a known file, its roles, template and chat template.
-        name: name in the registry, since several names share a file; default: the first with this content.
+        name: name in the registry, since several names can share a file; default: the first name with this content.
 
     Raises:
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
-        ConfigError: an unknown file without `pattern`.
+        ConfigError: the file is not known, and `pattern` is missing.
     """
-    import hashlib  # lazy: it loads OpenSSL, in 3 ms
+    import hashlib  # imported here because it loads OpenSSL, in 3 ms
 
     digest = hashlib.sha256(data).hexdigest()
     known = by_content(digest) if name is None else REGISTRY[name]
@@ -88,6 +89,8 @@ def read(
         pretokenizer=(part,) if part else (),
         **facts,
     )
+    if not hasattr(special_tokens, "items"):
+        raise wrong("special_tokens", special_tokens, "a mapping from spelling to id")
     added = special_pairs(special_tokens)
     try:
         vocabulary = _core.Vocabulary.from_ranks(data)
@@ -100,7 +103,7 @@ def read(
         if taken is None:
             vocabulary = with_added_tokens(vocabulary, added)
             return Tokenizer(definition, vocabulary)
-    except (FormatError, ConfigError) as error:  # a repeated rank or token is an error of the file
+    except (FormatError, ConfigError) as error:  # reports a repeated rank or token as an error of the file
         raise FormatError(
             f"{source}: {error}", format="tiktoken", place=getattr(error, "place", "its entries")
         ) from None
@@ -108,20 +111,20 @@ def read(
 
 
 def facts_of(known: KnownRankFile) -> dict[str, Any]:
-    """Fields of the definition of a known file: roles, template and chat template."""
+    """Returns the fields of the definition of a known file: roles, template and chat template."""
     template = chat_template = None
     if known.prefix is not None:
         prefix = known.special_tokens[known.prefix]
         template = template_of([prefix, "A"], [prefix, "A", (prefix, 1), ("B", 1)])
     if known.chat is not None:
-        # the file of `jeton.chat.PRESETS`, whose import takes as long as reading a small vocabulary
+        # reads the preset's file, because importing `jeton.chat` takes as long as reading a small vocabulary
         with open(os.path.join(_PRESETS, f"{known.chat}.jinja"), encoding="utf-8") as file:
             chat_template = file.read()
     return {"roles": known.roles, "template": template, "chat_template": chat_template}
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes the ranks. The format has neither pattern nor special tokens, so their loss must be accepted.
+    """Writes a rank file. The format has neither pattern nor special tokens, so the caller must accept their loss.
 
     Raises:
         UnsupportedFeatureError: the tokenizer's merges are not equivalent to ranks, or a loss was not accepted.

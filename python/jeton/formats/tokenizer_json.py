@@ -2,10 +2,11 @@
 
 HF reads the files that Jeton writes, with equal ids. HF rejects unknown top-level keys but ignores unknown keys of
 ``model``, so Jeton's extensions (training facts, the name of the pattern, features that HF lacks) are in
-``model.jeton``. Files without it load, too. A file with an unsupported component is rejected, and the error names it.
+``model.jeton``. Files without ``model.jeton`` load, too. A file with an unsupported component is rejected, and the
+error names it.
 
-HF differs from Jeton on one kind of file: at character level without an unknown token it drops unknown characters,
-where Jeton raises.
+HF differs from Jeton on one kind of file: at character level without an unknown token, HF drops unknown characters,
+while Jeton raises an error.
 
 The core reads and writes the two large members, ``model.vocab`` and ``model.merges``.
 """
@@ -72,7 +73,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def to_bytes(tok: Tokenizer) -> bytes:
-    """Returns the file's content for Jeton alone: losses for HF are accepted without a warning."""
+    """Returns the file's content for use by Jeton only: losses for HF are accepted without a warning."""
     return render(tok, None)
 
 
@@ -86,7 +87,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
 
     Args:
         tok: the tokenizer.
-        accept_loss: names of features that HF may lose; None accepts all.
+        accept_loss: names of features whose loss in HF the caller accepts; None accepts all losses.
         implied: whether to write merges that follow from ranks or scores, which HF needs.
 
     Raises:
@@ -201,12 +202,12 @@ def _write_model(
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce a token that is in its vocabulary but in no merge."""
+    """Tests whether HF's model can produce a token that is in its vocabulary but is the result of no merge."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
 def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
-    """Returns the differences of HF's models from SentencePiece's."""
+    """Returns the differences between HF's and SentencePiece's models: name -> description."""
     model, losses = tok.definition.model, {}
     if not all(token.special for token in tok.added_tokens.values()):
         losses["user_defined"] = "user-defined pieces (HF cuts the text at them, and each part gets a dummy prefix)"
@@ -243,14 +244,14 @@ def _free_mark(tok: Tokenizer) -> str:
     if mark is None or not isinstance(model, Bpe):
         return ""
     if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
-        return mark  # the decoder matches it
+        return mark  # the suffix itself, because components of the decoder match it
     from operator import methodcaller
 
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
-    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use the first ones as icons
+    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use the first code points as icons
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
@@ -287,7 +288,7 @@ def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
-    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF reads not all
+    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF does not read all of them
         columns["scores"] = tok._core.scores()
     if entries := model_entries(tok._core):
         columns["entries"] = entries
@@ -309,14 +310,14 @@ def read(data: bytes, *, source: str) -> Tokenizer:
     """Reads a tokenizer from the content of a file.
 
     Raises:
-        FormatError: not JSON, or contradictory; the error has the place.
+        FormatError: the data is not JSON, or contradictory; the error has the JSON path.
         UnsupportedFeatureError: a component is not supported; the error names it.
     """
     return read_with_facts(data, source=source)[0]
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """As `read`; also returns the stages as the file spells them, and the number of entries of its model."""
+    """Reads as `read`; also returns the stages in the file's JSON, and the number of entries of its model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
@@ -328,19 +329,19 @@ def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
 
 
 def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
-    """As `read`, from the parsed content.
+    """Reads as `read`, but from the parsed content.
 
     Args:
         top: the file, without the vocabulary and the merges of its model.
         spelled: the vocabulary and the merges.
         source: name of the file in errors.
-        drops_unknown: BPE without an unknown token leaves out unknown characters, as HF does.
+        drops_unknown: whether BPE without an unknown token omits unknown characters, as in HF.
     """
     return _reported(lambda: _read(top, spelled, drops_unknown=drops_unknown), source)
 
 
 def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
-    """The stages of a file as fields of a `Definition`, and ``is_byte_level``; the model has no end-of-word suffix."""
+    """Converts a file's stages to `Definition` fields and ``is_byte_level``, for models without end-of-word suffix."""
     return read_parts(top, byte_level_model=byte_level_model, suffix="")
 
 
@@ -357,7 +358,7 @@ def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
 
 
 def _reported(read: Callable[[], _T], source: str) -> _T:
-    """Calls a function; adds the name of the file and the place in it to its errors."""
+    """Calls a function; adds the name of the file and the location in the file to the function's errors."""
     try:
         return read()
     except UnsupportedFeatureError as error:
@@ -425,14 +426,18 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
         return names[id] if id in names else tok.id_to_token(id)  # `spelling` is imported by the latter
 
     if own and not own.get("losses") and not _same_pipeline(tok, mark, top, token):
-        raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
+        raise FormatError(
+            "the pipeline is not the one that Jeton recorded in $.model.jeton: the file was changed after it was "
+            "saved; undo the change, or delete $.model.jeton to load the file as it is",
+            place="$.model.jeton",
+        )
     return tok
 
 
 def check_unreachable(tok: Tokenizer) -> None:
-    """Rejects components after ByteLevel that produce characters outside the byte alphabet, which HF leaves out.
+    """Rejects components after ByteLevel that produce characters outside the byte alphabet; HF drops such characters.
 
-    Components that do so only in rare texts are rejected if an entry is also outside.
+    Components that produce such characters only in rare texts are rejected only if an entry contains such a character.
     """
     if not tok.definition.is_byte_level:
         return
@@ -536,7 +541,7 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
 
 
 def _model_type(model: JSON, spelled: _core.SpelledVocabulary) -> str:
-    """Returns the type of the model; inferred for old files, which lack it."""
+    """Returns the type of the model; it is inferred for old files, which do not state it."""
     kind = model.get("type")
     if isinstance(kind, str):
         return kind
@@ -552,7 +557,10 @@ def _unigram_unk(model: JSON, spelled: _core.SpelledVocabulary) -> str | None:
     if id is None:
         return None
     if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < len(spelled):
-        raise FormatError("unk_id is not an id of the vocabulary", place="$.model.unk_id")
+        raise FormatError(
+            f"unk_id {id!r:.40} is not an id of the vocabulary, which has {len(spelled)} entries",
+            place="$.model.unk_id",
+        )
     return spelled.token(id)
 
 
@@ -601,7 +609,7 @@ def _added_tokens(
             raise FormatError(f"{content!r} is added twice", place=place)
         seen.add(content)
         if in_vocab is None and not own:
-            # HF ignores the id of a token that is not in model.vocab, and assigns the next one.
+            # HF ignores the id of a token that is not in model.vocab, and assigns the next id.
             given = max(len(spelled), highest + 1)
             if id != given:
                 if spelled.holds(id) or any(id == other for other, _ in added):

@@ -1,7 +1,8 @@
 """Tokenizers at URLs of fsspec: ``https://…/tokenizer.json``, ``s3://bucket/folder``.
 
-Their files are copied into a temporary folder, which is then read as a local one. No hash is known: the server is
-trusted to have the right tokenizer, and the formats validate its data. No code is copied.
+Their files are copied into a temporary folder, which is then read like a local folder. There is no known hash to
+verify: the server is trusted to have the right tokenizer, and the readers of formats validate its data. No code is
+copied.
 
 A web address names a file, because HTTP has no folders; for ``vocab.json`` or ``merges.txt``, the partner is fetched,
 too.
@@ -23,7 +24,7 @@ from .remote_code import code_files
 
 __all__ = ["local_copy"]
 
-# Files that are read of a folder. The Python files of tokenizers are named, so that `refuse_code` finds them.
+# Names of files that are read in a folder. Python files of tokenizers are included, so that `refuse_code` finds them.
 _TOKENIZERS = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 _FILES = (
     *_TOKENIZERS,
@@ -34,14 +35,14 @@ _FILES = (
 
 @contextmanager
 def local_copy(url: str, max_bytes: int) -> Iterator[str]:
-    """The path of a copy of a tokenizer's file or folder; errors inside of the block name the URL.
+    """Yields the path of a local copy of a tokenizer's file or folder; errors inside the block name the URL.
 
     Args:
         url: URL of a file or a folder.
         max_bytes: maximum size of a file.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the URL has no tokenizer file.
         MissingDependencyError: fsspec, or the package for the protocol, is not installed.
 
     Examples:
@@ -85,7 +86,7 @@ def _copy_folder(url: str, folder: str, names: list[str], max_bytes: int) -> Non
 
 
 def _copy_partner(url: str, path: str, max_bytes: int) -> None:
-    """Copies the other file of a pair, if the URL is one of them and the other one exists."""
+    """Copies the other file of a pair, if the URL names one file of a pair and the other file exists."""
     for pair in PAIR_NAMES:
         for mine, other in (pair, pair[::-1]):
             if path.endswith(mine):

@@ -1,9 +1,9 @@
 """BERT's vocab.txt: WordPiece entries, one per line.
 
-The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. A `tokenizer_config.json` in
-the same folder decides on lowercasing; a folder that does not say ``do_lower_case`` lowercases, as in transformers. A
-file without a configuration lowercases if and only if no entry outside ``[…]`` has an upper-case letter. Classes that
-differ from BERT's are rejected.
+The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. The ``do_lower_case`` of a
+`tokenizer_config.json` in the same folder decides on lowercasing; a folder without ``do_lower_case`` lowercases, as in
+transformers. A file without a configuration lowercases if and only if no entry outside ``[…]`` has an upper-case
+letter. Classes that tokenize differently from BERT's are rejected.
 
 Missing special tokens are not added, whereas transformers appends them. Without ``[CLS]`` or ``[SEP]`` there is no
 template.
@@ -33,7 +33,7 @@ __all__ = ["read", "write"]
 
 FORMAT = "vocab.txt"
 _SPECIAL = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
-# classes that tokenize as BERT's does
+# classes that tokenize in the same way as BertTokenizer
 _CLASSES = """
     BertTokenizer ConvBertTokenizer DPRContextEncoderTokenizer DPRQuestionEncoderTokenizer DPRReaderTokenizer
     DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer MobileBertTokenizer PreTrainedTokenizer
@@ -47,14 +47,14 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        config: content of `tokenizer_config.json`; empty or None without one.
+        config: content of `tokenizer_config.json`; empty or None if there is no such file.
         is_folder: whether the file is read as part of a folder; transformers' default then decides on lowercasing.
 
     Raises:
-        FormatError: a repeated entry, a blank line, or no unknown token; the error has the line.
+        FormatError: an entry is repeated, a line is blank, or there is no unknown token; the error has the line.
         UnsupportedFeatureError: an option of `config` is not supported.
     """
-    lowercases = bool(config) or is_folder  # the default in transformers 4 and 5, independent of the entries
+    lowercases = bool(config) or is_folder  # transformers' default, whatever the entries are
     config = config or {}
     with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.Vocabulary.from_vocab_txt(data)
@@ -118,7 +118,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """Writes the entries, atomically. All other stages must equal the defaults that reading the file would give.
 
     Raises:
-        UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
+        UnsupportedFeatureError: the model is not supported, or a loss was not accepted.
     """
     from ..util.atomic import write_atomically
 

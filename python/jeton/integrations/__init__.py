@@ -1,4 +1,4 @@
-"""Integrations into other libraries, which are imported on use.
+"""Integrations into other libraries. Each library is imported on use.
 
     import jeton.integrations.transformers as fast
     tok = fast.accelerate(AutoTokenizer.from_pretrained("folder"))
@@ -9,7 +9,7 @@ Each module or subpackage serves one library. It needs that library, which is no
 transformers/                     fast tokenizers that run on Jeton
 arrow, datasets                   columns of Arrow data; Hugging Face datasets
 llguidance, outlines, xgrammar    vocabularies for constrained decoding
-renderers, verl                   interfaces of training on conversations, with the cache of prompts
+renderers, verl                   interfaces for training on conversations; prompts: their cache of prompts
 ```
 """
 

@@ -1,10 +1,10 @@
-"""`encode_arrow`: a column of texts in Arrow data → a column of ids, without a Python object per text.
+"""`encode_arrow`: converts a column of texts in Arrow data to a column of ids, without a Python object per text.
 
 For pipelines that process Arrow batches: Ray Data's ``map_batches(batch_format="pyarrow")``, PySpark's ``mapInArrow``,
-``datasets`` in Arrow format, plain pyarrow. The function pickles with its arguments, as `functools.partial`.
+``datasets`` in Arrow format, plain pyarrow. To pickle the function with its arguments, use `functools.partial`.
 
-Lists have 32-bit offsets. A table gets chunks of less than 2^31 ids each; a record batch with more is an error, unless
-``large_list=True`` asks for 64-bit offsets.
+Lists have 32-bit offsets. So a table gets chunks of less than 2^31 ids each. A record batch with more ids is an error,
+unless ``large_list=True`` selects 64-bit offsets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_arrow"]
 
 MAX_OFFSET = (1 << 31) - 1
-# Bytes of text that are encoded at a time: their ids stay far below the 2^31 of a list array.
+# Bytes of text that are encoded at a time: their number of ids stays far below a list array's limit of 2^31.
 SLICE_BYTES = 1 << 28
 
 
@@ -51,27 +51,28 @@ def encode_arrow(
     large_list: bool = False,
     threads: int | None = None,
 ) -> Any:
-    """Encodes a column of texts. Spellings of special tokens are text; the tokenizer's template is not applied.
+    """Encodes a column of texts. Spellings of special tokens are ordinary text; the template is not applied.
 
     Args:
         batch: a `pyarrow.RecordBatch`, a `pyarrow.Table`, or an iterator of record batches, as `mapInArrow` passes.
         tok: the tokenizer.
         column: name of the column, of type string or binary; each value is UTF-8. A null stays null.
         output: name of the column of ids, ``list<int32>``.
-        keep: other columns of the result, placed before the ids.
-        append_eos: add the id of the role `eos`, or of the special token that is named, after each text.
-        prepend_bos: likewise before each text, for `bos`.
-        large_list: make ``large_list<int32>``, with 64-bit offsets.
+        keep: input columns that the result also has, before the column of ids.
+        append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
+        prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
+        large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
 
     Returns:
-        The same kind of object, with the columns `keep` and `output`; one row for each row.
+        The same kind of object as `batch`, with the columns `keep` and `output`; one row for each input row.
 
     Raises:
-        ConfigError: another type of batch; a vocabulary with ids over 2^31 - 1; an unknown role or special token.
-        FormatError: a column that is missing or has no text; a record batch with 2^31 ids or more; Arrow data that is
-            not valid, such as offsets that are out of range.
-        InvalidTextError: a text that is not UTF-8, or that the tokenizer cannot encode; names the row.
+        ConfigError: `batch` has another type, the vocabulary has ids over 2^31 - 1, or a role or special token is
+            unknown.
+        FormatError: a column is missing or has no text, a record batch has 2^31 ids or more, or Arrow data is not valid
+            (for example, offsets are out of range).
+        InvalidTextError: a text is not UTF-8, or the tokenizer cannot encode it; the error has the row.
         MissingDependencyError: pyarrow is not installed.
 
     Examples:
@@ -94,7 +95,7 @@ def encode_arrow(
 
 
 class ArrowEncoder:
-    """The checked arguments of a call."""
+    """Encoder of Arrow data with the checked arguments of a call."""
 
     def __init__(
         self,
@@ -153,13 +154,13 @@ class ArrowEncoder:
         return self._pa.table([*(table.column(name) for name in self._keep), ids], schema=schema)
 
     def _schema(self, schema: pa.Schema) -> pa.Schema:
-        """The schema of the result, with the metadata of the input's columns."""
+        """Returns the schema of the result, with the metadata of the input's columns."""
         make = self._pa.large_list if self._is_large else self._pa.list_
         fields = [schema.field(name) for name in self._keep]
         return self._pa.schema([*fields, self._pa.field(self._output, make(self._pa.int32()))])
 
     def _check(self, data: pa.RecordBatch | pa.Table) -> None:
-        """Checks that the columns exist, their types, and that the data of those to keep is valid."""
+        """Checks that the columns exist and have the right types, and that the data of columns to keep is valid."""
         schema = data.schema
         for name in (self._column, *self._keep):
             if schema.names.count(name) != 1:
@@ -184,7 +185,7 @@ class ArrowEncoder:
                     array.validate(full=True)
 
     def _encoded(self, texts: Any, first: int) -> list[Any]:
-        """Encodes an array in slices of about `SLICE_BYTES`; `first`: number of the rows before it."""
+        """Encodes an array in slices of about `SLICE_BYTES`; `first` is the number of rows before the array."""
         pa, texts = self._pa, checked_texts(texts)
         if texts.null_count:
             texts = texts.cast(pa.large_binary())  # imports pyarrow.compute, which takes 60 ms
@@ -201,7 +202,7 @@ class ArrowEncoder:
         return parts
 
     def _slice(self, texts: Any, first: int) -> Any:
-        """Encodes an array, of type large_binary if it has nulls, to one of lists."""
+        """Encodes an array of texts to an array of lists. With nulls, the input must have the type large_binary."""
         pa = self._pa
         nulls = texts.is_null() if texts.null_count else None
         found = column_of(texts if nulls is None else texts.fill_null(b""))
@@ -220,7 +221,7 @@ class ArrowEncoder:
             row = first + (error.index or 0)
             raise InvalidTextError(f"row {row}: {error}", position=error.position, source=f"row {row}") from None
         counts, values = np.frombuffer(lengths, "<i8"), np.frombuffer(ids, "<i4")
-        if nulls is not None and self._before + self._after:  # drop bos and eos of nulls
+        if nulls is not None and self._before + self._after:  # nulls have neither bos nor eos
             is_null = nulls.to_numpy(zero_copy_only=False)
             values = values[~np.repeat(is_null, counts)]
             counts = np.where(is_null, 0, counts)
@@ -232,7 +233,7 @@ class ArrowEncoder:
         return make.from_arrays(pa.array(offsets), pa.array(values), mask=nulls)
 
     def _invalid(self, texts: Any, first: int) -> InvalidTextError:
-        """The error of the first text that is not UTF-8."""
+        """Returns the error for the first text that is not UTF-8."""
         for row, text in enumerate(texts.cast(self._pa.large_binary()), first):
             try:
                 (text.as_py() or b"").decode()
@@ -249,5 +250,5 @@ def _valid_arrow() -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, UnicodeDecodeError) as error:  # names of columns are UTF-8
+    except (ArrowException, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column's name is not UTF-8
         raise FormatError(f"the Arrow data is not valid ({error})", format="arrow") from None

@@ -1,7 +1,7 @@
 """`map_dataset`: ids of a Hugging Face dataset, encoded in Arrow batches and cached by `datasets`.
 
-The fingerprint of the result is a function of the dataset's, the tokenizer's and the options, so the same call is
-answered from the cache, even in another process. `datasets` itself would hash the pickled function.
+The fingerprint of the result depends only on the dataset's fingerprint, the tokenizer's fingerprint and the options. So
+the cache answers an equal call, even in another process. `datasets` itself would hash the pickled function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["map_dataset"]
 
 BATCH_ROWS = 1000
 LOSS_MASK = "loss_mask"
-VERSION = 1  # version of the fingerprint: changes with the meaning of an option
+VERSION = 1  # part of the fingerprint; increased when an option changes its meaning
 
 
 def map_dataset(
@@ -48,22 +48,22 @@ def map_dataset(
         dataset: a `Dataset`, an `IterableDataset`, or a dictionary of them (`DatasetDict`, …).
         tok: the tokenizer.
         column, output, keep, append_eos, prepend_bos, large_list, threads: as in `encode_arrow`.
-        batch_rows: rows that are encoded at a time.
-        chat: the column has conversations, lists of messages; they are encoded by the tokenizer's chat template, and
-            the result has a column ``loss_mask``, too: whether the model generates each id. `append_eos`, `prepend_bos`
-            and `keep` are not supported with it.
+        batch_rows: number of rows that are encoded at a time.
+        chat: the column has conversations, that is, lists of messages. They are encoded with the tokenizer's chat
+            template, and the result also has a column ``loss_mask``: whether the model generates each id. `append_eos`,
+            `prepend_bos` and `keep` are not supported with it.
         mask: options of the loss mask, as for `Chat.reply_mask`.
-        max_length: the most ids of a conversation; None: any.
-        too_long: conversations with more: ``"truncate"`` ends them with the last reply that fits, ``"drop"`` leaves
-            them out, ``"split"`` makes several of them, each with the system messages.
+        max_length: maximum number of ids of a conversation; None: no limit.
+        too_long: policy for conversations over `max_length`: ``"truncate"`` ends them with the last reply that fits,
+            ``"drop"`` leaves them out, ``"split"`` divides them into several, each with the system messages.
 
     Returns:
-        A dataset of the same kind, with the columns `keep` and `output` and without a format. That of a `Dataset` is in
-        the cache of `datasets`; `threads` and `batch_rows` do not change its fingerprint.
+        A dataset of the same kind, with the columns `keep` and `output` and without a format. The result for a
+        `Dataset` is in the cache of `datasets`; `threads` and `batch_rows` do not change its fingerprint.
 
     Raises:
-        ConfigError: another type, or an invalid option.
-        ChatTemplateError: a conversation that the template refuses, or whose generated text it does not show.
+        ConfigError: `dataset` has another type, or an option is invalid.
+        ChatTemplateError: the template refuses a conversation, or does not show which text of it the model generates.
         FormatError, InvalidTextError: as `encode_arrow`.
         MissingDependencyError: `datasets` is not installed.
 
@@ -125,7 +125,7 @@ def _chat_options(
     max_length: int | None,
     too_long: str,
 ) -> dict[str, Any]:
-    """The checked options of conversations; they are part of the fingerprint."""
+    """Returns the checked options for conversations; they are part of the fingerprint."""
     for option in ("append_eos", "prepend_bos", "keep"):
         if options[option]:
             raise ConfigError(f"{keyword(option)} is not supported with {keyword('chat', True)}", option=option)
@@ -147,7 +147,7 @@ def _encode_chats(
     max_length: int | None,
     too_long: str,
 ) -> dict[str, list[Any]]:
-    """Encodes conversations: ids and loss mask of each, or of each part of one."""
+    """Encodes conversations; returns ids and loss mask of each, or of each part if it is split."""
     fitter = ConversationFitter(tok, None, max_length, too_long)
     chats = [chat for messages in batch[column] for chat in fitter.chats(_without_nulls(messages))]
     return {
@@ -157,14 +157,14 @@ def _encode_chats(
 
 
 def _without_nulls(value: Any) -> Any:
-    """JSON without the keys that a table adds with null: a struct has the fields of all rows."""
+    """Returns JSON without null keys: a table adds them, because a struct has the fields of all rows."""
     if isinstance(value, Mapping):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def _features(datasets: Any, dataset: Any, options: dict[str, Any]) -> Any:
-    """The features of the result."""
+    """Returns the features (column types) of the result."""
     kept = {}
     if options["keep"]:
         known = dataset.features

@@ -1,4 +1,4 @@
-"""`ll_tokenizer`: a tokenizer of llguidance, which computes masks of the ids that a grammar permits.
+"""`ll_tokenizer`: converts a tokenizer for llguidance, which computes masks of the ids that a grammar permits.
 
     grammar = llguidance.LLMatcher.grammar_from_json_schema(schema)
     matcher = llguidance.LLMatcher(ll_tokenizer(tok, size=model.config.vocab_size), grammar)
@@ -19,7 +19,7 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-HEAD = b"\x02"  # put before a text that continues another one; no known vocabulary has a longer entry with it
+HEAD = b"\x02"  # put before a text that continues another; no known vocabulary has a longer entry with this byte
 
 
 def ll_tokenizer(
@@ -30,11 +30,11 @@ def ll_tokenizer(
     Args:
         tok: the tokenizer.
         size: number of rows of the model's output; None: `Tokenizer.vocab_size`.
-        eos: id of the end, or ids; None: that of the role ``eos``.
+        eos: id or ids that end a text; None: the id of the role ``eos``.
         slices: as for `LLTokenizer`.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role, or one beyond the rows.
+        ConfigError: `eos` is None and the tokenizer has no role ``eos``, or an id is beyond the rows.
         MissingDependencyError: llguidance is not installed.
 
     Examples:
@@ -51,10 +51,10 @@ def ll_tokenizer(
 
 
 def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = None) -> list[int]:
-    """The ids that end a text.
+    """Returns the ids that end a text.
 
     Raises:
-        ConfigError: there are none, or one is beyond the rows of the model's output.
+        ConfigError: there is no such id, or an id is beyond the rows of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id
@@ -68,10 +68,10 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
 
 
 class _Wrapped:
-    """The interface that `TokenizerWrapper` reads.
+    """Tokenizer with the interface that `TokenizerWrapper` reads.
 
-    As llguidance does with files of Hugging Face, it takes added tokens in angle brackets as special: `</s>` and
-    `<tool_call>` are not text in a grammar, even if the file says so.
+    Added tokens in angle brackets count as special, as llguidance does with files of Hugging Face: `</s>` and
+    `<tool_call>` are not text in a grammar, even if the file says that they are not special.
     """
 
     def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:
@@ -89,7 +89,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """The ids of a text that continues another, without the space that SentencePiece puts before a text."""
+        """Returns the ids of a text that continues another: without the space that SentencePiece puts before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

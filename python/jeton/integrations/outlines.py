@@ -1,4 +1,4 @@
-"""`vocabulary`: a vocabulary of outlines-core, which builds an index of the ids that a regex permits.
+"""`vocabulary`: converts a vocabulary for outlines-core, which builds an index of the ids that a regex permits.
 
     index = outlines_core.Index(regex, vocabulary(tok))
 
@@ -22,10 +22,10 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
 
     Args:
         tok: the tokenizer.
-        eos: id of the end; None: that of the role ``eos``.
+        eos: id that ends a text; None: the id of the role ``eos``.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role; or `eos` is not in the vocabulary.
+        ConfigError: `eos` is None and the tokenizer has no role ``eos``, or `eos` is not in the vocabulary.
         MissingDependencyError: outlines-core is not installed.
 
     Examples:

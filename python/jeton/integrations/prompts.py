@@ -1,4 +1,4 @@
-"""`PromptCache`: values by the ids of prompts, for interfaces that pass no state between calls."""
+"""`PromptCache`: cache with the ids of prompts as keys, for interfaces that pass no state between calls."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _T = TypeVar("_T")
 
 
 class PromptCache(Generic[_T]):
-    """Values by ids. The least recently used are evicted. Thread-safe.
+    """LRU cache whose keys are lists of ids. Thread-safe.
 
     Args:
-        capacity: number of values.
+        capacity: maximum number of values.
 
     Examples:
         >>> cache = PromptCache[str](1)

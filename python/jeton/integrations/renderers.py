@@ -5,7 +5,7 @@
     reply = renderer.parse_response(sampled, prompt_ids=prompt)
     following = renderer.bridge_to_next_turn(prompt, sampled, tool_results)
 
-Prompts pass as ids, so the renderer stores the conversation of each prompt that it made.
+The interface passes prompts as ids only, so the renderer stores the conversation of each prompt that it made.
 
 Source: `renderers/base.py` of renderers 0.1.12, the protocol `Renderer`.
 """
@@ -27,7 +27,7 @@ __all__ = ["JetonRenderer"]
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]] | None
-_NEUTRAL = [{"role": "user", "content": "Hello"}]  # stands in for an unknown prompt
+_NEUTRAL = [{"role": "user", "content": "Hello"}]  # used in place of an unknown prompt
 
 
 class JetonRenderer:
@@ -36,15 +36,15 @@ class JetonRenderer:
     Args:
         tok: the tokenizer.
         template: as for `Tokenizer.chat`.
-        variables: as for `Tokenizer.chat`; the same in all calls.
+        variables: as for `Tokenizer.chat`; all calls use the same values.
         keep_sampled: as for `Tokenizer.conversation`.
-        capacity: number of prompts whose conversation is stored.
+        capacity: maximum number of prompts whose conversation is stored.
 
     Raises:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # unknown without a conversation
+    is_prefix_stable = False  # whether it is stable depends on the conversation
 
     def __init__(
         self,
@@ -117,8 +117,8 @@ class JetonRenderer:
         Args:
             token_ids: the sampled ids.
             tools: the tools of the prompt.
-            prompt_ids: a prompt of `render` or `bridge_to_next_turn`, whose conversation the reply is proved in. Any
-                other: the reply is proved after a neutral message.
+            prompt_ids: a prompt that `render` or `bridge_to_next_turn` returned; the parsed reply is verified by
+                rendering it in this prompt's conversation. With any other ids, it is verified after a neutral message.
         """
         conversation = self._prompts.get(prompt_ids) if prompt_ids else None
         if conversation is None:
@@ -149,7 +149,7 @@ class JetonRenderer:
         )
 
     def get_stop_token_ids(self) -> list[int]:
-        """Returns the ids at which sampling stops: those that the template ends a reply with, and eos."""
+        """Returns the ids at which sampling stops: the ids with which the template ends a reply, and eos."""
         stops = self._conversation(_NEUTRAL, None).parser().stop_ids()
         eos = [] if self._tok.eos_id is None else [self._tok.eos_id]
         return list(dict.fromkeys([*stops, *eos]))
@@ -164,8 +164,8 @@ class JetonRenderer:
     ) -> Any:
         """Appends messages to a prompt and its reply, both unchanged; returns `RenderedTokens`.
 
-        Returns None if the template rewrites text before the messages, or if the prompt is not one of `render` or
-        `bridge_to_next_turn`. The caller then renders all messages.
+        Returns None if the template rewrites text before the messages, or if neither `render` nor `bridge_to_next_turn`
+        returned the prompt. The caller then renders all messages.
         """
         known = self._prompts.get(previous_prompt_ids)
         if known is None:

@@ -5,8 +5,8 @@
     merged = builder.merge_assistant_tokens(ids, sampled)
     merged = builder.merge_context_tokens(messages, [*messages, *tool_results], merged.token_ids, tools=tools)
 
-The class is derived from verl's, which aligns masks and log-probabilities. Prompts pass as ids, so the builder stores
-the conversation of each prompt that it made.
+The class is derived from verl's class, which aligns masks and log-probabilities. The interface passes prompts as ids
+only, so the builder stores the conversation of each prompt that it made.
 
 Source: `verl/utils/tokenizer/continuous_token.py` of verl 0.9.1.
 """
@@ -34,15 +34,15 @@ def continuous_token_builder(
     allowed_append_roles: Sequence[str] | None = None,
     capacity: int = 1024,
 ) -> Any:
-    """Returns a `ContinuousTokenBuilder` whose prompts are those of a chat template.
+    """Returns a `ContinuousTokenBuilder` that builds prompts with a chat template.
 
     Args:
         tok: the tokenizer.
         template: as for `Tokenizer.chat`.
         variables: as for `Tokenizer.chat`; verl's ``chat_template_kwargs``.
         keep_sampled: as for `Tokenizer.conversation`.
-        allowed_append_roles: roles of messages that may be appended; None: all of verl's.
-        capacity: number of lists of ids whose conversation is stored.
+        allowed_append_roles: roles of messages that may be appended; None: all roles that verl permits.
+        capacity: maximum number of lists of ids whose conversation is stored.
 
     Raises:
         MissingDependencyError: verl is not installed.
@@ -50,7 +50,7 @@ def continuous_token_builder(
     base = import_optional("verl.utils.tokenizer.continuous_token", "continuous_token_builder")
 
     class TemplateTokenBuilder(base.ContinuousTokenBuilder):  # type: ignore[misc,name-defined]
-        """Builds prompts by `Conversation`, which proves that text before new messages stays unchanged."""
+        """Builder of prompts that uses `Conversation`, which verifies that text before new messages stays unchanged."""
 
         def __init__(self) -> None:
             super().__init__(tok, chat_template_kwargs=dict(variables or {}), allowed_append_roles=allowed_append_roles)

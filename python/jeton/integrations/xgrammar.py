@@ -1,4 +1,4 @@
-"""`tokenizer_info`: the vocabulary in xgrammar's form.
+"""`tokenizer_info`: converts a vocabulary for xgrammar.
 
     compiler = xgrammar.GrammarCompiler(tokenizer_info(tok, size=model.config.vocab_size))
 
@@ -18,15 +18,15 @@ __all__ = ["tokenizer_info"]
 
 
 def tokenizer_info(tok: Tokenizer, *, size: int | None = None, eos: int | Sequence[int] | None = None) -> Any:
-    """Returns an `xgrammar.TokenizerInfo` of raw bytes; a special token has none, so no grammar permits it.
+    """Returns an `xgrammar.TokenizerInfo` of raw bytes; a special token has no bytes, so no grammar permits it.
 
     Args:
         tok: the tokenizer.
         size: number of rows of the model's output; None: `Tokenizer.vocab_size`.
-        eos: id of the end, or ids; None: that of the role ``eos``.
+        eos: id or ids that end a text; None: the id of the role ``eos``.
 
     Raises:
-        ConfigError: no `eos`, and the tokenizer has no such role, or one beyond the rows.
+        ConfigError: `eos` is None and the tokenizer has no role ``eos``, or an id is beyond the rows.
         MissingDependencyError: xgrammar is not installed.
     """
     xgrammar = import_optional("xgrammar", "tokenizer_info")

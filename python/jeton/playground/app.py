@@ -33,14 +33,15 @@ __all__ = ["make_app"]
 
 _LOG = logging.getLogger("jeton")
 
-# Fixed, because `mimetypes` reads the machine's table, and browsers reject modules of a wrong type.
+# A fixed table, because `mimetypes` reads the machine's table, and browsers reject modules with a wrong type.
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Maximum number of concurrent endpoint calls. Typing is faster than the encoding of ten megabytes, so calls can queue.
+# Maximum number of concurrent endpoint calls. Typing in the page is faster than encoding ten megabytes, so calls can
+# queue.
 NUM_AT_WORK = 4
 
 
@@ -101,13 +102,13 @@ class _Endpoints:
 
 
 def _respond(work: Callable[[], Any], language: str) -> Response:
-    """Answers in the request's language; the thread has that of the shell in which `jeton play` runs."""
+    """Builds the response in the request's language; by default the thread uses the language of the server's shell."""
     with use_language(language):
         try:
             return _json(work())
         except JetonError as error:
             return _json({"error": in_language(str(error)), "kind": type(error).__name__}, 400)
-        except OSError as error:  # a file that was removed or cannot be read
+        except OSError as error:  # a tokenizer file was removed or cannot be read
             message = in_language(error.strerror or str(error))
             return _json({"error": message, "kind": type(error).__name__}, 400)
         except Exception as error:
@@ -115,7 +116,7 @@ def _respond(work: Callable[[], Any], language: str) -> Response:
 
 
 def _strings(language: str) -> Callable[[Request], Any]:
-    """Returns the ASGI endpoint for the catalog of a language."""
+    """Returns the ASGI endpoint for the translations of a language."""
 
     async def endpoint(request: Request) -> Response:
         return _json(read_catalog("strings", language))
@@ -150,7 +151,7 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _json(answer: Any, status: int = 200) -> Response:
-    # UTF-8 cannot represent a lone surrogate, which only an error message that quotes the input may contain
+    # "replace": UTF-8 cannot represent a lone surrogate, which only an error message that quotes the input can contain
     body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json")
 
@@ -191,7 +192,7 @@ def _suffix(name: str) -> str:
 
 
 def _page(file: Traversable) -> Callable[[Request], Any]:
-    """Returns the ASGI endpoint for a static file; the page itself gets the version."""
+    """Returns the ASGI endpoint for a static file; Jeton's version is inserted into the page itself."""
     blank, version = (f'<meta name="jeton-version" content="{value}">'.encode() for value in ("", __version__))
 
     async def endpoint(request: Request) -> Response:

@@ -1,8 +1,8 @@
-"""Catalog of the playground's tokenizers: named on the command line, found in a folder or in this machine's caches,
-uploaded on the page, and three built-in ones.
+"""Catalog of the playground's tokenizers: tokenizers named on the command line, found in a folder or in this machine's
+caches, or uploaded on the page, and three built-in tokenizers.
 
 Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
-entry. Only names that the user passes, or whose download the user chooses, are downloaded.
+entry. A name is downloaded only if the user passed it or chose its download.
 
 Left out: operations on tokenizers (`api`).
 """
@@ -34,9 +34,9 @@ from ..util.locks import ForkLock
 
 __all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
 
-# Capacity for uploaded tokenizers, which take tens of megabytes each; the oldest is evicted.
+# Maximum number of uploaded tokenizers, which take tens of megabytes each; the oldest is evicted.
 MAX_DROPPED = 8
-# Well-known tokenizers, listed first.
+# Well-known tokenizers, which the catalog lists first.
 FIRST = ("o200k_base", "cl100k_base", "llama3", "gpt2", "r50k_base")
 TRAINED_SIZE = 4_000
 SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
@@ -44,7 +44,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 @dataclass
 class _Entry:
-    """Entry of the catalog: a loader, and the tokenizer or error that it resulted in."""
+    """Entry of the catalog: a loader, and the tokenizer or the error that loading resulted in."""
 
     key: str
     name: str
@@ -161,16 +161,16 @@ class Catalog:
         return entry.get()
 
     def describe(self) -> list[dict[str, Any]]:
-        """Returns the facts of each entry, without loading it."""
+        """Returns a description of each entry, without loading it."""
         with self._lock:
             entries = list(self._entries.values())
         return [entry.describe() for entry in entries]
 
     def downloads(self) -> list[dict[str, Any]]:
-        """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not here.
+        """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
 
-        Names that share a file with an earlier one, or whose size is not known, are left out. For repositories of the
-        hub the size is unknown.
+        Left out are names that share a file with an earlier name, and names of the registry without a recorded size.
+        For repositories of the hub the size is unknown.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()
@@ -183,10 +183,12 @@ class Catalog:
             return [entry for entry in _downloads() if entry["name"] not in self._entries]
 
     def download(self, name: str) -> dict[str, Any]:
-        """Downloads a vocabulary of `downloads`, adds it, and returns its facts; one that is already here is kept.
+        """Downloads a vocabulary of `downloads`, adds it, and returns its description.
+
+        A vocabulary that is already listed is not downloaded again.
 
         Raises:
-            ConfigError: it is not one of them.
+            ConfigError: `downloads` does not list the name.
             DownloadError: the file cannot be downloaded, or has another hash.
         """
         if all(entry["name"] != name for entry in _downloads()):
@@ -209,7 +211,7 @@ class Catalog:
             files: name and content of each file.
 
         Returns:
-            `entries`: facts of each tokenizer. `errors`: name and error of each file that could not be loaded.
+            `entries`: description of each tokenizer. `errors`: name and error of each file that could not be loaded.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a"}, [])
@@ -227,13 +229,13 @@ class Catalog:
         return {"entries": entries, "errors": errors}
 
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
-        """Adds a tokenizer from the content of a file or of a folder's files, and keeps it in memory.
+        """Adds a tokenizer from the content of a file or of a folder's files. It stays in memory.
 
         Its key is the name of the file, which shared links contain; if the key is used by another tokenizer, a number
         is appended.
 
         Raises:
-            JetonError: it is not a tokenizer, or broken; the message has the user's file name.
+            JetonError: the data is not a tokenizer, or broken; the message has the user's file name.
         """
         name = _printable(name) or "a file without name"
         tok = _loaded(name, {"file": data} if isinstance(data, bytes) else data)
@@ -243,7 +245,7 @@ class Catalog:
                 there = self._entries.get(key)
                 if there is None or (there.dropped and there.tok == tok):
                     break
-                if there.tok == tok:  # a file that is listed already
+                if there.tok == tok:  # this tokenizer is listed already
                     return there.describe()
                 key = f"{name} ({number})"
             self._entries.pop(key, None)
@@ -268,7 +270,7 @@ def _downloads() -> list[dict[str, Any]]:
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Sort key that puts well-known names first."""
+    """Returns a sort key that puts well-known names first."""
     return FIRST.index(name) if name in FIRST else len(FIRST), name.lower()
 
 
@@ -277,7 +279,7 @@ def _itself(tok: Tokenizer) -> Tokenizer:
 
 
 def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
-    """Returns the tokenizer if its vocabulary is not empty.
+    """Checks that a tokenizer's vocabulary is not empty, and returns the tokenizer.
 
     Raises:
         FormatError: the vocabulary is empty.
@@ -288,7 +290,7 @@ def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
 
 
 def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]:
-    """Groups files by tokenizer: name of the first file -> (name within a folder -> content).
+    """Groups files by tokenizer: name of the tokenizer's first file -> (name within a folder -> content).
 
     Examples:
         >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
@@ -318,7 +320,7 @@ _IN_A_FOLDER = (
 
 
 def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
-    """Loads a tokenizer through temporary files; error messages get the user's file name."""
+    """Loads a tokenizer from temporary files; error messages name the user's file instead."""
     with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
         for member, data in members.items():
             (Path(folder) / member).write_bytes(data)
@@ -338,7 +340,7 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """Returns the last component of a path, with unprintable and bidi characters replaced, truncated to 120."""
+    """Returns the last component of a path, at most 120 characters, with U+FFFD for unprintable and bidi ones."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 
@@ -362,7 +364,7 @@ def _free(key: str, taken: Iterable[str]) -> str:
 
 
 def _trained() -> Tokenizer:
-    """Trains a tokenizer on Jeton's English and Chinese lessons, so that one is available without any file."""
+    """Trains a tokenizer on Jeton's English and Chinese lessons, so that a tokenizer is available without any file."""
     lessons = [
         entry.read_bytes()
         for entry in sorted(resources.files("jeton.reference").iterdir(), key=lambda entry: entry.name)

@@ -1,13 +1,14 @@
 """Request validation: ASGI middleware that accepts only requests of the playground's own page.
 
 Any web page can send requests to a local port, and DNS rebinding makes them same-origin. The middleware therefore
-checks that ``Host`` and, if present, ``Origin`` are the server's address, and for API endpoints that
-``Sec-Fetch-Site``, if present, is ``same-origin`` or ``none``. A cross-site link may still open the page. Bodies are
-limited in size and in time. Every response, errors included, has a Content-Security-Policy and related headers.
+checks that ``Host`` and, if present, ``Origin`` are the server's address. For API endpoints it also checks that
+``Sec-Fetch-Site``, if present, is ``same-origin`` or ``none``. A cross-site link can still open the page. The size of a
+body and the time to receive it are limited. Every response, errors included, has a Content-Security-Policy and related
+headers.
 
 Left out: encryption and authentication, since the server listens on the loopback interface only; and a timeout for
-request headers, which uvicorn does not have and an app cannot add. A local program can therefore keep connections open;
-a page in a browser cannot.
+request headers, which uvicorn does not have and an app cannot add. So a local program can keep connections open, but a
+page in a browser cannot.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# The largest published tokenizer.json has 33.4 million bytes.
+# Default limit; the largest published tokenizer.json has 33.4 million bytes.
 MAX_BODY_BYTES = 32 << 20
-# Timeouts between two chunks of a body, and for the whole body.
+# Timeouts in seconds: between two chunks of a body, and for the whole body.
 CHUNK_TIMEOUT_S = 20.0
 BODY_TIMEOUT_S = 60.0
 
@@ -95,14 +96,14 @@ class RequestGuard:
         if scope["path"].startswith("/api/") and any(site not in (b"same-origin", b"none") for site in sites):
             raise _RefusedError(403, "the playground accepts requests of its own page only")
         lengths = [value for name, value in headers if name == b"content-length"]
-        # checked by length first, since Python limits the digits that it converts
+        # the number of digits is checked first, since Python limits the digits that `int` converts
         if any(not value.isdigit() or len(value.lstrip(b"0")) > 15 for value in lengths):
             raise _RefusedError(413, self._too_long())
         if any(int(value) > self._max_body_bytes for value in lengths):
             raise _RefusedError(413, self._too_long())
 
     async def _whole_body(self, receive: Receive) -> bytes | None:
-        """Reads the whole body within the limits of size and time; None: the client has disconnected."""
+        """Reads the whole body within the limits of size and time; returns None if the client has disconnected."""
         body = bytearray()
         more = True
         end = asyncio.get_running_loop().time() + BODY_TIMEOUT_S
@@ -126,7 +127,7 @@ class RequestGuard:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns an ASGI `receive` that yields the body first; later messages are those of the server (disconnects)."""
+    """Returns an ASGI `receive` that gives the body first, then the messages of the server (disconnects)."""
     is_sent = False
 
     async def replay() -> Message:
@@ -149,7 +150,7 @@ class _RefusedError(Exception):
 
 async def _refuse(refused: _RefusedError, send: Send) -> None:
     body = json.dumps({"error": str(refused), "kind": "Refused"}).encode()
-    # the rest of the body is unread, so the connection cannot be reused
+    # "close": the rest of the body is unread, so the connection cannot be reused
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),

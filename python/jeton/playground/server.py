@@ -22,12 +22,12 @@ from .catalog import Catalog
 __all__ = ["bind", "make_server", "serve"]
 
 ADDRESS = "127.0.0.1"
-# Default port. The lessons link to it.
+# Default port; the lessons contain links to this port.
 DEFAULT_PORT = 7777
 
 
 def bind(port: int | None = 0) -> socket.socket:
-    """Returns a listening socket on a local port. 0: a free port; None: 7777, or a free port if that is in use.
+    """Returns a listening socket on a local port. 0: a free port; None: 7777, or a free port if 7777 is in use.
 
     Raises:
         ConfigError: the port is in use, or requires privileges.
@@ -45,7 +45,7 @@ def bind(port: int | None = 0) -> socket.socket:
         except ConfigError:
             return bind(0)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":  # allows rebinding right after a restart; on Windows it would share the port
+    if os.name == "posix":  # allows binding right after a restart; on Windows the option would share the port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
@@ -63,7 +63,7 @@ def bind(port: int | None = 0) -> socket.socket:
 
 
 def make_server(catalog: Catalog, port: int) -> uvicorn.Server:
-    """Creates the server for a port; its ``run`` takes the socket of `bind`."""
+    """Creates the server for a port; call its ``run`` with the socket from `bind`."""
     config = uvicorn.Config(
         make_app(catalog, port),
         host=ADDRESS,
@@ -95,7 +95,7 @@ def serve(catalog: Catalog, port: int | None, *, ready: Callable[[str], None], b
         port = listener.getsockname()[1]
         server = make_server(catalog, port)
         address = f"http://{ADDRESS}:{port}/"
-        logging.getLogger("jeton").setLevel(logging.ERROR)  # the page itself displays warnings of training
+        logging.getLogger("jeton").setLevel(logging.ERROR)  # the page itself displays training's warnings
         ready(address)
         if browser:  # some browsers return only when they are closed
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

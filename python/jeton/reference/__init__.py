@@ -1,9 +1,9 @@
-"""A tokenizer from scratch, in short lessons: to be read, and to be tested against.
+"""A tokenizer from scratch, in short lessons, which are also the reference that tests compare with.
 
-Each lesson adds one idea to those before it, opens with the idea in prose and examples, and can be run:
-`python step04_train.py` or `python -m jeton.reference.step04_train` prints the examples of that lesson. Each has a
-Chinese version of its prose (`step04_train.zh.md` for `step04_train.py`). The number of a file says when its lesson was
-written; this is the order of reading, which `python -m jeton.reference` prints with the titles:
+Each lesson adds one idea to the earlier lessons, explains it in prose and examples, and can be run: `python
+step04_train.py` or `python -m jeton.reference.step04_train` prints the examples of that lesson. Each lesson has a
+Chinese version of its prose (`step04_train.zh.md` for `step04_train.py`). Lessons are numbered in the order in which
+they were written. Read them in this order, which `python -m jeton.reference` prints with the titles:
 
     BPE, from bytes to ids           1 levels · 2 pairs · 3 merge · 4 train · 5 encode · 6 decode · 7 special
     Splitting the text first         8 split · 14 regex
@@ -16,11 +16,11 @@ written; this is the order of reading, which `python -m jeton.reference` prints 
 Exercises follow each lesson but the last: `python -m jeton.reference.check step04` prints them, and
 `python -m jeton.reference.check step04 my_file.py` checks your answer and says which case fails.
 
-It is plain Python with the standard library only; step 12 compares with NumPy and PyTorch where they are installed.
-It imports nothing else of Jeton, except where a lesson compares itself with Jeton, and only tests and pages of Jeton
-use it. It is written to be obviously correct and is therefore slow. Jeton's engine is written to be fast and must give
-the same merges and ids for the same options (pattern, tie rule, minimum frequency). If the two disagree, one of them
-has a bug.
+The lessons are plain Python with the standard library only; step 12 compares with NumPy and PyTorch if they are
+installed. The lessons import nothing else of Jeton, except where a lesson compares itself with Jeton, and only tests
+and pages of Jeton use them. They are written to be obviously correct and are therefore slow. Jeton's engine is written
+to be fast and must give the same merges and ids for the same options (pattern, tie rule, minimum frequency). If the two
+disagree, one of them has a bug.
 
 This file imports nothing, so each step can be read, run and tested alone.
 """

@@ -1,6 +1,6 @@
 """Lists the lessons in the order of reading, in the language of the reader: ``python -m jeton.reference``.
 
-The language is that of `JETON_LANG`, then of `LC_ALL`, `LC_MESSAGES` and `LANG`.
+The first of the variables `JETON_LANG`, `LC_ALL`, `LC_MESSAGES` and `LANG` that is set selects the language.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TEXTS = {
 
 
 def main() -> int:
-    """Print the list; return the exit status."""
+    """Print the list of lessons; return the exit status."""
     reader = language()
     first, *rest = TEXTS[reader]
     print(first)

@@ -1,10 +1,11 @@
 """Checks an answer to the exercise of a lesson: ``python -m jeton.reference.check step04 my_file.py``.
 
-Without a file it prints the exercise, without a lesson the list of exercises. The exit status is 0 if the functions
-that the file defines pass all cases, 1 if one does not or there is none, and 2 if the command is wrong.
+Without a file, the command prints the exercise; without a lesson, the list of exercises. The exit status is 0 if all
+functions of the exercise that the file defines pass all cases, 1 if one fails or the file defines none of them, and 2
+if the command is wrong.
 
-The file runs in a separate process, which writes the result of each case as a line of a report file. This process reads
-the report, and ends the other one if a case takes too long. So an endless loop, an exception and an exit of the
+The file runs in a separate process, which writes the result of each case as a line of a report file. The main process
+reads the report, and ends the separate process if a case takes too long. So endless loops, exceptions and exits of the
 interpreter all give a message.
 """
 
@@ -37,7 +38,7 @@ __all__ = ["main"]
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = "jeton.reference"
 PROGRAM = f"python -m {PACKAGE}.check" if __package__ == PACKAGE else f"python {Path(__file__)}"
-SHOWN = 300  # characters of a value
+SHOWN = 300  # characters of a value that are shown
 CHILD = "--run-cases"  # an internal option: step, file of the reader, file of the report, name of a function
 
 ENGLISH = {
@@ -119,7 +120,7 @@ CHINESE = {
 
 
 def say(message: str, **values: Any) -> str:
-    """A message in the language of the reader.
+    """Return a message in the language of the reader.
 
     Examples:
         >>> say("passed", name="merge", total=3)
@@ -142,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answer(given: list[str]) -> int:
-    """Execute the command."""
+    """Execute a command line; return the exit status."""
     if given[:1] == [CHILD]:
         run_cases(*given[1:])
         return 0
@@ -163,7 +164,7 @@ def answer(given: list[str]) -> int:
 
 
 def parse(given: Sequence[str]) -> Command:
-    """The parts of a command line.
+    """Parse a command line.
 
     Examples:
         >>> command = parse(["--seconds=2.5", "step04", "my_file.py"])
@@ -187,7 +188,7 @@ def parse(given: Sequence[str]) -> Command:
 
 
 def parse_seconds(text: str) -> float:
-    """The value of `--seconds`.
+    """Parse the value of `--seconds`.
 
     Examples:
         >>> parse_seconds("2.5")
@@ -209,7 +210,7 @@ def wrong(message: str, **values: Any) -> NoReturn:
 
 
 def steps() -> list[str]:
-    """The lessons that have exercises.
+    """Return the names of the lessons that have exercises, such as `step04`.
 
     Examples:
         >>> steps()[:2]
@@ -219,7 +220,7 @@ def steps() -> list[str]:
 
 
 def find(step: str) -> str | None:
-    """The exercise that `step04`, `step04_train`, `04` or `4` means.
+    """Return the name of the exercise for an argument such as `step04`, `step04_train`, `04` or `4`.
 
     Examples:
         >>> find("step04_train"), find("4"), find("x")
@@ -231,7 +232,7 @@ def find(step: str) -> str | None:
 
 
 def print_list() -> int:
-    """Print the exercises in the order of reading, and those whose lesson does not exist at the end."""
+    """Print the exercises in the order of reading; exercises without a lesson are last."""
     order = [lesson.name.partition("_")[0] for _, members in lessons() for lesson in members]
     for step in sorted(steps(), key=lambda step: order.index(step) if step in order else len(order)):
         names = ", ".join(task.name for task in tasks(step))
@@ -240,13 +241,13 @@ def print_list() -> int:
 
 
 def tasks(step: str) -> tuple[Task, ...]:
-    """The functions that an exercise asks for."""
+    """Return the functions that an exercise asks for."""
     found: tuple[Task, ...] = importlib.import_module(f".exercises.{step}", __package__).TASKS
     return found
 
 
 def statement(step: str, reader: str | None = None) -> str:
-    """The text of an exercise, in Markdown.
+    """Return the text of an exercise, in Markdown.
 
     Examples:
         >>> print(statement("step04", "en").partition("\\n")[0])
@@ -273,7 +274,7 @@ def check(step: str, file: Path, seconds: float | None = None) -> int:
         for name in written:
             limit = seconds or asked[name].seconds
             events, problem = run(step, file, Path(folder) / name, name, limit)
-            if not events or "error" in events[0]:  # it ran before, and now it does not
+            if not events or "error" in events[0]:  # the file could be imported before, but not this time
                 print(say(problem.pop("message"), file=file.name, **problem))
                 return 1
             solved &= report(asked[name], events, problem)
@@ -306,9 +307,9 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 
 
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Run the cases of a function in another process, or find the names of functions; give the events, and a problem.
+    """Run the cases of function `name` in another process; an empty name lists functions. Return events and a problem.
 
-    The time limit applies to each case: the other process writes a line before it and a line after it.
+    The time limit applies to each case, because the other process writes a line before and after each case.
     """
     path.touch()
     program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]
@@ -343,7 +344,7 @@ def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[l
 def run_cases(step: str, file: str, path: str, name: str) -> None:
     """Run the cases of one function, or list the functions if the name is empty; write the results into `path`."""
     sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, even from a checkout that is not built
-    if importlib.util.find_spec("jeton") is None:  # a copy of the folder of the lessons alone
+    if importlib.util.find_spec("jeton") is None:  # the folder of the lessons was copied without the rest of Jeton
         sys.modules["jeton"] = ModuleType("jeton")
         sys.modules[PACKAGE] = sys.modules[str(__package__)]
     with Path(path).open("w", encoding="utf-8") as output:
@@ -377,13 +378,13 @@ def load(file: Path) -> Any:
     if spec is None or spec.loader is None:
         raise ImportError(f"{file.name} is not a Python file: its name must end with .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
+    sys.modules[spec.name] = module  # dataclasses look the module up there
     spec.loader.exec_module(module)
     return module
 
 
 def defines(module: Any, name: str) -> bool:
-    """Tell if a file defines a name; names imported from a lesson do not count."""
+    """Tell if a file defines a name itself; names that it imports from a lesson do not count."""
     home = getattr(getattr(module, name, None), "__module__", module.__name__)
     return hasattr(module, name) and (
         home == module.__name__ or not home.startswith((f"{PACKAGE}.", f"{__package__}."))
@@ -391,7 +392,7 @@ def defines(module: Any, name: str) -> bool:
 
 
 def try_case(task: Task, function: Any, case: Case, file: str) -> list[tuple[str, dict[str, str]]]:
-    """Run a case; give the messages about it, none if it passes."""
+    """Run a case; return the messages about its failure, or none if it passes."""
     lines = [("call", {"call": shown_call(task, case)})]
     expected = case.expected
     if isinstance(expected, Raises):
@@ -411,7 +412,7 @@ def try_case(task: Task, function: Any, case: Case, file: str) -> list[tuple[str
 
 
 def plain(value: Any) -> Any:
-    """A value with lists in place of tuples and iterators, so that the kind of a sequence does not matter.
+    """Replace tuples and iterators in a value by lists, so that the kind of a sequence does not matter.
 
     Examples:
         >>> plain((1, iter([2, (3, 4)]), {"a": (5,)}))
@@ -425,7 +426,7 @@ def plain(value: Any) -> Any:
 
 
 def same(got: Any, expected: Any) -> bool:
-    """Compare results; floats may differ in the last digits.
+    """Compare results; floats are allowed to differ in the last digits.
 
     Examples:
         >>> same([0.1 + 0.2], [0.3]), same({1: "a"}, {1: "b"}), same("a", b"a"), same([1], [1, 2])
@@ -441,12 +442,12 @@ def same(got: Any, expected: Any) -> bool:
 
 
 def shown_call(task: Task, case: Case) -> str:
-    """A call as Python writes it."""
+    """Return a call of the function as Python code."""
     return shorten(f"{task.name}({', '.join(map(repr, case.arguments))})")
 
 
 def shown(value: Any) -> str:
-    """The start of the `repr` of a result; an object of the reader's own class may have none.
+    """Return the start of the `repr` of a result; an object of the reader's class can have a `repr` that fails.
 
     Examples:
         >>> shown([1, "a"])
@@ -459,7 +460,7 @@ def shown(value: Any) -> str:
 
 
 def shorten(text: str) -> str:
-    """The start of a long text.
+    """Return the start of a long text, or a short text unchanged.
 
     Examples:
         >>> shorten("short"), len(shorten("x" * 1000))
@@ -469,7 +470,7 @@ def shorten(text: str) -> str:
 
 
 def told(error: BaseException, file: str) -> dict[str, Any]:
-    """An exception, and the last line of the reader's file in its traceback."""
+    """Describe an exception, with the last line of the reader's file in its traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)
@@ -478,7 +479,7 @@ def told(error: BaseException, file: str) -> dict[str, Any]:
 
 
 def where(event: dict[str, Any]) -> str:
-    """An exception with the line, if the line is known."""
+    """Format an exception, with its line if the line is known."""
     return say("where", **event) if event["line"] else str(event["error"])
 
 

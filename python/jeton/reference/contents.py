@@ -1,7 +1,8 @@
-"""The lessons in the order of reading, for the list, the site and the tests; and the language of the reader.
+"""Lists the lessons in the order of reading, for `__main__`, the site and the tests; finds the reader's language.
 
-The number of a file says when its lesson was written, not when it is read. Titles come from the lessons themselves:
-the first line of a docstring in English, the heading of the page in Chinese. A number without a file is left out.
+Lessons are numbered in the order in which they were written, which is not the order of reading. Titles come from the
+lessons: the first line of a docstring in English, the heading of the page in Chinese. Numbers without a file are left
+out.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Group(NamedTuple):
-    """Lessons that belong together."""
+    """Group of lessons that belong together."""
 
     english: str
     chinese: str
-    numbers: tuple[int, ...]  # in the order of reading
+    numbers: tuple[int, ...]  # numbers of the lessons, in the order of reading
 
 
 GROUPS = (
@@ -37,7 +38,7 @@ GROUPS = (
 
 
 class Lesson(NamedTuple):
-    """A lesson and its titles."""
+    """Lesson with its titles."""
 
     number: int
     name: str  # "step04_train"
@@ -45,7 +46,7 @@ class Lesson(NamedTuple):
     chinese: str
 
     def title(self, language: str) -> str:
-        """The title in a language, "en" or "zh".
+        """Return the title in a language, "en" or "zh".
 
         Examples:
             >>> Lesson(4, "step04_train", "Training", "训练").title("zh")
@@ -55,7 +56,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(folder: Path = FOLDER) -> list[tuple[Group, list[Lesson]]]:
-    """The lessons of a folder in the order of reading; files whose number no group has are last in a group of theirs.
+    """Return the lessons of a folder in the order of reading. Files whose number is in no group form a last group.
 
     Examples:
         >>> [lesson.name for _, found in lessons() for lesson in found][:3]
@@ -83,7 +84,7 @@ def read(path: Path) -> Lesson:
 
 
 def language() -> str:
-    """The language of the reader, "zh" or "en", by the first of these variables that is set.
+    """Return "zh" or "en", by the first of `JETON_LANG`, `LC_ALL`, `LC_MESSAGES` and `LANG` that is set.
 
     Examples:
         >>> os.environ["JETON_LANG"] = "zh_CN.UTF-8"

@@ -1,12 +1,12 @@
-"""Ways to run a lesson: as a file or as a module, with Jeton installed or without.
+"""Helpers to run a lesson as a file or as a module, with Jeton installed or without.
 
-All of these print the examples of a lesson, the first two also from a checkout that has not been built:
+Both commands print the examples of a lesson, also from a checkout that has not been built:
 
     python step04_train.py
     python -m jeton.reference.step04_train
 
-A file that Python is told to run belongs to no package, so its relative imports would fail. Lessons import this module
-first in that case, and it makes the folder of the lessons the package.
+A file that Python runs directly belongs to no package, so its relative imports would fail. In this case a lesson
+imports this module first, which makes the folder of the lessons the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 __all__ = ["jeton_command", "unless_closed", "with_jeton"]
 
-for stream in (sys.stdout, sys.stderr):  # where output is not UTF-8, other characters are escaped
+for stream in (sys.stdout, sys.stderr):  # if output is not UTF-8, escapes the characters that its encoding lacks
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
@@ -33,7 +33,7 @@ if not __package__:
 
 
 def unless_closed(command: Callable[[], int]) -> int:
-    """Run a command, and return its exit status: 0 if the reader of its output has closed the pipe, as `head -1` does.
+    """Call `command` and return its exit status, or 0 if the program that reads the output, such as `head`, has ended.
 
     Examples:
         >>> unless_closed(lambda: 2)
@@ -43,13 +43,13 @@ def unless_closed(command: Callable[[], int]) -> int:
         status = command()
         sys.stdout.flush()  # raises here if the pipe is closed
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports it again on exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python reports the pipe again at exit
         return 0
     return status
 
 
 def with_jeton(compare: Callable[[], None]) -> None:
-    """Run `compare`, which gives the example of a lesson to Jeton; without Jeton, say how to get it.
+    """Run `compare`, which gives the examples of a lesson to Jeton; if Jeton is missing, say how to install it.
 
     Examples:
         >>> with_jeton(lambda: print("equal"))  # doctest: +SKIP

@@ -1,7 +1,7 @@
-"""SentencePiece's `.model`: reading and writing its pieces, for lessons 18 to 20.
+"""Reads and writes the pieces of SentencePiece's `.model` files, for lessons 18 to 20.
 
-A `.model` is a message of Protocol Buffers: fields, each with a number, one after another. Field 1 is a piece, itself a
-message of its text (1), its score (2) and its kind (3); field 2 has the kind of model, field 3 the normalizer.
+A `.model` is a message of Protocol Buffers: a series of numbered fields. Each field 1 is a piece: a message with its
+text (field 1), its score (2) and its kind (3). Field 2 has the kind of model, field 3 the normalizer.
 
 >>> read_model(write_model({"▁a": (-0.5, "normal")}, "bpe"))
 {'<unk>': (0.0, 'unknown'), '▁a': (-0.5, 'normal')}
@@ -24,14 +24,14 @@ MODEL_TYPES = ("unigram", "bpe", "word", "char")  # numbered from 1
 def write_model(
     pieces: Mapping[str, tuple[float, str]], model_type: str, *, byte_fallback: bool = False, normalize: bool = False
 ) -> bytes:
-    """Write a `.model`, with `<unk>` as id 0 unless there is a piece of the kind unknown.
+    """Write a `.model`. `<unk>` becomes id 0, unless `pieces` has a piece of the kind unknown.
 
     Args:
         pieces: Score and kind of each piece, in the order of their ids.
         model_type: One of `MODEL_TYPES`.
         byte_fallback: Whether unknown characters become byte pieces.
-        normalize: Whether white space is collapsed and written as `▁`, and a `▁` added before the text. False leaves
-            texts as they are.
+        normalize: Whether white space is collapsed and written as `▁`, and a `▁` added before the text. False: texts
+            are unchanged.
 
     Examples:
         >>> write_model({"a": (0.0, "normal")}, "bpe")[:9].hex(" ")
@@ -43,7 +43,7 @@ def write_model(
     for name, (score, kind) in pieces.items():
         fields.append((1, _message((1, name.encode()), (2, float(score)), (3, KINDS.index(kind) + 1))))
     fields.append((2, _message((3, MODEL_TYPES.index(model_type) + 1), (35, byte_fallback))))
-    # the name; add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces
+    # fields: the name; add_dummy_prefix; remove_extra_whitespaces; escape_whitespaces
     fields.append((3, _message((1, b"identity"), (3, normalize), (4, normalize), (5, normalize))))
     return _message(*fields)
 
@@ -56,7 +56,7 @@ def read_model(data: bytes) -> dict[str, tuple[float, str]]:
         {'<s>': (0.0, 'unknown'), 'a': (-1.0, 'unused')}
     """
     pieces = (dict(_fields(message)) for key, message in _fields(data) if key == 1)
-    # a field that is absent has its default
+    # absent fields have their defaults
     return {piece[1].decode(): (piece.get(2, 0.0), KINDS[piece.get(3, 1) - 1]) for piece in pieces}
 
 

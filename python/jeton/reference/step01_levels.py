@@ -5,7 +5,7 @@
 
 A language model does not read text. It reads a list of whole numbers, the *ids*, and a tokenizer is the program
 that turns text into ids and ids back into text. So the first question is: which unit of text should one number
-represent? There are three obvious answers, and everything in these lessons is a compromise between them.
+represent? There are three obvious answers, and all methods in these lessons are compromises between them.
 
 **Bytes.** Text in a computer is already a list of numbers: its UTF-8 bytes, each from 0 to 255. A letter of English
 takes one byte. Most Chinese characters take three, rare ones such as 𠮷 take four.
@@ -20,8 +20,8 @@ takes one byte. Most Chinese characters take three, rare ones such as 𠮷 take 
 Only 256 numbers are needed, and they can spell every text in the world. But the lists are long, and a single number
 means almost nothing: 229 is the first byte of 小 (`e5 b0 8f`), of 冬 (`e5 86 ac`) and of four thousand others.
 
-**Characters.** One number for each character gives lists a third as long for Chinese. The price is a larger table
-of numbers, one for each character of the training text. A character that is not in the table has no number.
+**Characters.** One number for each character gives lists a third as long for Chinese. The price is a larger table, with
+a number for each character of the training text. A character that is not in the table has no number.
 
 **Words.** One number for each word gives the shortest lists, and numbers that mean something. But English has
 hundreds of thousands of words, `fast`, `faster` and `fastest` become three unrelated ids, a misspelling is unknown, and
@@ -33,9 +33,9 @@ Chinese does not put spaces between words at all, so a rule that looks for space
 {'bytes': 15, 'characters': 5, 'words': 1}
 
 The usual answer is to start small, with bytes or characters, and to let a program count which neighbors often occur
-together, and join them. Frequent words become one token, rare words are spelled with several. With bytes, nothing is
-ever unknown; with characters, a character that the training text lacks is unknown (step 9). The method is called byte
-pair encoding, BPE for short, and steps 2 to 6 build it.
+together, and join them. A frequent word becomes one token, a rare word is spelled with several tokens. With bytes, no
+text is ever unknown; with characters, a character that the training text lacks is unknown (step 9). The method is
+called byte pair encoding, BPE for short, and steps 2 to 6 build it.
 
 This step leaves out how the pieces are found. Next: step02_pairs.py.
 
@@ -64,14 +64,14 @@ BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # id -> spelling,
 
 
 class Levels(NamedTuple):
-    """One text as bytes, characters and words."""
+    """A text as bytes, as characters and as words."""
 
     bytes: list[int]
     characters: list[str]
     words: list[str]
 
     def sizes(self) -> dict[str, int]:
-        """Say how many items each level has.
+        """Count the items of each level.
 
         Examples:
             >>> levels("old oldest").sizes()
@@ -83,8 +83,8 @@ class Levels(NamedTuple):
 def levels(text: str) -> Levels:
     """Cut `text` into bytes, into characters, and into words at white space.
 
-    A character here is a Unicode code point, the unit of Python's `str`. A reader's character may consist of several
-    of them: the family emoji below is three people held together by two invisible joiners.
+    A character here is a Unicode code point, the unit of Python's `str`. What a reader sees as one character can
+    consist of several code points: the family emoji below is three people, joined by two invisible joiners.
 
     Examples:
         >>> levels("小 cat").bytes
@@ -100,10 +100,10 @@ def levels(text: str) -> Levels:
 
 
 def show(spelling: bytes) -> str:
-    r"""Spell a token for the screen: as text where its bytes are text, as a bytes literal where they are not.
+    r"""Spell a token for the screen: as text if its bytes are valid UTF-8, else as a bytes literal.
 
-    A token is always kept as bytes in these lessons, because it may be a part of a character. The three bytes of 小
-    are text; the first two alone are not, and a program that decodes them as text crashes.
+    In these lessons a token is always stored as bytes, because it can be a part of a character. The three bytes of 小
+    are text; the first two of them are not, and a program that decodes these as text crashes.
 
     Examples:
         >>> show(b"cat"), show("小".encode())
@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Give a text to Jeton at byte level and at character level, in vocabularies without merges."""
+    """Encode a text with Jeton at byte level and at character level, by vocabularies without merges."""
     import jeton
 
     text = "小 cat"

@@ -18,8 +18,8 @@ next to each other, and a list of five ids holds four pairs:
 Three details look small here and decide the result later.
 
 **Pairs overlap.** In `aaa` the pair `aa` is counted twice: letters 1 and 2, then letters 2 and 3. Step 3 can merge it
-only once. Counting the overlap is a convention: minbpe, rustbpe, Hugging Face, SentencePiece and subword-nmt all count
-this way, and another way of counting trains another tokenizer.
+only once. Counting overlaps is a convention: minbpe, rustbpe, Hugging Face, SentencePiece and subword-nmt all count
+this way. Another way of counting would train another tokenizer.
 
 >>> count_pairs([list(b"aaa")])
 {(97, 97): 2}
@@ -31,14 +31,14 @@ reaches from the end of one to the start of the next.
 {(1, 2): 1, (3, 4): 1}
 
 **Sequences have weights.** A word that occurs six times need not be stored six times: store it once with weight 6,
-and each of its pairs counts six. A million words of English hold only some tens of thousands of different ones, so
+and each of its pairs counts six. A million words of English contain only some tens of thousands of different words, so
 training reads about a thirtieth of the sequences: minutes instead of hours.
 
 >>> count_pairs([list(b"low"), list(b"lower")], weights=[5, 2])
 {(108, 111): 7, (111, 119): 7, (119, 101): 2, (101, 114): 2}
 
-One more detail: a Python `dict` keeps its keys in the order of insertion, so the keys of this table are in the order
-of their *first appearance* in the text. Step 4 uses that.
+One more detail: a Python `dict` keeps its keys in the order of insertion, so the pairs in this table are in the order
+of their *first appearance* in the text. Step 4 uses this order.
 
 Look at the counts (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address shows the
 pairs of a text as bars.
@@ -74,14 +74,14 @@ Pair = tuple[int, int]  # (left id, right id)
 
 
 def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | None = None) -> dict[Pair, int]:
-    """Count every pair of neighbors, weighted by its sequence's weight.
+    """Count every pair of neighbors; each occurrence counts as much as the weight of its sequence.
 
     Args:
         sequences: Documents or pretokens, each a list of ids.
         weights: Number of occurrences of each sequence; 1 each if omitted.
 
     Returns:
-        Pair to count, in order of first appearance.
+        Dictionary from pair to count, in order of first appearance.
 
     Raises:
         ValueError: If there is not exactly one weight for each sequence.
@@ -102,7 +102,7 @@ def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | Non
 
 
 def most_frequent(counts: dict[Pair, int]) -> Pair:
-    """Return the pair with the highest count; of several, the one that appeared first.
+    """Return the pair with the highest count; of equal counts, the pair that appeared first.
 
     Examples:
         >>> most_frequent(count_pairs([[1, 2, 3, 1, 2]]))
@@ -110,7 +110,7 @@ def most_frequent(counts: dict[Pair, int]) -> Pair:
         >>> most_frequent({(5, 6): 3, (1, 2): 3})
         (5, 6)
     """
-    return max(counts, key=lambda pair: counts[pair])  # max keeps the first of equals
+    return max(counts, key=lambda pair: counts[pair])  # of equal counts, max returns the first pair
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ when the first two letters have been used up, the third has no partner left.
 Starting from the right would give `[97, 256]`, which is just as short, but it would be another tokenizer. All libraries
 start from the left, and so do these lessons.
 
-**One pass is enough.** The new id did not exist before, so it cannot be part of the pair that is being merged. A
-later merge may use it, and that is how tokens grow: `a` and `b` make `ab`, then `ab` and `c` make `abc`.
+**One pass is enough.** The new id did not exist before, so it cannot be part of the pair that is being merged. A later
+merge can use it, and so tokens grow: `a` and `b` make `ab`, then `ab` and `c` make `abc`.
 
 >>> ids = list(b"abcabc")
 >>> ids = merge(ids, (97, 98), 256)
@@ -68,7 +68,7 @@ from .step02_pairs import Pair, count_pairs, most_frequent
 
 
 class Merge(NamedTuple):
-    """The pair `left`, `right` becomes `new`; `count` is the count of the pair when it was chosen."""
+    """A merge: the pair `left`, `right` becomes `new`; `count` is the count of the pair when it was chosen."""
 
     left: int
     right: int
@@ -80,7 +80,7 @@ def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
     """Replace `pair` by `new` wherever it occurs in `ids`, from left to right, without overlap.
 
     Returns:
-        A new list; `ids` is left as it was.
+        A new list; `ids` is not changed.
 
     Examples:
         >>> merge([5, 6, 6, 7, 9, 1], (6, 7), 99)
@@ -103,7 +103,7 @@ def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[int, bytes]:
-    """Spell every token: the alphabet, then each merge's left side and right side joined.
+    """Spell every token: the alphabet as given, and each new token as the spellings of its left and right part, joined.
 
     Examples:
         >>> vocabulary({1: b"a", 2: b"b"}, [Merge(1, 2, 3), Merge(3, 1, 4)])
@@ -126,7 +126,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Give two merges to Jeton, and merge the same texts with it."""
+    """Make a tokenizer of two merges with Jeton, and merge the same texts with it."""
     import jeton
 
     alphabet = {byte: bytes([byte]) for byte in range(256)}

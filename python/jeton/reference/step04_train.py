@@ -4,8 +4,8 @@ r"""Step 4. Training: count, merge, repeat.
     python -m jeton.reference.step04_train
 
 Training a BPE tokenizer is steps 2 and 3 in a loop. Begin with bytes, ids 0 to 255. Count the pairs, give the most
-frequent one the next free id, merge it everywhere, and count again. Each round adds one token, and the list of
-merges, in order, *is* the tokenizer. Nothing else is learned.
+frequent pair the next free id, merge it everywhere, and count again. Each round adds one token, and the list of merges,
+in order, *is* the tokenizer. Nothing else is learned.
 
 >>> _ = train_bytes("abcababcaabc", 256 + 4, trace=print_merges(BYTES))
 ['a','b','c','a','b','a','b','c','a','a','b','c']
@@ -14,8 +14,8 @@ merges, in order, *is* the tokenizer. Nothing else is learned.
 (257, 256) -> 258 'abcab'     ['abcab','abc','a','abc']
 (258, 257) -> 259 'abcababc'  ['abcababc','a','abc']
 
-**Ties.** In the third round four pairs have the count 1. Which one wins? Every tokenizer library has its own
-answer, mostly without documenting it, and another answer gives other merges and another tokenizer:
+**Ties.** In the third round four pairs have the count 1. Which pair is merged? Every tokenizer library has its own
+rule, mostly undocumented, and another rule gives other merges and another tokenizer:
 
     first         the pair whose first occurrence comes first       minbpe, tiktoken's teaching code
     lowest_ids    the lowest left id, then the lowest right id      rustbpe; Hugging Face, with other ids (see below)
@@ -46,9 +46,9 @@ same rule picks another pair:
 >>> show(vocabulary(BYTES, train_bytes("x a b", 257, tie_break="lowest_ids"))[256])
 "' a'"
 
-**When to stop.** After the requested number of merges; or when everything is one token and no pair is left; or when
-the best pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum. By
-hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
+**When to stop.** After the requested number of merges; or when each sequence is one token and no pair is left; or when
+the most frequent pair is rarer than `min_frequency`. A pair that occurs once saves nothing, so 2 is a sensible minimum.
+By hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` (X=ZY): from 11 symbols to 5.
 
 >>> for left, right, new, count in train_bytes("aaabdaaabac", 300, tie_break="lowest_ids", min_frequency=2):
 ...     print((left, right), "->", new, "count", count)
@@ -61,9 +61,9 @@ forwards and back, and has the four tie rules to choose.
 
     http://127.0.0.1:7777/#view=train&text=abcababcaabc&pattern=none&ties=first&size:=260&step:=1
 
-The loop is slow, because it reads the whole text again for every merge. A fast engine avoids that; its merges must be
-the same, and this file is the reference for testing it. Left out: special tokens (step 7), splitting the text before
-training (step 8), alphabets other than bytes (steps 9 and 10). Next: step05_encode.py.
+The loop is slow, because it reads the whole text again for every merge. A fast engine avoids this, but must learn the
+same merges; this file is the reference for testing the engine. Left out: special tokens (step 7), splitting the text
+before training (step 8), alphabets other than bytes (steps 9 and 10). Next: step05_encode.py.
 
 **With Jeton.** `jeton.train` learns the same merges under each tie rule. It has other defaults: the pattern `o200k`,
 which splits the text first (step 8), and `lowest_ids`. So the pattern and the tie rule are written out here:
@@ -93,7 +93,7 @@ from .step03_merge import Merge, merge, vocabulary
 __all__ = ["TIE_BREAKS", "Merge", "Trace", "choose", "print_merges", "train", "train_bytes"]
 
 TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
-Trace = Callable[[Merge, list[list[int]], list[list[int]]], None]  # the merge, all sequences before, all after
+Trace = Callable[[Merge, list[list[int]], list[list[int]]], None]  # the merge, sequences before it, sequences after it
 
 
 def train(
@@ -136,7 +136,7 @@ def train(
     if strangers := {id for sequence in current for id in sequence if id not in strings}:
         raise ValueError(f"id {min(strangers)} occurs in the sequences but has no spelling in strings")
     spelling = dict(strings)
-    size = dict.fromkeys(strings, 1)  # id -> number of alphabet entries in it
+    size = dict.fromkeys(strings, 1)  # id -> number of alphabet entries that the token consists of
     new = max(strings, default=-1) + 1 if next_id is None else next_id
     merges: list[Merge] = []
     while len(merges) < num_merges:
@@ -157,7 +157,7 @@ def train(
 def choose(
     counts: dict[Pair, int], tie_break: str, spelling: Mapping[int, bytes], size: Mapping[int, int]
 ) -> Pair | None:
-    """Pick the pair to merge: the highest count, and among equals the one that `tie_break` prefers.
+    """Pick the pair to merge: the pair with the highest count; of equal counts, the one that `tie_break` prefers.
 
     Examples:
         >>> letters = {0: b"b", 1: b"a", 2: b"c"}
@@ -177,7 +177,7 @@ def choose(
     match tie_break:
         case "lowest_ids":
             return min(tied)
-        case "highest_pair":  # spellings differ in plain training; the ids decide if they ever do not
+        case "highest_pair":  # in plain training no two spellings are equal; if they are, ids decide
             return max(tied, key=lambda pair: (spelling[pair[0]], spelling[pair[1]], -pair[0], -pair[1]))
         case "shortest":
             return min(tied, key=lambda p: (size[p[0]] + size[p[1]], spelling[p[0]] + spelling[p[1]], p))
@@ -197,8 +197,8 @@ def train_bytes(
 ) -> list[Merge]:
     """Train on the bytes of a text, or of several documents, until there are `vocab_size` tokens.
 
-    No pair crosses from one document to the next. With `split` (step 8) each document is split into pretokens
-    first, and equal pretokens are stored once, with their count as the weight.
+    Pairs do not cross from one document to the next. With `split` (step 8), each document is first split into
+    pretokens, and equal pretokens are stored once, with their count as the weight.
 
     Raises:
         ValueError: If `vocab_size` is below 256, the size of the byte alphabet.
@@ -229,7 +229,7 @@ def train_bytes(
 
 
 def print_merges(strings: Mapping[int, bytes]) -> Trace:
-    """Make a trace that prints every merge and the whole text after it; for small texts.
+    """Return a function for `trace=` that prints every merge and the whole text after it; for small texts.
 
     Examples:
         >>> _ = train([[1, 2, 1, 2]], None, {1: b"a", 2: b"b"}, 2, trace=print_merges({1: b"a", 2: b"b"}))

@@ -3,9 +3,9 @@
     python step05_encode.py                 also without Jeton
     python -m jeton.reference.step05_encode
 
-Training left a list of merges. To encode a new text, start from its bytes and do to them what training did to the
-corpus: of all merges that are possible now, do the one that was learned first; then look again. The position of a
-merge in the list is its *rank*, and the lowest rank goes first. With the tokenizer of step 4:
+Training left a list of merges. To encode a new text, start from its bytes and do what training did to the corpus: of
+all merges that are possible now, apply the one that was learned first; then look again. The position of a merge in the
+list is its *rank*, and the merge with the lowest rank goes first. With the tokenizer of step 4:
 
 >>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)
 >>> print(explain(list(b"oldest"), ranks(merges), vocabulary(BYTES, merges)))
@@ -16,8 +16,8 @@ o l d e s t   -- (115,116) s+t  -> o l d e st
               -- (263,265) has no merge: stop
 ids [263, 265]
 
-The corpus does not contain the word `oldest`, and still it becomes `old` and `est`. The program has no rules about
-English endings. It counted.
+The corpus does not contain the word `oldest`, and still the word becomes `old` and `est`. The program has no rules
+about English endings; it only counted.
 
 **Why not simply the longest token that fits?** It looks simpler: go from left to right and take the longest token
 each time. It gives other ids. The tokenizer of `abcababcaabc` knows `abc` and `abcab`:
@@ -30,9 +30,9 @@ each time. It gives other ids. The tokenizer of `abcababcaabc` knows `abc` and `
 ["'abcab'", "'c'"]
 
 In the corpus, `abc` was merged everywhere before `abcab` existed, so the `ab` inside the second `abc` was already
-merged. Lowest rank first repeats the order of training; longest match does not. A model that was trained on the first
-kind of ids has hardly ever seen the second kind. The proof that the order is repeated: encoding the corpus itself
-gives exactly the sequence with which training ended.
+merged. Lowest rank first repeats the order of training; longest match does not. A model that was trained on ids of the
+first encoder has hardly ever seen the ids of the second. Evidence that the order is repeated: encoding the corpus
+itself gives exactly the sequence with which training ended.
 
 >>> [show(spelling[id]) for id in encode(list(b"abcababcaabc"), ranks(merges))]
 ["'abcababc'", "'a'", "'abc'"]
@@ -42,9 +42,9 @@ minbpe's own test checks the same. Its three merges are `aa`, `aaa` and `aaab`:
 >>> encode(list(b"aaabdaaabac"), ranks(train_bytes("aaabdaaabac", 259)))
 [258, 100, 258, 97, 99]
 
-**Ranks of strings.** OpenAI's tiktoken keeps no pairs. Its files list the tokens, as bytes, with a rank each, and two
-neighbors may merge when their *bytes joined* are a token. `encode_by_rank` does that. For merges from plain BPE
-training both algorithms give the same ids, because each token's bytes result from one merge only.
+**Ranks of strings.** OpenAI's tiktoken keeps no pairs. Its files list the tokens, as bytes, each with a rank, and two
+neighbors can merge if their *bytes joined* are a token. `encode_by_rank` is this algorithm. For merges from plain BPE
+training both algorithms give the same ids, because the bytes of each token result from one merge only.
 
 >>> encode_by_rank(b"abcabc", {token: rank for rank, token in spelling.items()})
 [257, 257]
@@ -54,8 +54,8 @@ word, with the pairs that competed. Its tokenizer was trained on these lessons.
 
     http://127.0.0.1:7777/#view=why&tokenizer=lessons&text=oldest
 
-Both encoders here scan the whole list for every merge, which is slow for a text of a million bytes that is not
-split (step 8). Left out: special tokens (step 7). Next: step06_decode.py.
+Both encoders here scan the whole list for every merge, which is slow for a text of a million bytes without splitting
+(step 8). Left out: special tokens (step 7). Next: step06_decode.py.
 
 **With Jeton.** `tok.encode` gives the ids and `tok.explain` the same merges in the same order:
 
@@ -96,7 +96,7 @@ class Step(NamedTuple):
 
 
 def ranks(merges: Iterable[Merge]) -> dict[Pair, tuple[int, int]]:
-    """Number the merges in their order: the first has rank 0.
+    """Give each merge its rank: its position in the list, from 0.
 
     Examples:
         >>> ranks([Merge(97, 98, 256), Merge(256, 99, 257)])
@@ -106,7 +106,7 @@ def ranks(merges: Iterable[Merge]) -> dict[Pair, tuple[int, int]]:
 
 
 def steps(ids: Sequence[int], ranks: Ranks) -> Iterator[Step]:
-    """Yield the merges of encoding `ids`, in order.
+    """Yield the merges that encode `ids`, in order.
 
     Examples:
         >>> for step in steps(list(b"abab"), {(97, 98): (0, 256), (256, 256): (1, 257)}):
@@ -123,7 +123,7 @@ def steps(ids: Sequence[int], ranks: Ranks) -> Iterator[Step]:
 
 
 def encode(ids: Sequence[int], ranks: Ranks) -> list[int]:
-    """Merge until nothing more can be merged, the lowest rank first, everywhere it occurs, from left to right.
+    """Merge until no pair has a merge: the lowest rank first, everywhere it occurs, from left to right.
 
     Args:
         ids: The text in the alphabet's ids: its bytes at byte level.
@@ -174,7 +174,7 @@ def explain(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]) -> 
 
 
 def longest_match(data: bytes, spelling: Mapping[int, bytes]) -> list[int]:
-    """Take the longest matching token from the left, repeatedly: the encoder that BPE is *not*.
+    """Take the longest matching token from the left, repeatedly: an encoder that is *not* BPE.
 
     Examples:
         >>> longest_match(b"abc", BYTES | {256: b"ab", 257: b"bc"})
@@ -193,10 +193,10 @@ def encode_by_rank(data: bytes, rank_of: Mapping[bytes, int]) -> list[int]:
     """Encode with a table from token to rank, as tiktoken does; the rank is also the id.
 
     A pretoken that is a token becomes that token. Otherwise the two neighbors whose joined bytes have the lowest rank
-    are merged, the leftmost of equals first, until no joined pair is a token.
+    are merged, of equal ranks the leftmost first, until no two neighbors joined are a token.
 
     Raises:
-        ValueError: If a single byte of `data` has no rank, so that nothing can spell it.
+        ValueError: If a single byte of `data` has no rank, so that no token can spell it.
 
     Examples:
         >>> encode_by_rank(b"abb", {b"a": 0, b"b": 1, b"bb": 2, b"ab": 3})

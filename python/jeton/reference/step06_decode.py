@@ -10,7 +10,7 @@ Decoding is the easy direction: look up the bytes of every id and join them. Eac
 >>> decode([263, 265], spelling)
 'oldest'
 
-The difficulty comes after it, when the bytes must become text. Every text has UTF-8 bytes, but not every list of
+The difficulty comes afterwards, when the bytes must become text. Every text has UTF-8 bytes, but not every list of
 bytes is the UTF-8 of a text. 小 is `e5 b0 8f`. A model that has written `e5 b0` and stopped, because it reached its
 length limit, leaves two thirds of a character. The caller chooses how to handle it:
 
@@ -24,7 +24,7 @@ Traceback (most recent call last):
 UnicodeDecodeError: 'utf-8' codec can't decode bytes in position 0-1: unexpected end of data
 
 For showing an answer to a person, `replace` is right: better one � than a program that stops. For a pipeline that
-prepares data, `strict` is right: there a broken character means that something went wrong before. `decode_bytes`
+prepares data, `strict` is right: there a broken character means that an earlier step has gone wrong. `decode_bytes`
 returns the bytes and leaves this choice to its caller.
 
 **Join first, decode afterwards.** It is tempting to decode each token and to join the strings. With Chinese it
@@ -33,9 +33,9 @@ fails at once, because one character is often spread over two or three tokens:
 >>> "".join(decode([id], spelling) for id in [0xE5, 0xB0, 0x8F])
 '���'
 
-**Round trip.** Encoding is lossless: `decode(encode(text)) == text`, for every text, since merging never changes the
-bytes, only their grouping. The converse does not hold. Many lists of ids spell the same text, and the encoder gives
-only one of them:
+**Round trip.** Encoding is lossless: `decode(encode(text)) == text` for every text, because merging never changes the
+bytes, only their grouping. The converse, `encode(decode(ids)) == ids`, does not hold: many lists of ids spell the same
+text, and the encoder gives only one of these lists:
 
 >>> decode([111, 108, 100], spelling), decode([263], spelling)
 ('old', 'old')
@@ -101,12 +101,12 @@ def decode(ids: Iterable[int], spelling: Mapping[int, bytes], errors: str = "rep
     Args:
         ids: The ids to decode.
         spelling: The vocabulary: id -> bytes.
-        errors: What to do about bytes that are not UTF-8: "replace" them by U+FFFD, or "strict": raise.
+        errors: What to do about bytes that are not UTF-8: "replace": write U+FFFD for them; "strict": raise an error.
 
     Raises:
         KeyError: If an id is not in the vocabulary.
         UnicodeDecodeError: If the bytes are not UTF-8 and `errors` is "strict".
-        ValueError: If `errors` is neither.
+        ValueError: If `errors` is neither "replace" nor "strict".
 
     Examples:
         >>> decode("今天".encode(), BYTES)

@@ -3,8 +3,8 @@ r"""Step 7. Special tokens: ids that plain text never gets.
     python step07_special.py                 also without Jeton
     python -m jeton.reference.step07_special
 
-A model needs a few signs that are not text: the end of a document, the start of a user's turn, padding. They are
-*special tokens*. Each has an id of its own, here above all the others (SentencePiece and BERT put theirs first), and a
+A model needs a few signs that are not text: the end of a document, the start of a user's turn, padding. These are
+*special tokens*. Each has its own id, here above all other ids (SentencePiece and BERT put special tokens first), and a
 spelling that people can read and write:
 
     <|endoftext|>   the document ends: what follows has nothing to do with it; the model writes it to stop
@@ -13,8 +13,8 @@ spelling that people can read and write:
     <|padding|>     fills the short texts of a batch up to the length of the longest; never learned from
     <unk>           replaces characters that the vocabulary cannot spell (step 9); a byte-level tokenizer needs none
 
-They take no part in BPE. The text is first split at their spellings, the text between them is encoded as usual, and
-each of them is its one id:
+Special tokens take no part in BPE. The text is first split at their spellings, the text between them is encoded as
+usual, and each special token becomes its id:
 
 >>> special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=256)
 >>> special
@@ -25,17 +25,17 @@ each of them is its one id:
 >>> encode_text(turn, {}, special, permit="all")
 [256, 117, 115, 101, 114, 10, 104, 105, 257]
 
-**Permission.** Imagine that a visitor types `<|im_end|><|im_start|>system` into a chat. If those letters became
-control ids, the visitor could write messages of the system. So the spelling of a special token is plain text
-unless the *caller* permits it, and a program permits it only for text that it wrote itself.
+**Permission.** Imagine that a visitor types `<|im_end|><|im_start|>system` into a chat. If those letters became control
+ids, the visitor could write messages in the name of the system. So the spelling of a special token is plain text unless
+the *caller* permits the token, and a program permits special tokens only in text that it wrote itself.
 
 >>> cut("<|im_end|>", special)
 ['<|im_end|>']
 >>> encode_text("<|im_end|>", {}, special)
 [60, 124, 105, 109, 95, 101, 110, 100, 124, 62]
 
-**The longest wins.** Where `<a>` and `<a>b` are both special, a naive search finds whichever was listed first. We
-look for the leftmost place, and there for the longest spelling.
+**The longest wins.** If `<a>` and `<a>b` are both special, a naive search finds whichever was listed first. We search
+for the leftmost position with a special token, and there take the longest spelling.
 
 >>> cut("x<a>b<a>", {"<a>": 300, "<a>b": 301}, permit="all")
 ['x', 301, 300]
@@ -46,9 +46,9 @@ letters; splitting there would give single characters. Without special tokens th
 >>> cut("abab", {}, permit="all")
 ['abab']
 
-**Before or after training.** If they are added after training, they take the next free ids, and no older id moves. They
-may also be chosen before training, but must not take the ids of the bytes: in these lessons 0 is the byte 0 and nothing
-else. Training must not learn from their spellings: the corpus is cut at them, and they are removed.
+**Before or after training.** Special tokens that are added after training take the next free ids, and no older id
+moves. They can also be chosen before training, but must not take the ids of the bytes: in these lessons the id 0 always
+means the byte 0. Training must not learn from their spellings: the corpus is cut at them, and they are removed.
 
 >>> corpus = "abab<|im_end|>abab"
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
@@ -92,7 +92,7 @@ from .step06_decode import decode
 
 
 def add_special(special: Mapping[str, int], names: Iterable[str], next_id: int) -> dict[str, int]:
-    """Give each new name the next free id; a name that is there already keeps its own.
+    """Give each new name the next free id; a name that already has an id keeps it.
 
     Raises:
         ValueError: If a name is empty.
@@ -117,13 +117,14 @@ def cut(text: str, special: Mapping[str, int], permit: str | Collection[str] = "
     Args:
         text: The text to cut.
         special: Spelling -> id.
-        permit: "none", "all", a set of spellings, or "raise": none, and complain if the text holds one.
+        permit: "none", "all", a set of spellings, or "raise", which permits none and raises an error if the text
+            contains one.
 
     Returns:
         Pieces of plain text, none of them empty, and the ids of special tokens, in order.
 
     Raises:
-        ValueError: If `permit` names no special token, or is "raise" and the text holds one.
+        ValueError: If a spelling in `permit` is not a special token, or `permit` is "raise" and the text contains one.
 
     Examples:
         >>> cut("<a> or <b>", {"<a>": 1, "<b>": 2}, permit={"<b>"})
@@ -144,7 +145,7 @@ def cut(text: str, special: Mapping[str, int], permit: str | Collection[str] = "
                 raise ValueError(f"{name!r} is permitted but is not a special token of this tokenizer")
     if not wanted:
         return [text] if text else []
-    # `re` tries alternatives from left to right and takes the first that fits: so the longest must stand first
+    # `re` tries alternatives from left to right and takes the first that matches, so the longest must come first
     pattern = re.compile("|".join(re.escape(name) for name in sorted(wanted, key=len, reverse=True)))
     pieces: list[str | int] = []
     end = 0
@@ -161,7 +162,7 @@ def cut(text: str, special: Mapping[str, int], permit: str | Collection[str] = "
 def encode_text(
     text: str, ranks: Ranks, special: Mapping[str, int], permit: str | Collection[str] = "none"
 ) -> list[int]:
-    """Encode a text at byte level, its permitted special tokens included.
+    """Encode a text at byte level, including its permitted special tokens.
 
     Examples:
         >>> encode_text("abab<s>ab", {(97, 98): (0, 256)}, {"<s>": 300}, permit="all")
@@ -183,7 +184,7 @@ def with_special(spelling: Mapping[int, bytes], special: Mapping[str, int]) -> d
     return {**spelling, **{id: name.encode("utf-8") for name, id in special.items()}}
 
 
-# A conversation, those merges of a trained vocabulary of 300 tokens that apply to it, and special tokens from 300 on.
+# A conversation; the merges that apply to it, from a trained vocabulary of 300 tokens; special tokens from id 300 on.
 CONVERSATION = (
     "<|im_start|>system\nyou are a helper assistant\n<|im_end|>\n<|im_start|>user\n今天的天气\n<|im_end|>"
     "<|im_start|>assistant\n"
@@ -200,7 +201,7 @@ CHAT = add_special({}, ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|paddin
 
 
 def main() -> None:
-    """Encode a turn of a conversation with permission and without, and a whole one."""
+    """Encode a turn of a conversation with permission and without, then a whole conversation."""
     merges = train_bytes("the user used the weather: 天气", 259)
     special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=259)
     turn = "<|im_start|>user\n天气?<|im_end|>"

@@ -3,25 +3,25 @@ r"""Step 8. Cutting the text before BPE: the pretokens.
     python step08_split.py                 also without Jeton
     python -m jeton.reference.step08_split
 
-Left alone, BPE learns `dog.` and `dog!` and `dog?` as three tokens, and `of the` as one, for these neighbors are
-frequent. It is better to forbid some merges from the start: cut the text into *pretokens* (words with their leading
-space, numbers, runs of punctuation) and let no merge cross the boundary of a pretoken. A second reason is speed: a
-pretoken is short, the same pretokens occur again and again, and their ids can be cached.
+Without restrictions, BPE learns `dog.` and `dog!` and `dog?` as three tokens, and `of the` as one token, because these
+neighbors are frequent. It is better to forbid some merges from the start: cut the text into *pretokens* (words with
+their leading space, numbers, runs of punctuation) and let no merge cross the boundary of a pretoken. A second reason is
+speed: pretokens are short, and the same pretokens occur again and again, so their ids can be cached.
 
 The cutting is done by one regular expression, the *pattern*. GPT-2 published the first one:
 
 >>> split("How's the weather in 2026? It's 9.11 degrees!!", "gpt2")
 ['How', "'s", ' the', ' weather', ' in', ' 2026', '?', ' It', "'s", ' 9', '.', '11', ' degrees', '!!']
 
-A space belongs to the word after it, so that ` the` inside a sentence can become one token. Of several spaces the last
-goes with the word, and the others stay together in one pretoken, with the line break before them:
+A space belongs to the word after it, so that ` the` inside a sentence can become one token. Of several spaces, the last
+belongs to the word; the others form one pretoken, together with the line break before them:
 
 >>> code = "if x:\n        return"
 >>> split(code, "gpt2")
 ['if', ' x', ':', '\n       ', ' return']
 
-The pattern *allows* that pretoken to become one token. It becomes one only if the corpus contains indentation, since
-BPE merges only pairs of the corpus:
+The pattern *allows* these spaces to become one token. They become one only if the corpus contains indentation, because
+BPE merges only pairs that occur in the corpus:
 
 >>> prose, program = "See the weather. See the weather.", "if x:\n        return x\n        return y\n"
 >>> for corpus in (prose, program):
@@ -30,8 +30,9 @@ BPE merges only pairs of the corpus:
 False
 True
 
-GPT-2 itself is the first case. Its pattern keeps the spaces together, but its vocabulary, trained on web pages, has no
-token of two spaces, so each of them takes a token of its own. `cl100k` and `o200k` have tokens for many spaces.
+GPT-2 is like the first corpus. Its pattern keeps the spaces together, but its vocabulary, trained on web pages, has no
+token of two spaces, so each space is a separate token. The vocabularies of `cl100k` and `o200k` have tokens for many
+spaces.
 
 Chinese has no spaces, and its characters are letters to Unicode, so a whole clause is one pretoken up to the next
 punctuation mark:
@@ -39,18 +40,18 @@ punctuation mark:
 >>> split("今天的天气很好，我们出去走走吧。", "gpt2")
 ['今天的天气很好', '，', '我们出去走走吧', '。']
 
-The later patterns change details of the first: numbers in groups of at most three digits; `'S` like `'s`; a line
-break stays with the punctuation before it; a word may begin with any one sign, as in `(x`, and not only with a space.
-`gpt4` is minbpe's form of GPT-4's pattern, and `cl100k` is tiktoken's; they differ where a text ends in white space.
-`o200k` also cuts between small and capital letters. (Step 14 explains the patterns row by row.)
+The later patterns change details of the first: numbers are cut into groups of at most three digits; `'S` is treated
+like `'s`; a line break stays with the punctuation before it; a word can begin with any single sign, as in `(x`, not
+only with a space. `gpt4` is minbpe's form of GPT-4's pattern, and `cl100k` is tiktoken's; they differ where a text ends
+in white space. `o200k` also cuts between small and capital letters. (Step 14 explains the patterns row by row.)
 
 >>> split("in 20261120", "gpt4"), split("aB cD", "gpt4"), split("aB cD", "o200k")
 (['in', ' ', '202', '611', '20'], ['aB', ' cD'], ['a', 'B', ' c', 'D'])
 >>> split("a \n  ", "gpt4"), split("a \n  ", "cl100k")
 (['a', ' \n', '  '], ['a', ' \n  '])
 
-**Nothing is lost.** A custom pattern need not match everything. Many tokenizers silently drop unmatched text; here it
-is a pretoken of its own, and the pretokens joined always give the text back.
+**Nothing is lost.** A custom pattern need not match all of the text. Many tokenizers silently drop unmatched text; here
+it becomes a separate pretoken, and the pretokens joined always give the text back.
 
 >>> split("tel. 555-1234", r"\d+")
 ['tel. ', '555', '-', '1234']
@@ -67,9 +68,9 @@ It shows a gap between pretokens, and no merge crosses it.
     http://127.0.0.1:7777/#view=train&text=the+theme+then&pattern=gpt2&ties=first&size:=259
 
 **Letters of every script.** In the patterns, `\p{L}` is a letter of any script, `\p{Lu}` a capital, `\p{N}` a digit or
-another number. These are *general categories*: Unicode assigns one to each character. A pattern for all languages
-needs them, and Python's `re` does not support them. But `unicodedata` has the category of each character, so
-`spell_out` writes the classes as ranges of characters before `re` compiles the pattern:
+another number. These are *general categories*: Unicode assigns one to each character. A pattern for all languages needs
+these categories, but Python's `re` does not support them. `unicodedata` has the category of each character, so
+`spell_out` writes the categories as ranges of characters before `re` compiles the pattern:
 
 >>> print(spell_out(r"\p{Zl}|\p{Zp}"))
 [\U00002028-\U00002028]|[\U00002029-\U00002029]
@@ -137,7 +138,7 @@ PATTERNS: dict[str, str] = {
 }
 
 
-# Unicode's White_Space, the meaning of `\s` in the patterns; `re` adds four control characters
+# Unicode's White_Space, the meaning of `\s` in the patterns; `\s` of `re` has four more control characters
 SPACES = frozenset(
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
@@ -146,7 +147,7 @@ _CLASS = re.compile(r"\\([pP])\{(\w+)\}|\\([sS])|\\.|\[\^?|\]", re.DOTALL)
 
 @lru_cache
 def _runs() -> list[tuple[str, bool, int, int]]:
-    """List all of Unicode in runs: general category, white space or not, first and last code point."""
+    """List all of Unicode as runs of characters: general category, white space or not, first and last code point."""
     runs: list[tuple[str, bool, int, int]] = []
     for (name, space), run in groupby(range(0x110000), lambda code: (category(chr(code)), chr(code) in SPACES)):
         codes = list(run)
@@ -156,11 +157,11 @@ def _runs() -> list[tuple[str, bool, int, int]]:
 
 @lru_cache
 def members(name: str, inside: bool = True) -> str:
-    r"""List the characters of a class as ranges, as they are written between the brackets of `re`.
+    r"""List the characters of a class as ranges, in the syntax between the brackets of `re`.
 
     Args:
         name: A general category of Unicode (`Lu`) or its first letter (`L`); `s` is white space.
-        inside: False lists all the other characters.
+        inside: False lists all characters that are not in the class.
 
     Raises:
         ValueError: If there is no such category.
@@ -188,7 +189,7 @@ def spell_out(pattern: str) -> str:
     def write(match: re.Match[str]) -> str:
         nonlocal in_brackets
         sign = match[1] or match[3]
-        if not sign:  # the end of a class, the start of one, or another escape
+        if not sign:  # the end or the start of a class, or another escape
             in_brackets = match[0].startswith("[") or (in_brackets and match[0] != "]")
             return match[0]
         ranges = members(match[2] or "s", sign.islower())
@@ -199,7 +200,7 @@ def spell_out(pattern: str) -> str:
 
 @lru_cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Compile a named pattern, or a pattern given as text, once."""
+    """Compile a named pattern, or a pattern given as text; the result is cached."""
     try:
         return re.compile(spell_out(PATTERNS.get(pattern, pattern)))
     except re.error as error:
@@ -214,7 +215,7 @@ def split(text: str, pattern: str) -> list[str]:
         pattern: A name in `PATTERNS`, or a regular expression.
 
     Returns:
-        The matches and, each on its own, the stretches of text between them. A match of nothing does not cut.
+        The matches and the stretches of text between them, in order. Empty matches are ignored.
 
     Raises:
         ValueError: If the pattern does not compile.
@@ -235,7 +236,7 @@ def split(text: str, pattern: str) -> list[str]:
 
 
 def main() -> None:
-    """Cut the examples of this lesson by every named pattern, then train with a cut and without."""
+    """Cut the examples of this lesson by every named pattern, then train with cutting and without."""
     sentence = "How's the weather in 2026? It's 9.11 degrees!!"
     code = "if x:\n        return x\n        return y\n"
     for text in (sentence, code, "今天的天气很好，我们出去走走吧。", "in 20261120, aB cD\n  "):

@@ -12,9 +12,9 @@ and needs no merges of its three bytes:
 >>> [show(token) for token in learned.vocabulary().values()][6:]
 ["'今天'", "'今天天'", "'今天天气'"]
 
-The ids of bytes are their values. Ids of characters need a rule, so that two trainings give the same ones: the most
-frequent character is 0, the next is 1, and of equally frequent ones the first to appear has the lower id. Above, 天
-occurs four times, 今 twice, and the others once, in the order of the sentence. The ids of merges come after them.
+The ids of bytes are their values. Ids of characters need a rule, so that two trainings give the same ids: the most
+frequent character is 0, the next is 1, and of equally frequent characters the first to appear has the lower id. Above,
+天 occurs four times, 今 twice, and the others once, in the order of the sentence. The ids of merges come after them.
 (Training itself does not change: `train` of step 4 does not depend on the meaning of its initial ids.)
 
 **Cost.** China's list of commonly used characters has 3,500, its standard list 8,105, and Unicode has more than 150,000
@@ -25,16 +25,17 @@ Traceback (most recent call last):
     ...
 ValueError: vocab_size is 5, but the alphabet alone has 6 characters
 
-**Unknown characters.** A user writes 的 or 冬, which the corpus does not contain. Bytes can spell them, characters
-cannot. A program that just looks them up fails with `KeyError: '的'`, without a position. A better error has one:
+**Unknown characters.** A user writes 的 or 冬, which the corpus does not contain. Byte-level tokens can spell them,
+character-level tokens cannot. A program that just looks them up fails with `KeyError: '的'`, without a position. A
+better error names the position:
 
 >>> to_ids("今天的冬天", learned.alphabet)
 Traceback (most recent call last):
     ...
 ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept unknown characters
 
-The alternative is an *unknown token*, a special token with an id of its own, for each such character. The program
-continues, but the text is lost: the id does not tell which character it was.
+The alternative is to encode each such character as the *unknown token*, a special token with its own id. The program
+continues, but the character is lost: the id does not tell which one it was.
 
 >>> to_ids("今天的冬天", learned.alphabet, unk=9)
 [1, 0, 9, 9, 0]
@@ -100,9 +101,9 @@ class Learned(NamedTuple):
 
 
 def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int, bytes]:
-    """Number the letters that `words` are made of: by falling count, ties by first appearance.
+    """Number the letters of `words` by falling count; of equal counts, by first appearance.
 
-    A letter is whatever the items are: one character here, a character or an end-of-word mark in step 10.
+    A letter is an item of a word: one character here; in step 10, a character or an end-of-word mark.
 
     Examples:
         >>> alphabet(["ab", "bc"], [1, 1])
@@ -120,7 +121,7 @@ def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int
 
 
 def character_alphabet(word_counts: Mapping[str, int]) -> dict[int, bytes]:
-    """Number the characters of a corpus that is given as texts with their counts, in order of first appearance.
+    """Number the characters of a corpus. `word_counts` has its texts with counts, in order of first appearance.
 
     Examples:
         >>> character_alphabet({"low": 5, "lower": 2})

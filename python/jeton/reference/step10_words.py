@@ -3,11 +3,11 @@ r"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
     python step10_words.py                 also without Jeton
     python -m jeton.reference.step10_words
 
-The BPE that was applied to machine translation in 2016 worked on lists of words with their counts. In a text that is
-cut at spaces, the ends of words are no longer visible: `est` in `newest` is an ending, in `estimate` a beginning. So
+The BPE that was applied to machine translation in 2016 worked on lists of words with their counts. When a text is cut
+at spaces, tokens no longer show where a word ends: `est` is an ending in `newest`, but a beginning in `estimate`. So
 each word gets an end mark, `</w>`, in one of two styles.
 
->>> letters_of("low")  # the mark is a letter of its own
+>>> letters_of("low")  # the mark is a separate letter
 ['l', 'o', 'w', '</w>']
 >>> letters_of("low", style="suffix")  # the mark is part of the last letter
 ['l', 'o', 'w</w>']
@@ -23,17 +23,18 @@ The corpus of the well-known example holds four words:
 >>> [suffix.vocabulary()[new].decode() for _, _, new, _ in suffix.merges]
 ['es', 'est</w>', 'lo', 'ne']
 
-**Known words.** A word of the corpus need not be encoded again: training ends with its tokens.
+**Known words.** A word of the corpus need not be encoded again: its tokens are known when training ends.
 
 >>> known = known_words(counts, learned)
 >>> known["widest"]
 ['wi', 'd', 'est</w>']
 
-**Unknown words, by merges.** The encoder of step 5 works for them too, as long as each letter is in the alphabet.
+**Unknown words, by merges.** The encoder of step 5 also works for unknown words, as long as each letter is in the
+alphabet.
 
-**Unknown words, longest token first.** Another algorithm needs no merges, only the tokens that the known words consist
-of. Take the longest token and cut it out of the word wherever it occurs; continue with the rest of the word and the
-next longest token. Length counts letters, and `</w>` is one letter. Of tokens of equal length, the more frequent one
+**Unknown words, longest token first.** Another algorithm needs no merges, only the tokens of the known words. Take the
+longest token and cut it out of the word wherever it occurs; continue with the rest of the word and the next longest
+token. Length counts letters, and `</w>` is one letter. Of tokens of equal length, the more frequent one
 comes first: `tokens_in_use` sorts them by their counts in the corpus.
 
 >>> tokens = tokens_in_use(known, counts)
@@ -50,9 +51,9 @@ The frequency matters where two tokens of equal length overlap:
 >>> longest_first("abc", few), longest_first("abc", ["ab", "c", "bc", "d"])
 (['</u>', 'bc', '</u>'], ['ab', 'c', '</u>'])
 
-**Losing nothing.** Written carelessly, this encoder drops letters it cannot find: `newer` becomes `e e r </w>`, and
-n and w are silently lost. (They are in the alphabet, but training has merged them into longer tokens in every known
-word.) Here each longest unmatched run of letters becomes one unknown token, `</u>`:
+**Losing nothing.** A careless version of this encoder drops letters that no token matches: `newer` becomes `e e r
+</w>`, and n and w are silently lost. (They are in the alphabet, but training has merged them into longer tokens in
+every known word.) Here each run of unmatched letters becomes one unknown token, `</u>`:
 
 >>> longest_first("newer", tokens)
 ['</u>', 'e', '</u>', 'e', 'r', '</w>']
@@ -64,8 +65,9 @@ A token is not a regular expression: the dot in `a.` matches only a dot.
 >>> longest_first("a.", ["a.", "</w>"]), longest_first("ab", ["a.", "</w>"])
 (['a.', '</w>'], ['</u>', '</w>'])
 
-Left out: white space. Cutting at spaces forgets how many there were, so `decode_words` gives one space for each mark.
-That is why byte-level tokenizers, which keep every space, have replaced this kind. Next: step09_characters.py.
+Left out: white space. Cutting at spaces forgets how many there were, so `decode_words` writes one space for each mark.
+This is one reason why byte-level tokenizers, which keep every space, have replaced tokenizers of words. Next:
+step09_characters.py.
 
 Source: Sennrich, Haddow and Birch 2016, whose program is subword-nmt (suffix style; ties by `highest_pair`).
 
@@ -103,10 +105,10 @@ UNKNOWN = "</u>"
 
 
 def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
-    """Take a word apart into letters, with the end mark as a "symbol" of its own or as a "suffix" of the last.
+    """Split a word into letters; the end mark is a separate "symbol", or a "suffix" of the last letter.
 
     Raises:
-        ValueError: If the style is neither, or the word is empty.
+        ValueError: If the style is unknown, or the word is empty.
 
     Examples:
         >>> letters_of("冬"), letters_of("冬", style="suffix")
@@ -122,7 +124,7 @@ def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
 
 
 def word_alphabet(word_counts: Mapping[str, int], style: str = "symbol", end: str = END) -> dict[int, bytes]:
-    """Number the letters of words, the mark included, like the characters of step 9.
+    """Number the letters of words, including the mark, like the characters of step 9.
 
     Examples:
         >>> word_alphabet({"low": 5, "lower": 2})
@@ -142,7 +144,7 @@ def train_words(
     min_frequency: int = 1,
     end: str = END,
 ) -> Learned:
-    """Train on words with their counts, in order of first appearance.
+    """Train on words with their counts; the words are in order of first appearance.
 
     Examples:
         >>> train_words({"aa": 3}, 1).merges
@@ -169,7 +171,7 @@ def encode_word(word: str, learned: Learned, style: str = "symbol", end: str = E
 
 
 def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", end: str = END) -> dict[str, list[str]]:
-    """Look up the tokens of every word of the corpus, as training left them.
+    """List the tokens of every word of the corpus after training.
 
     Examples:
         >>> known_words(["aa"], train_words({"aa": 3}, 1))
@@ -180,7 +182,7 @@ def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", e
 
 
 def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> list[str]:
-    """List the tokens that the known words are made of: by falling count, ties by first appearance.
+    """List the tokens of the known words by falling count; of equal counts, by first appearance.
 
     Args:
         known: The tokens of each known word.
@@ -196,11 +198,11 @@ def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]
     for word, tokens in known.items():
         for token in tokens:
             counts[token] += word_counts[word]
-    return sorted(counts, key=lambda token: -counts[token])  # stable: ties stay in order of first appearance
+    return sorted(counts, key=lambda token: -counts[token])  # stable: equal counts stay in order of appearance
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Split a word into the longest tokens, at any position; of equal length the one listed first has priority.
+    """Split a word into the longest tokens, at any position; of equal lengths, the token listed first has priority.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])
@@ -213,7 +215,7 @@ def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]
         body = token.removesuffix(end)
         return [*body, end] if body != token else [*body]
 
-    pieces: list[list[str] | str] = [letters_of(word, end=end)]  # a list is not matched yet, a string is a token
+    pieces: list[list[str] | str] = [letters_of(word, end=end)]  # a list has unmatched letters, a string is a token
     for token in sorted(dict.fromkeys(tokens), key=lambda token: -len(letters(token))):
         wanted = letters(token)
         cut: list[list[str] | str] = []
@@ -241,7 +243,7 @@ def decode_words(tokens: Iterable[str], end: str = END) -> str:
 
 
 def main() -> None:
-    """Cut known and unknown words into tokens, by merges and by the longest token."""
+    """Split known and unknown words into tokens, by merges and by the longest token first."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     learned = train_words(counts, 10)
     known = known_words(counts, learned)

@@ -3,9 +3,9 @@
     python step11_compression.py                 also without Jeton
     python -m jeton.reference.step11_compression
 
-The first use of a tokenizer is to make the list shorter. A model computes for every id, and can read only a limited
-number of them at once. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the number
-of ids. It is 1 if each byte is a token, and 4 to 5 for good tokenizers on English.
+The first use of a tokenizer is to make the list of numbers shorter than the bytes. A model computes for every id, and
+can read only a limited number of ids at once. So the usual measure is *bytes per token*: the size of the text in UTF-8
+divided by the number of ids. It is 1 if each byte is a token, and 4 to 5 for good tokenizers and English text.
 
 >>> text = "old older fast faster fastest best better yes desk mess"
 >>> merges = train_bytes(text, 270)
@@ -14,7 +14,7 @@ Compression(bytes=55, characters=55, tokens=21)
 >>> round(55 / 21, 2)
 2.62
 
-That was the text that the tokenizer was trained on. The figure that matters is that of other texts, usually lower:
+The tokenizer was trained on this text. The figure that matters is that for other texts, which is usually lower:
 
 >>> round(measure("the fastest desk", encode(list(b"the fastest desk"), ranks(merges))).bytes_per_token, 2)
 1.78
@@ -25,11 +25,11 @@ That was the text that the tokenizer was trained on. The figure that matters is 
 >>> bytes_of_ids([7300, 27086, 30430], width=4)
 12
 
-So 18 bytes of text become 12 bytes of ids. If the tokens of a corpus have fewer bytes on average than an id is wide,
-the corpus is *larger* on disk as ids. (A compressor such as gzip makes smaller files; that is not the aim here.)
+So 18 bytes of text become 12 bytes of ids. If the tokens of a corpus have fewer bytes on average than an id takes, the
+corpus is *larger* on disk as ids. (A compressor such as gzip makes smaller files; that is not the aim here.)
 
 **Why not code points?** Unicode has numbered all characters. Why not use those numbers as ids, without any training?
-Because the highest is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
+Because the highest code point is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
 rows of 4,096 numbers:
 
 >>> f"{parameters(1_114_112, 4096):,}"
@@ -41,10 +41,10 @@ does not contain, so they are never trained, and English still has one byte per 
 >>> measure("the fastest desk", [ord(character) for character in "the fastest desk"]).bytes_per_token
 1.0
 
-**The cost of a larger vocabulary.** More merges mean shorter lists and more rows. The number of rows grows linearly
-with the vocabulary, while the gain shrinks: the first merges join frequent pairs, the last merges rare ones. And a
-rare token is rarely trained. This balance is why vocabularies have 32,000 or 200,000 tokens and not 500 or five
-million.
+**The cost of a larger vocabulary.** More merges mean shorter lists of ids and more rows. The number of rows grows
+linearly with the vocabulary, while the gain of each merge shrinks: the first merges join frequent pairs, the last
+merges join rare pairs. And a rare token is rarely trained. This balance is why vocabularies have 32,000 or 200,000
+tokens and not 500 or five million.
 
 >>> [f"{parameters(size, 4096):,}" for size in (32_000, 100_277, 200_019)]
 ['131,072,000', '410,734,592', '819,277,824']
@@ -54,8 +54,8 @@ twenty languages.
 
     http://127.0.0.1:7777/#view=compare
 
-Since the merges are a list in order, the first part of it is a tokenizer too: one training gives the curve of all
-smaller sizes (`curve`). Left out: the meaning of a row. Next: step12_vectors.py.
+The merges are an ordered list, so its first part is a tokenizer too: one training gives the curve for all smaller sizes
+(`curve`). Left out: the meaning of a row. Next: step12_vectors.py.
 
 **With Jeton.** `jeton.measure` gives bytes and characters per token, and `jeton.sizes` the curve. The command line
 prints the first as a table:
@@ -86,7 +86,7 @@ from .step05_encode import encode, ranks
 
 
 class Compression(NamedTuple):
-    """Length of a text in bytes, characters and tokens."""
+    """Lengths of a text in bytes, characters and tokens."""
 
     bytes: int
     characters: int
@@ -94,7 +94,7 @@ class Compression(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of UTF-8 for each id; 0 for an empty text.
+        """Number of UTF-8 bytes per id; 0 for an empty text.
 
         Examples:
             >>> Compression(bytes=18, characters=18, tokens=3).bytes_per_token
@@ -104,7 +104,7 @@ class Compression(NamedTuple):
 
     @property
     def characters_per_token(self) -> float:
-        """Characters for each id: fairer than bytes when two languages are compared; 0 for an empty text.
+        """Number of characters per id; 0 for an empty text. Fairer than bytes for comparing two languages.
 
         Examples:
             >>> measure("今天", [1, 2]).characters_per_token, measure("今天", [1, 2]).bytes_per_token
@@ -114,7 +114,7 @@ class Compression(NamedTuple):
 
 
 def measure(text: str, ids: Sequence[int]) -> Compression:
-    """Compare the length of a text with that of its ids.
+    """Count the bytes and characters of a text, and its ids.
 
     Examples:
         >>> measure("小", [0xE5, 0xB0, 0x8F])
@@ -124,11 +124,11 @@ def measure(text: str, ids: Sequence[int]) -> Compression:
 
 
 def bytes_of_ids(ids: Sequence[int], width: int | None = None) -> int:
-    """Number of bytes of stored ids.
+    """Return the number of bytes that stored ids take.
 
     Args:
         ids: The ids.
-        width: Bytes for one id; when None, 2 where they fit and 4 where they do not.
+        width: Bytes for one id; None: 2 if all ids are below 65,536, else 4.
 
     Raises:
         ValueError: If an id does not fit into the width.
@@ -154,8 +154,8 @@ def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
 
     Args:
         vocab_size: The highest id plus one: the rows of the embedding table.
-        columns: The numbers in a row, the model's width.
-        tied: Whether the output layer, which needs as many rows again, shares the table.
+        columns: Number of values in a row, which is the model's width.
+        tied: Whether the output layer, which needs as many rows, shares the table instead of having its own.
 
     Examples:
         >>> parameters(32_000, 4096), parameters(32_000, 4096, tied=False)
@@ -165,7 +165,7 @@ def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
 
 
 def curve(merges: Sequence[Merge], text: str, sizes: Sequence[int]) -> list[tuple[int, float]]:
-    """Measure bytes per token of `text` at several vocabulary sizes, all of them from one training.
+    """Measure bytes per token of `text` at several vocabulary sizes, which all use the first merges of one training.
 
     Examples:
         >>> curve(train_bytes("abababab", 258), "abab", [256, 257, 258])

@@ -14,11 +14,11 @@ called the *embedding*, and the lookup is indexing:
 >>> vectors[0][2] == table.weight[2]
 True
 
-One text of three ids, each with its 32 numbers: `[1, 3, 32]`. Shapes like this are read from the left: number of texts
-in the batch, of ids in each text, of numbers for each id.
+One text of three ids, each with its 32 numbers, has the shape `[1, 3, 32]`. Read a shape from the left: number of texts
+in the batch, number of ids in each text, number of values for each id.
 
-**The lookup is a matrix product.** Write an id as a vector with one 1, at the position of the id, and otherwise zeros:
-*one-hot*. One-hot vectors times the table are the rows of the ids:
+**The lookup is a matrix product.** Write an id as a *one-hot* vector: a 1 at the position of the id, and zeros
+elsewhere. One-hot vectors times the table give the rows of the ids:
 
 >>> small = Embedding(weight=[[1, 2], [3, 4], [5, 6], [7, 8]])
 >>> ids = [1, 1, 3]
@@ -33,11 +33,11 @@ in the batch, of ids in each text, of numbers for each id.
 So an embedding is a linear layer without bias. Indexing gives the same numbers and skips the multiplications by zero:
 with the 100,277 rows of GPT-4's vocabulary, a product would read the whole table for each id.
 
-**The gradient.** When the model has made its prediction, each number that it used gets a *gradient*: in which
-direction, and how strongly, the loss changes with the number. The gradient of a product is the transposed first matrix
-times the gradient of the result. With one-hot vectors that is an addition: each row of the table gets the sum of the
-gradients of the places where it was looked up, and all other rows get zero. Let every number of the result have the
-gradient 1; id 1 occurs twice:
+**The gradient.** When the model has made its prediction, each number that it used gets a *gradient*, which says in
+which direction, and how strongly, the loss changes with this number. The gradient of a product is the transposed first
+matrix times the gradient of the result. With one-hot vectors this product is an addition: each row of the table gets
+the sum of the gradients from all places where the row was looked up, and all other rows get zero. Let every number of
+the result have the gradient 1; id 1 occurs twice:
 
 >>> ones = [[1, 1], [1, 1], [1, 1]]
 >>> small.backward([ids], [ones])
@@ -48,7 +48,7 @@ gradient 1; id 1 occurs twice:
 
 This has two consequences for tokenizers. The table needs as many rows as the *highest id plus one*, even if the ids
 have gaps. And a token that never occurs in the corpus of the model keeps its random initial row, so the model may
-behave unpredictably when a user types it (step 23 shows one). A rare token is not much better.
+behave unpredictably when a user types it (step 23 shows one). The row of a rare token is not much better.
 
 **One step of SGD.** Stochastic gradient descent subtracts the gradient from the table, multiplied by the *learning
 rate*. As a loss we take half the sum of the squares of all vectors, so the gradient of a vector is the vector itself.
@@ -65,9 +65,10 @@ were not looked up and stay:
 
 **In PyTorch** the table is `torch.nn.Embedding(rows, columns)`, a module. Its `weight` is a `torch.nn.Parameter`: a
 tensor that gets gradients and that the module registers, so the optimizer finds it in `parameters()`, it is saved with
-`state_dict()`, and it moves to the GPU with the module. If a module of your own stores a plain tensor instead, lookups
-work, and the table is never trained, without any error. `in_torch` does the step above with both and `torch.optim.SGD`,
-and `in_numpy` with NumPy's arrays. Where they are installed, they give the same numbers:
+`state_dict()`, and it moves to the GPU with the module. If your own module stores a plain tensor instead, lookups work,
+but the table is never trained, without any error. `in_torch` does the step above with `nn.Embedding` and with a
+`Parameter`, both trained by `torch.optim.SGD`; `in_numpy` does it with NumPy's arrays. If the libraries are installed,
+they give the same numbers:
 
 >>> all(run(small.weight, [ids], rate=0.5) == step for library, run in LIBRARIES.items() if find_spec(library))
 True
@@ -142,7 +143,7 @@ def transposed(matrix: Matrix) -> Matrix:
 
 
 def shape(values: Any) -> list[int]:
-    """Lengths of nested lists, from the outside to the inside.
+    """Return the lengths of nested lists, from the outermost to the innermost.
 
     Examples:
         >>> shape([[[1, 2], [3, 4], [5, 6]]]), shape(7)
@@ -152,10 +153,10 @@ def shape(values: Any) -> list[int]:
 
 
 def check(ids: Batch, rows: int) -> None:
-    """Refuse an id that has no row, also a negative one, which Python would count from the end.
+    """Check that each id has a row. A negative id has none, although Python would count it from the end.
 
     Raises:
-        IndexError: If there is such an id.
+        IndexError: If an id has no row.
 
     Examples:
         >>> check([[0, 9]], rows=10)
@@ -171,7 +172,7 @@ def check(ids: Batch, rows: int) -> None:
 
 
 class Embedding:
-    """A table with one row for each id, and its gradient.
+    """Table with one row for each id, and the gradient of the table.
 
     Examples:
         >>> Embedding(weight=[[1, 2], [3, 4]]).lookup([[1, 0]])
@@ -190,14 +191,14 @@ class Embedding:
         return [[self.weight[id] for id in text] for text in ids]
 
     def backward(self, ids: Batch, gradients: Sequence[Matrix]) -> None:
-        """Add the gradients of looked-up vectors to the gradient of the table, once for each occurrence of an id."""
+        """Add the gradient of each looked-up vector to the row of its id in the gradient of the table."""
         for text, vectors in zip(ids, gradients, strict=True):
             for id, vector in zip(text, vectors, strict=True):
                 self.gradient[id] = [a + b for a, b in zip(self.gradient[id], vector, strict=True)]
 
 
 class Step(NamedTuple):
-    """Loss before a step of SGD, gradient of the table, and the table after the step."""
+    """A step of SGD: the loss before it, the gradient of the table, and the table after it."""
 
     loss: float
     gradient: Matrix
@@ -205,7 +206,7 @@ class Step(NamedTuple):
 
 
 def in_python(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """One step of SGD for the loss of half the sum of squares, in plain Python.
+    """Take one step of SGD in plain Python; the loss is half the sum of squares.
 
     Examples:
         >>> in_python([[4], [2]], [[1, 1]], rate=0.25)
@@ -220,7 +221,7 @@ def in_python(weight: Matrix, ids: Batch, rate: float) -> Step:
 
 
 def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """The same step with NumPy.
+    """Take the step of `in_python` with NumPy.
 
     Examples:
         >>> in_numpy([[4], [2]], [[1, 1]], rate=0.25) if find_spec("numpy") else None  # doctest: +SKIP
@@ -235,7 +236,7 @@ def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
 
 
 def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """The same step with PyTorch, by `nn.Embedding` and by a module with a `Parameter`; both must agree.
+    """Take the step of `in_python` with PyTorch: by `nn.Embedding` and by our module, which must agree.
 
     Examples:
         >>> in_torch([[4], [2]], [[1, 1]], rate=0.25) if find_spec("torch") else None  # doctest: +SKIP
@@ -243,7 +244,7 @@ def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
     """
     torch: Any = import_module("torch")
 
-    class OurEmbedding(torch.nn.Module):  # type: ignore[misc]  # the base class is known when torch is imported
+    class OurEmbedding(torch.nn.Module):  # type: ignore[misc]  # the type checker does not know the base class
         def __init__(self, start: Any) -> None:
             super().__init__()
             self.plain = start.clone()  # a tensor, not a parameter
@@ -289,7 +290,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Look up ids that Jeton gives, in a table with as many rows as it says."""
+    """Look up ids that Jeton gives, in a table with `tok.vocab_size` rows."""
     import jeton
 
     corpus, end = "old older fast faster fastest best better yes desk mess", "<|endoftext|>"

@@ -3,8 +3,8 @@ r"""Step 13. All of it in one class.
     python step13_tokenizer.py                 also without Jeton
     python -m jeton.reference.step13_tokenizer
 
-The result of the lessons on bytes: a list of merges, a pattern, a few special tokens; train, encode, decode. Nothing in
-this file is new, except that a tokenizer can be saved. This is what each method takes, and what it returns:
+The class unites the results of the lessons on bytes: a list of merges, a pattern and a few special tokens, with methods
+to train, encode and decode. Only saving a tokenizer is new. This is what each method takes and returns:
 
 >>> print(in_and_out("hug pug hug", 258, "hugs"))
 method      input                    output
@@ -39,15 +39,15 @@ Four special tokens are added. No older id moves, and the text reaches them only
 A tokenizer is immutable: `add_special` makes a new one. Ids keep their meaning, and threads can share a tokenizer.
 
 **`vocab_size`** is the highest id plus one. `train(text, 280)` counts the 256 bytes: 24 merges are learned. It is the
-number of rows that an embedding table needs (step 12), and with holes in the ids it is more than the number of tokens:
+number of rows that an embedding table needs (step 12). If the ids have gaps, it is higher than the number of tokens:
 
 >>> holes = Tokenizer(special_tokens={"<s>": 300})
 >>> holes.vocab_size, len(holes.vocab)
 (301, 257)
 
-**What is in the file?** What encoding and decoding need, and nothing else: the merges in their order, the pattern, the
-special tokens. The spelling of a token is not stored, because the merges give it (step 3). Nor is the corpus stored, or
-the tie rule, which decided the order of the merges and has no further use.
+**What is in the file?** Only what encoding and decoding need: the merges in their order, the pattern, and the special
+tokens. The spelling of a token is not stored, because the merges give it (step 3). The corpus is not stored, nor is the
+tie rule, because it is not used after the merges are learned.
 
 >>> print(Tokenizer.train("hug pug hug", 258).add_special(["<s>"]).to_json())
 {
@@ -61,8 +61,8 @@ the tie rule, which decided the order of the merges and has no further use.
 >>> Tokenizer.from_json(chat.to_json()) == chat
 True
 
-A merge is saved as left, right, new id, and its count in the corpus, which is of interest to readers only. The pattern
-belongs in the file: the same merges behind another pattern give other ids. Rank files lack it, so that it must be known
+A merge is saved as left, right, new id, and its count in the corpus, which is only informative. The pattern belongs in
+the file, because the same merges with another pattern give other ids. Rank files lack the pattern, so it must be known
 from elsewhere (step 15).
 
 >>> numbers = Tokenizer.train("202 202", 258)
@@ -116,7 +116,7 @@ from .step08_split import split
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A byte-level BPE tokenizer; its names are those of `jeton.Tokenizer`."""
+    """Byte-level BPE tokenizer, with the names of `jeton.Tokenizer`."""
 
     merges: tuple[Merge, ...] = ()
     pattern: str | None = None  # a name of step 8 or a regular expression; None: the text is not cut
@@ -143,7 +143,7 @@ class Tokenizer:
 
     @property
     def vocab(self) -> dict[int, bytes]:
-        """The spelling of every token, special tokens included: id -> bytes.
+        """Spelling of every token, including special tokens: id -> bytes.
 
         Examples:
             >>> Tokenizer.train("abab", 257).vocab[256]
@@ -153,7 +153,7 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """The highest id plus one: the rows of an embedding table.
+        """Highest id plus one: the number of rows of an embedding table.
 
         Examples:
             >>> Tokenizer().vocab_size, Tokenizer(special_tokens={"<s>": 300}).vocab_size
@@ -162,7 +162,7 @@ class Tokenizer:
         return max(self.vocab) + 1
 
     def add_special(self, names: Iterable[str]) -> Tokenizer:
-        """Make a tokenizer that has these special tokens too, at the next free ids.
+        """Make a tokenizer that also has these special tokens, with the next free ids.
 
         Examples:
             >>> Tokenizer().add_special(["<a>", "<b>", "<a>"]).special_tokens
@@ -171,7 +171,7 @@ class Tokenizer:
         return replace(self, special_tokens=add_special(self.special_tokens, names, self.vocab_size))
 
     def encode(self, text: str, special: str | Collection[str] = "none") -> list[int]:
-        """Turn text into ids; `special` says which special tokens may come from the text, as `permit` in step 7.
+        """Turn text into ids; `special` says which special tokens are permitted, as `permit` in step 7.
 
         Examples:
             >>> Tokenizer.train("abab", 257).encode("abba")
@@ -188,7 +188,7 @@ class Tokenizer:
         return ids
 
     def tokens(self, text: str, special: str | Collection[str] = "none") -> list[bytes]:
-        """Turn text into the bytes of its tokens.
+        """Encode text; return the bytes of each token.
 
         Examples:
             >>> Tokenizer.train("abab", 257).tokens("abba")
@@ -244,7 +244,7 @@ class Tokenizer:
 
 
 def in_and_out(corpus: str, vocab_size: int, text: str) -> str:
-    """Train, encode, decode, save and load, and write what went in and what came out as a table.
+    """Train, encode, decode, save and load; return a table of the inputs and outputs.
 
     Examples:
         >>> print(in_and_out("abab", 257, "ab").splitlines()[3])
@@ -286,7 +286,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Train the same tokenizer by Jeton, save it, and encode with it, in Python and on the command line."""
+    """Train the same tokenizer with Jeton, save it, and encode with it, in Python and on the command line."""
     import jeton
 
     mine = Tokenizer.train(CORPUS, 282, pattern="gpt4", tie_break="first", min_frequency=2)

@@ -3,10 +3,10 @@ r"""Step 14. The pattern, row by row.
     python step14_regex.py                 also without Jeton
     python -m jeton.reference.step14_regex
 
-The patterns of step 8 are long, but each is a list of *alternatives*, with `|` between them. At each place of the text
-the regex engine tries them in order and takes the first that matches, not the longest. What it matched is a pretoken,
-and the search goes on behind it. So a pattern can be read like a table. This is GPT-2's; below each alternative are
-texts with their matches:
+The patterns of step 8 are long, but each is a list of *alternatives*, with `|` between them. At each position of the
+text the regex engine tries them in order and takes the first that matches, not the longest. The match is a pretoken,
+and the search continues after it. So a pattern can be read like a table. This is GPT-2's pattern; below each
+alternative are texts with their matches:
 
 >>> print(table("gpt2"))
 1  's|'t|'re|'ve|'m|'ll|'d
@@ -28,9 +28,9 @@ The order matters. The first alternative does not know whether a word ends befor
 >>> which("'so what", "gpt2")
 [(1, "'s"), (2, 'o'), (2, ' what')]
 
-**cl100k** (GPT-3.5, GPT-4) improves this pattern. Contractions may be capitals: `'S`. Any one sign before a word
-belongs to it, not only a space: `，我们`. Numbers are cut into groups of three: `202|6`. Line breaks belong to the
-punctuation before them:
+**cl100k** (GPT-3.5, GPT-4) improves this pattern. Contractions can be capitals: `'S`. Any single sign before a word
+belongs to the word, not only a space: `，我们`. Numbers are cut into groups of three: `202|6`. Line breaks belong to
+the punctuation before them:
 
 >>> print(table("cl100k"))
 1  '(?i:[sdmt]|ll|ve|re)
@@ -53,8 +53,8 @@ punctuation before them:
 
 **o200k** (GPT-4o) also cuts where small letters end and capitals begin, and keeps contractions with their word. The
 classes are those of Unicode: Lu capitals, Ll small letters, Lt the few title-case letters (ǅ), Lm modifiers (ʰ), Lo
-letters without case (Chinese), M combining marks. Lm, Lo and M are in both halves of a word, so that Chinese and
-Devanagari are not cut.
+letters without case (Chinese), M combining marks. Lm, Lo and M are in both halves of the pattern of a word, so that
+Chinese and Devanagari words are not cut.
 
 >>> print(table("o200k"))
 1  [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -74,19 +74,20 @@ Devanagari are not cut.
 7  \s+
      'in 2026'           ' '                    the one character that is left
 
-**`(?!\S)`**, a lookahead: the match may end here only if no character other than white space follows. It takes no
-character itself. `\s+` takes all three spaces first. Then `(?!\S)` refuses, since `b` follows, so `\s+` *gives back*
-one space (backtracking) and the condition holds, because a space follows. That is how ` b` gets its space.
+**`(?!\S)`** is a lookahead: the match can end here only if no character other than white space follows. The lookahead
+itself takes no character. In `a   b`, `\s+` first takes all three spaces. Then `(?!\S)` fails, because `b` follows. So
+`\s+` *gives back* one space (backtracking), and the lookahead succeeds, because a space follows. That is how ` b` gets
+its space.
 
-**`++`, `?+`, `*+`**, possessive quantifiers, never give back. A possessive quantifier in this place would prevent any
-match:
+**`++`, `?+`, `*+`** are possessive quantifiers, which never give back. Before this lookahead, a possessive quantifier
+would prevent any match:
 
 >>> [found and found[0] for found in (re.match(row, "   b") for row in (r"\s+", r"\s+(?!\S)", r"\s++(?!\S)"))]
 ['   ', '  ', None]
 
-Where a pattern has them, giving back could not help: behind `\p{L}++` there is nothing to match, and a sign that
-`[^\r\n\p{L}\p{N}]?+` took cannot be the letter that `\p{L}` needs. They change no match; they only tell the engine not
-to try. Without them the pretokens are the same:
+The patterns have possessive quantifiers only where giving back could not help: after `\p{L}++` nothing more must match,
+and a sign that `[^\r\n\p{L}\p{N}]?+` took cannot be the letter that `\p{L}` needs. Possessive quantifiers change no
+match here; they only save the engine useless attempts. Without them the pretokens are the same:
 
 >>> print(without_possessive(PATTERNS["cl100k"]))
 '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]|\s+(?!\S)|\s
@@ -95,8 +96,8 @@ to try. Without them the pretokens are the same:
 True
 
 **In Python.** `re` has possessive quantifiers since 3.11, but not `\p{L}`; `spell_out` of step 8 writes the classes as
-ranges. `which` compiles each alternative alone and tries them in order. It gives the pretokens of `split`, which leaves
-the choice to the regex engine:
+ranges. `which` compiles each alternative separately and tries them in order. It gives the same pretokens as `split`, in
+which the regex engine chooses the alternative:
 
 >>> [pretoken for _, pretoken in which(text, "o200k")] == split(text, "o200k")
 True
@@ -134,7 +135,7 @@ from .step08_split import PATTERNS, spell_out, split
 
 
 class Row(NamedTuple):
-    r"""One alternative of a pattern, and texts that show it: (text, reason).
+    r"""Alternative of a pattern, with texts that show it: (text, reason).
 
     Examples:
         >>> ROWS["gpt2"][2]
@@ -202,7 +203,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
 
 @lru_cache
 def _compile(name: str) -> list[re.Pattern[str]]:
-    """Compile each alternative of a pattern alone."""
+    """Compile each alternative of a pattern separately."""
     return [re.compile(spell_out(row.alternative)) for row in ROWS[name]]
 
 
@@ -210,7 +211,7 @@ def which(text: str, name: str) -> list[tuple[int, str]]:
     r"""Cut `text` into pretokens, each with the number of the first alternative that matches there.
 
     Raises:
-        ValueError: If no alternative matches somewhere; with the patterns of this lesson one always does.
+        ValueError: If no alternative matches at some position, which never happens with the patterns of this lesson.
 
     Examples:
         >>> which("IT'S 2026", "cl100k")
@@ -232,14 +233,14 @@ def which(text: str, name: str) -> list[tuple[int, str]]:
 
 
 def table(name: str) -> str:
-    r"""Write the alternatives of a pattern as a table: number, alternative; then text, matches and reason.
+    r"""Return the alternatives of a pattern as a table: number, alternative; then text, matches and reason.
 
     Examples:
         >>> print(table("o200k").splitlines()[-2])
         7  \s+
     """
 
-    def pad(text: str, width: int) -> str:  # a Chinese character takes two columns
+    def pad(text: str, width: int) -> str:  # counts a Chinese character as two columns
         return text + " " * (width - len(text) - sum("⺀" <= character <= "￦" for character in text))
 
     lines: list[str] = []
@@ -252,7 +253,7 @@ def table(name: str) -> str:
 
 
 def without_possessive(pattern: str) -> str:
-    r"""Write the possessive quantifiers of a pattern as greedy ones.
+    r"""Replace the possessive quantifiers of a pattern by greedy ones.
 
     Examples:
         >>> print(without_possessive(r"\p{N}{1,3}+|a?+b++"))
@@ -274,7 +275,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Ask Jeton's `explain` for the alternatives of all examples, in Python and on the command line."""
+    """Get the alternatives of all examples from Jeton's `explain`, in Python and on the command line."""
     import jeton
 
     for name, rows in ROWS.items():

@@ -4,9 +4,9 @@
     python step15_gpt4.py                           without it: on a small vocabulary that the lesson trains
     python -m jeton.reference.step15_gpt4           also takes the path of the file
 
-This is the third exercise of Karpathy's minbpe. All that OpenAI published of GPT-4's tokenizer is a pattern (step 14),
-a list of special tokens (step 7), and a *rank file*: one line for each token, its bytes in base64 and its rank. There
-are no merges in it. `small` writes such a file, with 30 merges:
+This is the third exercise of Karpathy's minbpe. OpenAI published only three parts of GPT-4's tokenizer: a pattern (step
+14), a list of special tokens (step 7), and a *rank file*. This file has one line for each token, with the token's bytes
+in base64 and its rank, but no merges. `small` writes such a file, with 30 merges:
 
 >>> file = small(30)
 >>> for line in file.splitlines()[:2] + file.splitlines()[256:258]:
@@ -18,30 +18,30 @@ dGhl 257   b'the'
 
 **The order of the bytes.** The first 256 lines are the bytes, but not in the order of their values. OpenAI's first
 vocabulary was JSON, in which each byte is written as a printable character. Bytes that are printable themselves come
-first, so `!` (33) has the id 0; the other 68, among them the space (32), come last. Forget this, and all texts with
-spaces get wrong ids.
+first, so `!` (33) has the id 0; the other 68, among them the space (32), come last. A program that ignores this order
+gives wrong ids for all texts with spaces.
 
 >>> ranks = read_ranks(file)
 >>> ranks[b"!"], ranks[b" "], ranks[b"the"]
 (0, 220, 257)
 
-**From ranks to merges.** Which two symbols make ` weather`? Take its bytes, and merge them by all ranks *lower* than
-its own. Two parts are left, and they are the merge.
+**From ranks to merges.** Which two symbols make ` weather`? Merge its bytes by all ranks *lower* than its own. Two
+parts are left, and these two parts are the merge.
 
 >>> halves(b" weather", ranks)
 [b' wea', b'ther']
 
-Why that works: when training made the token, each occurrence that became it was two symbols, side by side. The earlier
-merges had been done inside these bytes, and none had crossed their border, or they could not have become one token. So
-what happened inside depends on these bytes alone, not on their neighbors: equal bytes, taken alone, split equally.
-Hence each token has one pair, and the ranks give the order of the merges. A rank file is enough. The merges that come
-back are those of the training:
+Why this works: when training made the token, each of its occurrences was two neighboring symbols. Earlier merges had
+happened inside the bytes of the token, but none across its borders, otherwise the bytes could not have become one
+token. So the merges inside depend only on these bytes, not on their neighbors, and encoding the bytes of the token by
+themselves gives the same two symbols. Hence each token has exactly one pair, and the ranks give the order of the
+merges. A rank file is enough. The recovered merges are those of the training:
 
 >>> recover(ranks) == trained(30)
 True
 
-**Encoding** is then nothing new: special tokens, pattern, bytes to ids, merges. tiktoken itself does not recover merges
-but looks up joined bytes; `encode_by_rank` of step 5 is that algorithm, and the ids are equal.
+**Encoding** then works as in the earlier steps: special tokens, pattern, bytes to ids, merges. tiktoken itself does not
+recover merges but looks up joined bytes; `encode_by_rank` of step 5 is this algorithm, and the ids are equal.
 
 >>> tok = Gpt4(ranks)
 >>> tok.encode("the weather")
@@ -59,8 +59,9 @@ but looks up joined bytes; `encode_by_rank` of step 5 is that algorithm, and the
     <|fim_suffix|>   100260   the text after the hole follows
     <|endofprompt|>  100276   a prompt ends; the answer follows. OpenAI published the name, but not its use
 
-A model writes from left to right, and can therefore not fill a hole whose right side it has not read. So a document is
-cut in three and the middle is moved to the end. A model that was trained on such texts completes code at the cursor:
+A model writes from left to right, so it cannot fill a hole whose right side it has not read. Therefore a document is
+cut in three parts, and the middle is moved to the end. A model that was trained on such texts completes code at the
+cursor:
 
 >>> turned = fill_in_the_middle("def add(a, b):\\n    return a + b\\n", 26, 31)
 >>> turned
@@ -72,9 +73,9 @@ cut in three and the middle is moved to the end. A model that was trained on suc
 [288, 290, 289]
 
 **How many tokens?** The file has 100,256 ranks, 0 to 100255. The special tokens begin at 100257, and 100261 to 100275
-are free: 100,261 tokens, 16 holes, and a `vocab_size` of 100,277, which is the number of rows of the embedding table.
-"GPT-4 has 100255 tokens" takes the highest rank for their number. The small file has the same layout: 286 ranks,
-ids 0 to 285, and a hole before the special tokens.
+are free. So there are 100,261 tokens, 16 gaps, and a `vocab_size` of 100,277, which is the number of rows of the
+embedding table. The statement "GPT-4 has 100255 tokens" confuses the highest rank with the number of ranks. The small
+file has the same layout: 286 ranks, ids 0 to 285, and a gap before the special tokens.
 
 >>> len(ranks), len(ranks) + len(tok.special), tok.vocab_size
 (286, 291, 307)
@@ -126,9 +127,9 @@ from .step06_decode import decode
 from .step07_special import cut, with_special
 from .step08_split import split
 
-# the bytes in the order of their ids: printable ones, then the others
+# the bytes in the order of their ids: printable bytes, then the others
 ORDER = [*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173]
-SPECIAL = {  # name -> place above the highest rank plus one
+SPECIAL = {  # name -> offset from the highest rank plus one
     "<|endoftext|>": 1,
     "<|fim_prefix|>": 2,
     "<|fim_middle|>": 3,
@@ -140,7 +141,7 @@ TEXT = "The weather is good, the other weather is better. 今天的天气很好�
 
 
 def trained(num_merges: int) -> Ranks:
-    """Train on two sentences, with the bytes in GPT-4's order, and give the merges by rank.
+    """Train on two sentences, with the bytes in GPT-4's order; return the merges with their ranks.
 
     Examples:
         >>> trained(1)
@@ -178,7 +179,7 @@ def read_ranks(file: bytes) -> dict[bytes, int]:
 def halves(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
     """Merge the bytes of a token by the ranks below its own, until two parts are left.
 
-    More than two are left if no merge makes the token; a trained vocabulary has no such token.
+    If more than two are left, no merge makes the token; a trained vocabulary has no such token.
 
     Examples:
         >>> halves(b"abc", {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5})
@@ -209,7 +210,7 @@ def recover(ranks: Mapping[bytes, int]) -> Ranks:
 
 
 def fill_in_the_middle(document: str, start: int, end: int) -> str:
-    """Move the text from `start` to `end` behind the rest, with the special tokens that say so.
+    """Move the text from `start` to `end` behind the rest, and mark the three parts with special tokens.
 
     Examples:
         >>> fill_in_the_middle("abc", 1, 2)
@@ -220,7 +221,7 @@ def fill_in_the_middle(document: str, start: int, end: int) -> str:
 
 
 class Gpt4:
-    """A tokenizer from a rank file, with the pattern `cl100k` and the special tokens of GPT-4.
+    """Tokenizer from a rank file, with the pattern `cl100k` and the special tokens of GPT-4.
 
     Examples:
         >>> tok = Gpt4(read_ranks(small(30)))
@@ -236,7 +237,7 @@ class Gpt4:
         self.vocab_size = max(self.vocab) + 1
 
     def encode(self, text: str, special: str | Collection[str] = "none") -> list[int]:
-        """Turn text into ids; `special` is `permit` of step 7."""
+        """Turn text into ids; `special` says which special tokens are permitted, as `permit` in step 7."""
         ids: list[int] = []
         for piece in cut(text, self.special, special):
             if isinstance(piece, int):
@@ -277,7 +278,7 @@ def main(path: str | None = None) -> None:
 
 
 def beside_jeton(path: str | None = None) -> None:
-    """Encode by Jeton with the same rank file, in Python and on the command line."""
+    """Encode with Jeton from the same rank file, in Python and on the command line."""
     import jeton
 
     file = Path(path).read_bytes() if path else small(30)

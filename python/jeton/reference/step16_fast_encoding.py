@@ -4,20 +4,20 @@
     python -m jeton.reference.step16_fast_encoding
 
 `encode` of step 5 reads the whole list of symbols to find the lowest rank, and once more to merge it. It does so for
-every merge that the text uses: n symbols and m different merges cost n·m. Pretokens are short, so that is tolerable
-for words; for a text that is not split, or a pretoken of 10,000 equal characters, it is not.
+every merge that the text uses: n symbols and m different merges cost n·m. This is tolerable for words, because
+pretokens are short, but not for a text that is not split, or for a pretoken of 10,000 equal characters.
 
-One merge changes its own pair, and the pairs to its left and right. Everything else that the loop reads again is as it
-was. Two data structures keep it:
+A merge changes only its own pair, and the pairs to its left and right. Everything else that the loop reads again is
+unchanged. Two data structures store the unchanged rest between merges:
 
-- A **linked list**: for each symbol the position of the one before it and of the one after it. A merge writes the new
-  symbol in the place of the left one and unlinks the right one. No symbol moves, so a position stays valid.
-- A **heap** (priority queue) of the pairs that can merge, ordered by rank, then by position. `heappop` returns the
-  lowest rank, and of equal ranks the leftmost pair, as step 5 merges from left to right.
+- A **linked list**: for each symbol the position of the previous and of the next symbol. A merge writes the new symbol
+  over the left symbol and unlinks the right symbol. No symbol moves, so positions stay valid.
+- A **heap** (priority queue) of the pairs that can merge, ordered by rank, then by position. `heappop` returns the pair
+  with the lowest rank, and of equal ranks the leftmost pair, because step 5 merges from left to right.
 
-A merge makes at most two new pairs, one on each side, and they are pushed. The pairs that it destroyed stay in the
-heap as **stale entries**. To remove them would mean searching for them. It is cheaper to compare each popped entry
-with the list: if the two symbols are no longer there, skip it.
+A merge makes at most two new pairs, one on each side, which are pushed onto the heap. The pairs that it destroys stay
+in the heap as **stale entries**, because removing them would require a search. It is cheaper to compare each popped
+entry with the list: if its two symbols are no longer there, skip the entry.
 
 >>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)
 >>> print(explain_heap(list(b"oldest"), ranks(merges), vocabulary(BYTES, merges)))
@@ -29,8 +29,8 @@ pop  ol+d rank 7 at 0   old e st
 pop  e+st rank 9 at 3   old est
 5 pushed, 1 stale, 4 merges
 
-The entry `e+s` is stale, since its `s` became part of `st`. The four merges are those of step 5, in the same order.
-A run of one letter shows why the position belongs in the order, and stale entries too:
+The entry `e+s` is stale, because its `s` became part of `st`. The four merges are those of step 5, in the same order.
+A run of equal letters shows why entries are also ordered by position, and shows more stale entries:
 
 >>> print(explain_heap(list(b"aaaaa"), {(97, 97): (0, 256)}, BYTES | {256: b"aa"}))
 push a+a rank 0 at 0, a+a rank 0 at 1, a+a rank 0 at 2, a+a rank 0 at 3
@@ -40,8 +40,9 @@ pop  a+a rank 0 at 2   aa aa a
 pop  a+a rank 0 at 3   stale
 4 pushed, 2 stale, 2 merges
 
-**The cost.** n symbols have n - 1 pairs at the start, and each of at most n - 1 merges pushes two. So fewer than 3n
-entries are pushed, each for log n steps, whatever the vocabulary. On 4,000 bytes that are not split:
+**The cost.** n symbols have n - 1 pairs at the start, and each of at most n - 1 merges pushes at most two entries. So
+fewer than 3n entries are pushed, and each takes about log n steps, whatever the vocabulary. On 4,000 bytes that are not
+split:
 
 >>> text, table = sample(4000), ranks(train_bytes(sample(2000), 556))
 >>> taken = list(steps(list(text.encode()), table))
@@ -54,22 +55,22 @@ True
 
 `main` measures both: about 94 ms by step 5 and 3 ms by this file for 4,000 bytes, on one machine of 2026.
 
-**When both are equal.** Step 5 does one merge *everywhere*, then looks again. The heap does one merge in *one place*.
-The difference is visible only if a merge makes a pair of *lower* rank than its own, because the heap merges that pair
-before it finishes the first merge elsewhere. Training never makes such a list, for a pair is counted only after both
-of its symbols exist. A list written by hand can:
+**When both are equal.** Step 5 applies a merge *everywhere*, then looks again. The heap applies a merge at *one
+position* at a time. The results differ only if a merge makes a pair of *lower* rank than its own, because the heap
+merges that pair before it applies the first merge at other positions. Training never makes such a list, because a pair
+is counted only after both of its symbols exist. A list written by hand can have such a pair:
 
 >>> odd = {(256, 97): (0, 257), (97, 98): (1, 256)}  # `aba` has a lower rank than its part `ab`
 >>> encode(list(b"abab"), odd), encode_fast(list(b"abab"), odd)
 ([256, 256], [257, 98])
 
-`in_order` tells whether a list of merges is of the safe kind.
+`in_order` tells whether a list of merges is safe in this sense.
 
 >>> in_order(ranks(merges)), in_order(odd)
 (True, False)
 
-**With Jeton.** The engine has a heap too, for long pretokens only; for a pretoken of a few bytes it scans an array,
-which is faster because it fits the processor's cache:
+**With Jeton.** The engine also uses a heap, but only for long pretokens; for a pretoken of a few bytes it scans an
+array, which is faster because the array fits into the processor's cache:
 
     tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
 
@@ -77,7 +78,7 @@ which is faster because it fits the processor's cache:
     $ jeton encode -t tok.json oldest
     263 265
 
-Left out: pretokens that were encoded before, whose ids a cache can keep (step 8). Next: step17_fast_training.py.
+Left out: a cache with the ids of pretokens that were already encoded (step 8). Next: step17_fast_training.py.
 
 Source: SentencePiece (src/bpe_model.cc) and Hugging Face's tokenizers (models/bpe/word.rs) encode like this.
 """
@@ -104,12 +105,12 @@ from .step04_train import train_bytes
 from .step05_encode import Ranks, encode, ranks, steps  # noqa: F401 `steps` is for the example above
 
 Entry = tuple[int, int, int, int]  # rank, position of the left symbol, left symbol, right symbol
-Trace = Callable[[Entry | None, bool, list[int], list[Entry]], None]  # popped, merged or stale, symbols, pushed
-GONE = -1  # written over a symbol that became part of the one before it
+Trace = Callable[[Entry | None, bool, list[int], list[Entry]], None]  # popped, True if merged, symbols, pushed
+GONE = -1  # overwrites a symbol that was merged into the previous one
 
 
 class Work(NamedTuple):
-    """Entries of the heap: all that were pushed, those found stale, and those that became merges.
+    """Number of heap entries that were pushed, that were found stale, and that became merges.
 
     Examples:
         >>> work(list(b"abab"), {(97, 98): (0, 256)})
@@ -122,11 +123,11 @@ class Work(NamedTuple):
 
 
 def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) -> list[int]:
-    """Merge like `encode` of step 5, in time n·log n: the lowest rank first, from left to right.
+    """Merge in time n·log n, with the result of `encode` of step 5: the lowest rank first, from left to right.
 
     Args:
         ids: The text in the alphabet's ids: its bytes at byte level.
-        ranks: What `ranks()` of step 5 makes of a list of merges; `in_order`.
+        ranks: What `ranks()` of step 5 makes of a list of merges, for which `in_order` must be true.
         trace: Called with the first entries, and after each entry that is popped.
 
     Examples:
@@ -141,7 +142,7 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     after = list(range(1, end + 1))  # position -> position of the symbol after it; end: none
 
     def entry(at: int) -> list[Entry]:
-        """Look up the pair of the symbol at a position and the next one."""
+        """Return the entry for the symbol at a position and the next symbol; empty if they cannot merge."""
         if at < 0 or after[at] == end or (pair := (symbols[at], symbols[after[at]])) not in ranks:
             return []
         return [(ranks[pair][0], at, *pair)]
@@ -181,7 +182,7 @@ def in_order(ranks: Ranks) -> bool:
 
 
 def work(ids: Sequence[int], ranks: Ranks) -> Work:
-    """Count the entries of the heap while `ids` are encoded.
+    """Encode `ids`, and count the entries of the heap.
 
     Examples:
         >>> work(list(b"aaaaa"), {(97, 97): (0, 256)})
@@ -230,7 +231,7 @@ def explain_heap(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]
 
 
 def sample(size: int) -> str:
-    """Make a text of words, always the same: random letters, some of them frequent.
+    """Make a text of words of random letters, of which some are frequent; always the same text.
 
     Examples:
         >>> sample(40)
@@ -253,7 +254,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Encode the examples of this lesson by Jeton, in Python and on the command line."""
+    """Encode the examples of this lesson with Jeton, in Python and on the command line."""
     import jeton
 
     text = "old older fast faster fastest best better yes desk mess"

@@ -6,22 +6,22 @@
 `train` of step 4 reads the whole corpus for each merge, once to count the pairs and once to merge. This lesson solves
 exercise 4 of step 13: make it faster without changing a single merge.
 
-Which pairs can change their count when `a b` becomes `ab`? Only those that touch a place where it happens. In
-`x a b y` the pairs `x a`, `a b` and `b y` occur once less, the pairs `x ab` and `ab y` once more. All others keep
-their count. So `train_fast` keeps four things between the merges:
+Which pairs can change their count when `a b` becomes `ab`? Only pairs that overlap an occurrence of `a b`. In `x a b y`
+the pairs `x a`, `a b` and `b y` occur once less, the pairs `x ab` and `ab y` once more. All other pairs keep their
+count. So `train_fast` keeps four data structures between the merges:
 
-- **Counts**: for each pair its count. A merge changes it at the places where it happens.
-- **Positions**: for each pair the places where it occurs, from left to right. They say where to merge. A place can be
-  out of date, because another merge took one of the two symbols; then it is skipped.
+- **Counts**: the count of each pair. A merge updates the counts of the pairs around its occurrences.
+- **Positions**: for each pair the positions where it occurs, from left to right. They say where to merge. A position
+  can be stale, because another merge took one of the two symbols; then it is skipped.
 - **A linked list** of the symbols, as in step 16. Positions stay valid, and each symbol knows its neighbors.
-- **A lazy heap** of the pairs: the best one on top, by count, then by the tie rule. If a count falls, its entry is left
-  as it is. When the entry comes to the top, it is compared with the current count; if they differ, it is pushed again
-  with the current count.
+- **A lazy heap** of the pairs: the best pair on top, by count, then by the tie rule. If the count of a pair falls, its
+  entry is not changed. When the entry comes to the top, its count is compared with the current count; if they differ,
+  the pair is pushed again with the current count.
 
 The lazy heap works because counts of existing pairs only fall: a merge makes new pairs, but each of them contains the
 new symbol and was never in the heap before. A new pair is pushed when the merge is complete, because its count rises
-until then. The count of an entry is therefore correct or too high, never too low. If the count of the top entry is
-correct, no other pair is better.
+until then. Therefore the count of an entry is either correct or too high. If the count of the top entry is correct, no
+other pair is better.
 
 The first two merges of `abcababcaabc`, `ab` and `abc`, with all counts that they change:
 
@@ -36,7 +36,7 @@ ab+c -3; c+ab -1; abc+ab +1; ab+ab -1; c+a -1; ab+abc +1; abc+a +1; a+ab -1; a+a
 
 **Ties.** `lowest_ids`, `highest_pair` and `shortest` compare ids and spellings, which never change. `first` asks for
 the first occurrence, and that does change: merges destroy occurrences, so the first one that is left moves to the
-right. That too only makes an entry worse, so the same heap holds all four rules.
+right. This change, too, only makes an entry worse, so the same heap works for all four rules.
 
 >>> for rule in TIE_BREAKS:
 ...     fast = train_fast([list(b"abcababcaabc")], None, BYTES, 10, tie_break=rule)
@@ -46,15 +46,15 @@ lowest_ids   True
 highest_pair True
 shortest     True
 
-**Overlaps.** `aaa` holds `a a` twice (step 2), but merges once. The first merge destroys the second occurrence, and the
-count falls by two. Counting how many places are merged would be wrong; the counts of the neighbors must be changed one
-by one, in the order from left to right.
+**Overlaps.** `aaa` contains `a a` twice (step 2), but only one can be merged. This merge destroys the other occurrence,
+and the count falls by two. So it would be wrong to subtract the number of merged positions; instead, counts are changed
+pair by pair, from left to right.
 
 >>> [merge.count for merge in train_fast([list(b"aaaa")], None, BYTES, 10)]
 [3, 1]
 
-**The cost.** A merge costs as much as it has places, and each place shortens the corpus by one symbol. On a corpus of
-words whose frequencies follow Zipf's law, 300 merges:
+**The cost.** The cost of a merge is proportional to its number of positions, and each position shortens the corpus by
+one symbol. For 300 merges on a corpus of words whose frequencies follow Zipf's law:
 
 >>> sequences, weights = corpus(words=1000)
 >>> read, work = [], Counter()  # step 4 reads all symbols twice for each merge: to count and to merge
@@ -66,17 +66,17 @@ True
 >>> work["pushed"], work["stale"]  # entries of the heap
 (2387, 489)
 
-`python step17_fast_training.py 3000 221` takes 3,000 words and 221 merges: 4.43 million symbols against 59 thousand.
+`python step17_fast_training.py 3000 221` runs 221 merges on 3,000 words: 4.43 million symbols against 59 thousand.
 
-**With Jeton.** The engine keeps counts and positions too, with a bucket for each count in place of the heap:
+**With Jeton.** The engine also keeps counts and positions, but has a bucket for each count instead of the heap:
 
     tok = jeton.train(counts, 306, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)
 
     $ jeton train words.txt -o tok.json -s 306 --documents line --level byte --pattern none \\
         --tie-break first --min-frequency 1 -q
 
-Left out: memory. The positions of all pairs are as long as the corpus; engines keep the words that contain a pair
-instead, or count the pairs of rare words again. Next: step10_words.py.
+Left out: memory. The positions of all pairs take as much memory as the corpus. Engines store the words that contain a
+pair instead, or count the pairs of rare words again. Next: step10_words.py.
 
 Source: subword-nmt (learn_bpe.py) keeps counts and positions; Hugging Face's tokenizers (models/bpe/trainer.rs) has
 the lazy heap as well.
@@ -108,7 +108,7 @@ GAP = -1  # follows each sequence, so that no pair joins two sequences
 
 
 class Chain:
-    """All sequences as one linked list of symbols, with the counts and positions of their pairs.
+    """Linked list of the symbols of all sequences, with the counts and positions of their pairs.
 
     Examples:
         >>> chain = Chain([list(b"abcab"), list(b"b")], [1, 1])
@@ -133,7 +133,7 @@ class Chain:
             self.change(at, +1, self.counts)
 
     def change(self, at: int, sign: int, *tables: dict[Pair, int]) -> None:
-        """Count the pair at a position once more or once less."""
+        """Change the count of the pair at a position by `sign`, 1 or -1, in each table."""
         pair = (self.symbols[at], self.symbols[self.after[at]])
         for table in tables if GAP not in pair else ():
             table[pair] = table.get(pair, 0) + sign * self.weights[at]
@@ -141,7 +141,7 @@ class Chain:
             self.positions.setdefault(pair, deque()).append(at)
 
     def first(self, pair: Pair) -> int:
-        """Position of the first occurrence that is left."""
+        """Return the position of the first occurrence that is left."""
         positions = self.positions[pair]
         while (self.symbols[positions[0]], self.symbols[self.after[positions[0]]]) != pair:
             positions.popleft()
@@ -153,7 +153,7 @@ class Chain:
         for at in self.positions.pop(pair):
             gone = self.after[at]
             if (self.symbols[at], self.symbols[gone]) != pair:
-                continue  # out of date
+                continue  # stale position
             for place in (self.before[at], at, gone):
                 self.change(place, -1, self.counts, changes)
             self.symbols[at], self.symbols[gone] = new, GAP
@@ -177,10 +177,11 @@ def train_fast(
     next_id: int | None = None,
     work: Counter[str] | None = None,
 ) -> list[Merge]:
-    """Learn the merges of `train` of step 4, from the same arguments.
+    """Learn the same merges as `train` of step 4, from the same arguments.
 
-    Adds to the counters of `work`: symbols "read" (each once at the start; then four at each place of a merge, the
-    pair and its two neighbors), entries "pushed" to the heap, and entries that were "stale" when they came to the top.
+    Adds to the counters of `work`: symbols "read" (each symbol once at the start, then four at each position of a
+    merge: the pair and its two neighbors), entries "pushed" to the heap, and entries that were "stale" when they came
+    to the top.
 
     Raises:
         ValueError: If the tie rule is unknown.
@@ -196,13 +197,13 @@ def train_fast(
     work = Counter() if work is None else work
 
     def entry(pair: Pair) -> tuple[int, Any, Pair]:
-        """Order pairs like `choose` of step 4: the highest count, then the key of the tie rule; the lowest wins."""
+        """Return the heap entry of a pair. Entries sort like `choose` of step 4: by count, then by the tie rule."""
         left, right = pair
         key: Any = pair
         match tie_break:
             case "first":
                 key = chain.first(pair)
-            case "highest_pair":  # 255 - byte turns the order around; 256 is the end, and longer is higher
+            case "highest_pair":  # 255 - byte reverses the order; 256 marks the end, so that longer is higher
                 key = (*([255 - byte for byte in spelling[id]] + [256] for id in pair), pair)
             case "shortest":
                 key = (size[left] + size[right], spelling[left] + spelling[right], pair)
@@ -237,7 +238,7 @@ def train_fast(
 
 
 def corpus(words: int) -> tuple[list[list[int]], list[int]]:
-    """Make a corpus of different words, always the same; word number n occurs 10 * words / n times (Zipf's law).
+    """Make a corpus of different words, always the same corpus. Word n occurs 10 * words / n times (Zipf's law).
 
     Examples:
         >>> sequences, weights = corpus(4)
@@ -254,7 +255,7 @@ def corpus(words: int) -> tuple[list[list[int]], list[int]]:
 
 
 def main(words: int = 1000, num_merges: int = 300) -> None:
-    """Compare the work and the time of both trainers."""
+    """Compare the work and the time of `train` and `train_fast`."""
     sequences, weights = corpus(words)
     read, work = list[int](), Counter[str]()
     times = [time.perf_counter()]
@@ -269,7 +270,7 @@ def main(words: int = 1000, num_merges: int = 300) -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the corpus of this lesson by Jeton, by each tie rule, and on the command line."""
+    """Train on the corpus of this lesson with Jeton, by each tie rule, and on the command line."""
     import jeton
 
     sequences, weights = corpus(100)

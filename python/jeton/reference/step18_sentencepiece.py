@@ -3,16 +3,16 @@
     python step18_sentencepiece.py           also without Jeton
     python -m jeton.reference.step18_sentencepiece
 
-With the path of a published BPE model, such as Mistral's `tokenizer.model`, it also encodes with that; without, with
-the small ones here.
+Pass the path of a published BPE model, such as Mistral's `tokenizer.model`, to encode with it, too; without a path,
+only the small models of this lesson are used.
 
-A SentencePiece model stores no merges. It stores *pieces*, each with a score, and two neighbors may merge when their
-characters joined are a piece. Training gives the piece of the first merge the score 0, the next one -1, and so on.
-So "the highest score first" is the "lowest rank first" of step 5; of equal scores, the leftmost pair goes first. `▁`
-(U+2581) is a space. The text is one sequence, and nothing splits it into pretokens before.
+A SentencePiece model stores no merges. It stores *pieces*, each with a score, and two neighbors can merge if their
+characters joined are a piece. Training gives the piece of the first merge the score 0, the next piece -1, and so on. So
+"the highest score first" means the same as "the lowest rank first" in step 5; of equal scores, the leftmost pair is
+merged first. `▁` (U+2581) stands for a space. The text is one sequence, which is not split into pretokens.
 
 **The agenda.** Scanning all pairs for each merge is slow. SentencePiece links each symbol to its neighbors, `prev` and
-`next`, and keeps the pairs that may merge in a priority queue, the *agenda*, ordered by score, then by position. After
+`next`, and keeps the pairs that can merge in a priority queue, the *agenda*, ordered by score, then by position. After
 a merge only two pairs are new, and `maybe_add_new_symbol_pair` pushes them. The pieces below are in the order of
 Mistral 7B's model, except that `▁training` comes last here and is marked as unused.
 
@@ -37,23 +37,24 @@ ng        score -11 at 11  stale
 16 pushed, 5 stale, 11 merged
 ▁training is unused: ▁train + ing
 
-**Stale entries.** When `▁` and `t` merge, the entry of `t`+`h` is already in the agenda. Finding and removing it there
-would cost more than it saves. It is left in place, and dropped when it is popped: one of its symbols has become empty,
-or both together no longer have the noted size. Here 5 of 16 entries are stale; the other 11 merged.
+**Stale entries.** When `▁` and `t` merge, the entry of `t`+`h` is already in the agenda. Finding and removing this
+entry would cost more than it saves. The entry stays, and is dropped when it is popped, because one of its symbols has
+become empty, or both symbols together no longer have the stored size. Here 5 of 16 entries are stale; the other 11
+merged.
 
 **Unused pieces** (type UNUSED) take part in merging, because other pieces are built from them, but must not be in the
-result. `rev_merge` has the two symbols that formed each, and after the last merge the piece is *re-segmented because
-unused*, into these two: `▁training` becomes `▁train` and `ing`.
+result. `rev_merge` stores the two symbols that formed each unused piece. After the last merge, such a piece is
+*re-segmented because unused*, that is, split into these two symbols: `▁training` becomes `▁train` and `ing`.
 
-**User-defined symbols** are cut out of the text before anything else, the longest at each position. They are *frozen*:
-no pair with one of them enters the agenda. Without `<sep>` in the text, `in` and `g` would have merged:
+**User-defined symbols** are cut out of the text before anything else, the longest at each position. These symbols are
+*frozen*: no pair with a frozen symbol enters the agenda. Without `<sep>` in the text, `in` and `g` would have merged:
 
 >>> encode("in<sep>ging", TRAINING | {"<sep>": Piece(0.0, "user_defined")})
 ['in', '<sep>', 'g', 'ing']
 
-**BPE-dropout** (Provilkov 2020) skips each merge with a small probability while a model is trained, so that it sees
-rare segmentations too. It is off by default; 0.1 is the paper's choice. An entry that is skipped is gone, but a later
-merge may push a pair that covers the same characters. Exact, not sampled:
+**BPE-dropout** (Provilkov 2020) skips each merge with a small probability while a model is trained, so that the model
+also sees rare segmentations. It is off by default; the paper uses 0.1. A skipped entry is dropped, but a later merge
+can push a pair that covers the same characters. These probabilities are exact, not sampled:
 
 >>> for share, pieces in segmentations("▁newest", NEWEST, dropout=0.1)[:5]:
 ...     print(f"{share:.2f}", *pieces)
@@ -63,11 +64,11 @@ merge may push a pair that covers the same characters. Exact, not sampled:
 0.07 ▁newe s t
 0.01 ▁n e west
 
-Left out: characters that are not pieces, the normalizer that writes `▁`, and ids (step 19). The slow way, all pairs
-again for each merge, gives the same pieces; so does Jeton, which looks up merges in a table of pairs of ids.
+Left out: characters that are not pieces, the normalizer that writes `▁`, and ids (step 19). Scanning all pairs for each
+merge, which is slow, gives the same pieces; so does Jeton, which looks up merges in a table of pairs of ids.
 
-**With Jeton.** `beside_jeton` writes the pieces to `training.model`, and gets the same pieces from Jeton. Its
-`explain` shows the agenda in the words of this lesson.
+**With Jeton.** `beside_jeton` writes the pieces to `training.model`, and gets the same pieces from Jeton. Jeton's
+`explain` shows the agenda in the terms of this lesson.
 
     tok = jeton.load("training.model")
     ids = tok.encode("▁the▁training", dropout=0.0)
@@ -99,11 +100,11 @@ from .sentencepiece_file import model_type, read_model, write_model
 
 __all__ = ["Entry", "Merging", "Piece", "encode", "explain", "segmentations"]
 
-Skip = Callable[[], bool]  # asked before each merge; True skips it
+Skip = Callable[[], bool]  # called before each merge; True skips the merge
 
 
 class Piece(NamedTuple):
-    """The score of a piece, and its kind: normal, unknown, control, user_defined, unused or byte.
+    """Piece of a model: its score, and its kind (normal, unknown, control, user_defined, unused or byte).
 
     Examples:
         >>> Piece(-3.0)
@@ -115,21 +116,21 @@ class Piece(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An entry of the agenda. Tuples compare item by item: the highest score first, then the leftmost position.
+    """Entry of the agenda. Tuples compare item by item, so the highest score is first, then the leftmost position.
 
     Examples:
         >>> min(Entry(1.0, 0, 1, "he"), Entry(0.0, 5, 6, "in"), Entry(0.0, 3, 4, "in"))
         Entry(cost=0.0, left=3, right=4, piece='in')
     """
 
-    cost: float  # the score, negated: a heap has the smallest on top
+    cost: float  # the negated score, because a heap has the smallest item on top
     left: int
     right: int
-    piece: str  # both symbols joined, when the entry was pushed
+    piece: str  # both symbols joined, at the time when the entry was pushed
 
 
 class Merging:
-    """A text while it merges. A symbol that another one has absorbed is empty.
+    """State of a text during merging. A symbol that was merged into its left neighbor is empty.
 
     Examples:
         >>> merging = Merging("▁the", TRAINING)
@@ -145,7 +146,7 @@ class Merging:
         self.prev = [index - 1 for index in range(len(self.symbols))]
         self.next = [*range(1, len(self.symbols)), -1]
         self.agenda: list[Entry] = []
-        self.rev_merge: dict[str, tuple[str, str]] = {}  # unused piece -> the symbols that were last seen to form it
+        self.rev_merge: dict[str, tuple[str, str]] = {}  # unused piece -> the two symbols that formed it most recently
         self.counts: Counter[str] = Counter()
         for index in range(1, len(self.symbols)):
             self.maybe_add_new_symbol_pair(index - 1, index)
@@ -164,7 +165,7 @@ class Merging:
             self.rev_merge[together] = self.symbols[left], self.symbols[right]
 
     def run(self, skip: Skip = lambda: False) -> Iterator[tuple[Entry, str]]:
-        """Pop entries until none is left; give each with what happened: merged, stale or skipped."""
+        """Pop entries until the agenda is empty; yield each entry with its outcome: merged, stale or skipped."""
         while self.agenda:
             entry = heappop(self.agenda)
             what = "stale" if self._is_stale(entry) else "skipped" if skip() else "merged"
@@ -187,7 +188,7 @@ class Merging:
         self.maybe_add_new_symbol_pair(left, self.next[left])
 
     def resegment(self, piece: str) -> list[str]:
-        """Split an unused piece into the symbols that formed it, and these again, until none is unused."""
+        """Split an unused piece into the symbols that formed it, repeatedly, until no symbol is unused."""
         if piece not in self.rev_merge:
             return [piece]
         left, right = self.rev_merge[piece]
@@ -195,7 +196,7 @@ class Merging:
 
 
 def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], list[bool]]:
-    """Cut the text into user-defined pieces, the longest first, which are frozen, and single characters."""
+    """Cut the text into user-defined pieces, which are frozen, the longest first, and single characters."""
     defined = sorted((name for name in pieces if pieces[name].kind == "user_defined"), key=len, reverse=True)
     symbols: list[str] = []
     frozen: list[bool] = []
@@ -209,7 +210,7 @@ def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], l
 
 
 def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -> list[str]:
-    """Encode a normalized text to pieces. A character that is not a piece stays as it is.
+    """Encode a normalized text to pieces. A character that is not a piece is a symbol in the result.
 
     Examples:
         >>> encode("▁the", TRAINING), encode("▁the", TRAINING, skip=lambda: True)
@@ -222,7 +223,7 @@ def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -
 
 
 def explain(text: str, pieces: Mapping[str, Piece]) -> str:
-    """Write a line for each entry that is popped, with the symbols after it, then the totals and the result.
+    """Describe each entry that is popped, with the symbols after it, then the totals and the result.
 
     Examples:
         >>> print(explain("ing", TRAINING))
@@ -244,14 +245,14 @@ def explain(text: str, pieces: Mapping[str, Piece]) -> str:
 
 
 def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> list[tuple[float, list[str]]]:
-    """List all results of BPE-dropout with their probabilities, the most probable first; for short texts.
+    """List all possible results of BPE-dropout with their probabilities, the most probable first; for short texts.
 
     Examples:
         >>> segmentations("ing", {"in": Piece(0), "ing": Piece(-1)}, 0.5)
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # the first decisions of a run; after them it skips nothing
+    starts: list[list[bool]] = [[]]  # first decisions of each run, True to skip; after them, it merges always
     for start in starts:
         made: list[bool] = []
 
@@ -266,7 +267,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
 
 
 def _by_rank(names: str, characters: str) -> dict[str, Piece]:
-    """Give each piece a score by its position, the characters last, as trainers do."""
+    """Give each piece a score by its position; characters come last, as in trained models."""
     return {name: Piece(-float(rank)) for rank, name in enumerate([*names.split(), *characters])}
 
 
@@ -299,7 +300,7 @@ def beside_jeton() -> None:
 
 
 def main(path: str | None = None) -> None:
-    """Explain one text, list the segmentations of another one, and encode with a published model."""
+    """Explain a text, list the segmentations of another text, and encode with a published model."""
     print(explain("▁the▁training", TRAINING), end="\n\n")
     print(explain("in<sep>ging", TRAINING | {"<sep>": Piece(0.0, "user_defined")}), end="\n\n")
     for share, pieces in segmentations("▁newest", NEWEST, dropout=0.1)[:5]:

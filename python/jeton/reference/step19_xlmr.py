@@ -3,27 +3,27 @@
     python step19_xlmr.py                    also without Jeton
     python -m jeton.reference.step19_xlmr
 
-With the path of a published model of this family (`sentencepiece.bpe.model` of XLM-R or mBART), it prints the first
-ids of that; without, those of the small one here, whose first pieces are XLM-R's.
+Pass the path of a published model of this family (`sentencepiece.bpe.model` of XLM-R or mBART) to print its first ids;
+without a path, the lesson prints those of its small model, whose first pieces are XLM-R's.
 
-**Characters of UTF-8.** SentencePiece works on bytes, and steps from character to character by the first byte alone:
-its upper four bits say how long the character is. A continuation byte counts as a character of one byte, so that
-damaged text is passed byte by byte.
+**Characters of UTF-8.** SentencePiece works on bytes. It finds the next character by the first byte of the current one:
+the upper four bits of this byte say how long the character is. A continuation byte counts as a character of one byte,
+so damaged text is read byte by byte.
 
 >>> [one_char_len(character.encode()[0]) for character in "aé小😀"], one_char_len("小".encode()[1])
 ([1, 2, 3, 4], 1)
 
-**The normalizer** runs before the model. By default it applies NFKC (full-width letters and circled digits become plain
-ones), removes white space at both ends, and makes one space of several. Then each space is written as `▁`, and one is
-added in front, so that `the` is the same piece at the start of a text as inside. This is why decoding cannot tell two
-spaces from one: they are lost here, not in the model.
+**The normalizer** runs before the model. By default it applies NFKC (full-width letters and circled digits become
+ordinary letters and digits), removes white space at both ends, and replaces several spaces by one. Then each space is
+written as `▁`, and a `▁` is added in front, so that `the` is the same piece at the start of a text as inside. Decoding
+cannot tell two spaces from one, because the normalizer, not the model, loses the second space.
 
 >>> normalize("  Ｈｅllo　 ①  ")
 '▁Hello▁1'
 
-**Byte fallback.** A character that is not a piece becomes `<unk>`, and its text is lost. Several in a row become a
-single `<unk>`. A model with byte fallback (Llama, Mistral) has 256 more pieces, `<0x00>` to `<0xFF>`, and writes the
-bytes of the character instead. They are not merged: 小 always has three.
+**Byte fallback.** A character that is not a piece becomes `<unk>`, and the character is lost. Several unknown
+characters in a row become a single `<unk>`. A model with byte fallback (Llama, Mistral) has 256 more pieces, `<0x00>`
+to `<0xFF>`, and writes the bytes of the character instead. Byte pieces are not merged: 小 always has three pieces.
 
 >>> to_ids(["▁", "小", "冬"], SMALL)
 [5, 0]
@@ -33,9 +33,9 @@ bytes of the character instead. They are not merged: 小 always has three.
 'de 小'
 
 **Two orders of ids.** A SentencePiece model begins with `<unk>`, `<s>`, `</s>`. The models of fairseq (XLM-R, mBART)
-begin with `<s>`, `<pad>`, `</s>`, `<unk>`: one more. So each piece has the id of SentencePiece plus 1, and `<unk>`,
-which has the id 0 there, has 3. After the last piece comes `<mask>` (in mBART its language codes, and then `<mask>`),
-which is in no SentencePiece file. CamemBERT has four more tokens in front.
+begin with `<s>`, `<pad>`, `</s>`, `<unk>`, which is one token more. So each piece has its id in SentencePiece plus 1,
+except `<unk>`, which has the id 0 in SentencePiece and 3 in fairseq. After the last piece comes `<mask>` (in mBART
+after the language codes), which is in no SentencePiece file. CamemBERT has four more tokens in front.
 
 >>> print(first_ids(SMALL, 10))
 id  SentencePiece  fairseq
@@ -56,8 +56,9 @@ shift, plus `<mask>`. (Some tutorials add the four named tokens again and get 25
 >>> 250_000 + XlmrTokenizer.fairseq_offset, 250_000 + XlmrTokenizer.fairseq_offset + 1
 (250001, 250002)
 
-The class below has the methods of `XLMRobertaTokenizer` in transformers, with a plain dict, piece -> id, in the place
-of SentencePiece. The order of the lookups matters: first the special tokens, then the dict plus 1, and 0 is `<unk>`.
+The class below has the methods of `XLMRobertaTokenizer` in transformers, with a dict, piece -> id, instead of
+SentencePiece. The order of the lookups matters: first the special tokens, then the id in the dict plus 1; if the id in
+the dict is 0, the piece is `<unk>`.
 
 >>> tok = XlmrTokenizer(SMALL)
 >>> tok._tokenize("de la  mesa.")
@@ -68,12 +69,12 @@ of SentencePiece. The order of the lookups matters: first the special tokens, th
 [0, 8, 17, 15, 5, 2]
 
 Left out: the model. XLM-R's is Unigram (step 20) although its file is called `sentencepiece.bpe.model`; here the merges
-of step 18 cut the text, and the ids are assigned in the same way for both. The real normalizer has its own table,
-`nmt_nfkc`, which differs from NFKC in some fifty characters: it drops control characters and takes zero-width ones for
-spaces. Damaged UTF-8 cannot occur in a Python string.
+of step 18 segment the text; ids are assigned in the same way for both. The real normalizer has its own table,
+`nmt_nfkc`, which differs from NFKC in some fifty characters: it drops control characters and replaces zero-width
+characters by spaces. Damaged UTF-8 cannot occur in a Python string.
 
-**With Jeton.** A folder that names the class in `tokenizer_config.json` has the ids of fairseq; a `.model` alone has
-those of SentencePiece, unless `layout` says otherwise.
+**With Jeton.** If the `tokenizer_config.json` of a folder names the class, Jeton uses the ids of fairseq; for a
+`.model` file, the ids of SentencePiece, unless `layout` says otherwise.
 
     tok = jeton.load("xlmr/sentencepiece.bpe.model", layout="xlm-roberta")
     ids = tok.encode("de la mesa.", add_special_tokens=True)
@@ -109,7 +110,7 @@ SMALL |= {name: Piece(-float(rank)) for rank, name in enumerate(_NAMES.split())}
 
 
 def one_char_len(first: int) -> int:
-    """Number of bytes of the character that begins with this byte; 1 for a continuation byte.
+    """Return the number of bytes of the character that begins with this byte; 1 for a continuation byte.
 
     Examples:
         >>> [one_char_len(byte) for byte in (0x61, 0xC3, 0xE5, 0xF0, 0x80, 0xBF)]
@@ -119,7 +120,7 @@ def one_char_len(first: int) -> int:
 
 
 def normalize(text: str) -> str:
-    """Apply NFKC, collapse spaces, write them as `▁`, and add one in front.
+    """Apply NFKC, collapse spaces, write spaces as `▁`, and add a `▁` in front.
 
     Examples:
         >>> normalize("a  b"), normalize("   ")
@@ -130,7 +131,7 @@ def normalize(text: str) -> str:
 
 
 def byte_pieces(text: str) -> list[str]:
-    """Write the bytes of a text as byte pieces.
+    """Return the bytes of a text as byte pieces.
 
     Examples:
         >>> byte_pieces("é")
@@ -140,9 +141,10 @@ def byte_pieces(text: str) -> list[str]:
 
 
 def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
-    """Give the ids of the symbols: of a piece, of the bytes of another character, or one `<unk>` for several.
+    """Return the ids of symbols. A character that is not a piece becomes byte pieces, or `<unk>`.
 
-    Bytes are used if all of the byte pieces that a character needs are there.
+    It becomes bytes if the vocabulary has all byte pieces that it needs. Successive unknown characters share one
+    `<unk>`.
 
     Examples:
         >>> to_ids(["s", "x", "y", "s"], SMALL)
@@ -164,7 +166,7 @@ def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
 
 
 def to_text(symbols: Iterable[str]) -> str:
-    """Join pieces: byte pieces to characters, `▁` to spaces, without the first one.
+    """Join pieces into text: byte pieces become characters, each `▁` becomes a space, and the first space is removed.
 
     Examples:
         >>> to_text(["▁a", "▁", "<0xC3>", "<0xA9>"]), to_text(["<0xC3>"])
@@ -178,7 +180,7 @@ def to_text(symbols: Iterable[str]) -> str:
 
 
 class XlmrTokenizer:
-    """XLM-R's tokenizer over a table of pieces.
+    """XLM-R's tokenizer, with a dict of pieces instead of SentencePiece.
 
     Examples:
         >>> XlmrTokenizer(SMALL).vocab_size
@@ -195,7 +197,7 @@ class XlmrTokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """Number of ids: the pieces, the shift, and `<mask>`."""
+        """Number of ids: the pieces, plus one for the shift, plus `<mask>`."""
         return len(self.spm) + self.fairseq_offset + 1
 
     def _tokenize(self, text: str) -> list[str]:
@@ -217,7 +219,7 @@ class XlmrTokenizer:
 
 
 def first_ids(pieces: Mapping[str, Piece], number: int) -> str:
-    """Write the first entries in the order of SentencePiece and in that of fairseq.
+    """Return a table of the first entries, in the order of SentencePiece and in that of fairseq.
 
     Examples:
         >>> print(first_ids(SMALL, 1))
@@ -231,7 +233,7 @@ def first_ids(pieces: Mapping[str, Piece], number: int) -> str:
 
 
 def beside_jeton() -> None:
-    """Write a folder of XLM-R's class, and encode with it in Python and on the command line."""
+    """Write a folder for XLM-R's class, and encode with it, in Python and on the command line."""
     import jeton
 
     expected = XlmrTokenizer(SMALL).encode("de la mesa.")
@@ -253,7 +255,7 @@ def beside_jeton() -> None:
 
 
 def main(path: str | None = None) -> None:
-    """Print the first ids of both orders, and the steps from a text to ids."""
+    """Print the first ids in both orders, and the steps from a text to ids."""
     pieces = SMALL
     if path is None:
         print("No path of a .model was given: the small one of this lesson is used.")

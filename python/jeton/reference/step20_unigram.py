@@ -3,12 +3,13 @@
     python step20_unigram.py                 also without Jeton
     python -m jeton.reference.step20_unigram
 
-With the path of a published Unigram model (XLM-R's, T5's, ALBERT's `.model`), it also encodes with that; without,
-with the toy here.
+Pass the path of a published Unigram model (XLM-R's, T5's, ALBERT's `.model`) to encode with it, too; without a path,
+only the toy model of this lesson is used.
 
-BPE builds tokens up by merging. Unigram (Kudo 2018) goes the other way: it starts from many pieces, gives each a
-probability, and drops those that are needed least. The probability of a segmentation is the product of those of its
-pieces, as if each were drawn independently. The corpus and the counts are those of chapter 6 of Hugging Face's course:
+BPE builds tokens up by merging. Unigram (Kudo 2018) works in the opposite direction: it starts from many pieces, gives
+each a probability, and drops the pieces that are needed least. The probability of a segmentation is the product of the
+probabilities of its pieces, as if each piece were drawn independently. The corpus and the counts are those of chapter 6
+of Hugging Face's course:
 
 >>> CORPUS
 {'hug': 10, 'pug': 5, 'pun': 12, 'bun': 4, 'hugs': 5}
@@ -16,9 +17,9 @@ pieces, as if each were drawn independently. The corpus and the counts are those
 (210, 20, 15)
 >>> scores = log_probabilities(COUNTS)
 
-**Encoding.** A word of n characters has up to 2**(n-1) segmentations. `viterbi` needs only the best one up to each
-position: the best that ends at i is the best that ends at some earlier j, plus the piece from j to i. Scores are
-natural logarithms, so they add. `nbest` keeps the best n at each position.
+**Encoding.** A word of n characters has up to 2**(n-1) segmentations. `viterbi` needs only the best segmentation up to
+each position: the best one up to i is the best one up to some earlier j, plus the piece from j to i. Scores are natural
+logarithms, so the scores of pieces are added. `nbest` keeps the best n segmentations up to each position.
 
 >>> for score, pieces in nbest("unhug", scores, 3):
 ...     print(f"{score:.2f}", *pieces)
@@ -27,9 +28,10 @@ natural logarithms, so they add. `nbest` keeps the best n at each position.
 -7.56 un h ug
 
 **Loss.** The loss measures how surprising the corpus is for the model: the sum of -log p over all words, with the best
-segmentation of each. To shrink the vocabulary, try it without each piece, and see how much the loss grows. Without
-`hug`, the words must be cut into `h` and `ug`, and others. Without `pu`, `pug` is cut into `p` and `ug`, which is as
-probable; so `pu` may go. Single characters are never dropped, because they can spell anything.
+segmentation of each. To shrink the vocabulary, remove each piece in turn, and compute how much the loss grows. Without
+`hug`, words must be cut into `h` and `ug`, or other pieces. Without `pu`, `pug` is cut into `p` and `ug`, which is
+equally probable, so `pu` can be dropped. Single characters are never dropped, because together they can spell
+everything.
 
 >>> round(loss(CORPUS, scores), 1)
 169.8
@@ -39,12 +41,12 @@ probable; so `pu` may go. Single characters are never dropped, because they can 
 >>> [piece for piece in prune(CORPUS, scores, keep=9)]
 ['h', 'u', 'g', 'p', 'n', 'b', 's', 'hug', 'ugs']
 
-**EM.** The counts above count a piece wherever it occurs, also where no good segmentation uses it. Expectation
-maximization corrects this. The E step weighs all segmentations by their probabilities, and adds up how often each
-piece is *expected* to be used. Summing over all paths is done as in Viterbi, with a sum in the place of the maximum:
-`forward` gives the probability of each beginning, `backward` that of each ending, and their product with the piece
-between them is that of all paths through this piece. The M step takes these expected counts as the new counts. The
-probability of the corpus never falls:
+**EM.** The counts above include all occurrences of a piece, even where no good segmentation uses the piece. Expectation
+maximization corrects this. The E step weighs all segmentations by their probabilities, and adds up how often each piece
+is *expected* to be used. The sum over all paths is computed as in Viterbi, with a sum in place of the maximum:
+`forward` gives the probability of the text before each position, `backward` that of the text after it. Both multiplied
+by the probability of a piece between them give the probability of all paths through this piece. The M step takes these
+expected counts as the new counts. The probability of the corpus never falls:
 
 >>> model = scores
 >>> for _ in range(6):
@@ -59,26 +61,27 @@ probability of the corpus never falls:
 >>> [piece for piece, score in model.items() if exp(score) > 0.01]
 ['g', 'ug', 'p', 'pu', 'n', 'un', 'b', 'bu', 's', 'hug']
 
-`h`, `u`, `hu`, `gs` and `ugs` are hardly used any more. Training alternates between both: some rounds of EM, then
-pruning, until the vocabulary has the wanted size.
+`h`, `u`, `hu`, `gs` and `ugs` are hardly used any more. Training alternates between some rounds of EM and pruning,
+until the vocabulary has the requested size.
 
-**Sampling.** The model has probabilities, so a segmentation can be drawn at random by them, instead of taking the best:
-*subword regularization*. Position by position from the end, `sample` draws the last piece by its share of `forward`. An
-exponent `alpha` below 1 makes rare ones more frequent.
+**Sampling.** Because the model has probabilities, a segmentation can be drawn at random instead of taking the best one;
+this is *subword regularization*. Beginning at the end of the text, `sample` repeatedly draws the last piece, with a
+probability proportional to its share of `forward`. An exponent `alpha` below 1 makes rare segmentations more frequent.
 
 >>> rng = random.Random(1)
 >>> Counter(" ".join(sample("hugs", scores, rng, alpha=0.5)) for _ in range(1000)).most_common(3)
 [('hu gs', 257), ('h ugs', 241), ('hug s', 213)]
 
-**This toy is not SentencePiece's trainer.** That one takes its first pieces, a million, from a suffix array of the
+**This toy is not SentencePiece's trainer.** SentencePiece takes its first pieces, a million, from a suffix array of the
 corpus. Its M step subtracts a little from each count, by the digamma function (as if probabilities had a prior), and
-drops pieces with an expected count below 0.5. It estimates the loss of a piece by its own second-best segmentation, not
-by encoding the corpus again, and drops a quarter of the pieces in a turn. The result differs; *encoding* with given
-scores is the same.
+drops pieces with an expected count below 0.5. It estimates the loss of removing a piece from the second-best
+segmentation of the piece itself, without encoding the corpus again, and drops a quarter of the pieces in each round. So
+its training gives other results, but *encoding* with given scores is the same.
 
-Left out: user-defined pieces (their scores are made high enough to be always preferred), byte fallback (step 19).
+Left out: user-defined pieces (which get scores so high that they are always preferred), byte fallback (step 19).
 
-**With Jeton.** `beside_jeton` writes the counts as a `.model`. Jeton's `explain` shows the lattice and the next best.
+**With Jeton.** `beside_jeton` writes the counts as a `.model`. Jeton's `explain` shows the lattice and the next-best
+segmentations.
 
     tok = jeton.load("hug.model")
     ids = tok.encode("unhug")
@@ -124,15 +127,15 @@ __all__ = [
 ]
 
 Scores = Mapping[str, float]  # piece -> natural logarithm of its probability
-UNKNOWN = 10.0  # a character that is not a piece scores this much less than the lowest-scoring piece
+UNKNOWN = 10.0  # the score of an unknown character is this much below the lowest score of a piece
 CORPUS = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
-# all substrings of the words but the rare long ones, with the number of their occurrences
+# substrings of the words, except rare long ones, with the number of their occurrences
 COUNTS = {"h": 15, "u": 36, "g": 20, "hu": 15, "ug": 20, "p": 17, "pu": 17, "n": 16, "un": 16, "b": 4, "bu": 4, "s": 5}
 COUNTS |= {"hug": 15, "gs": 5, "ugs": 5}
 
 
 def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
-    """Turn counts into scores: the logarithm of each one's share. A count of 0 gives minus infinity.
+    """Turn counts into scores: the logarithm of each count's share of the sum. A count of 0 gives minus infinity.
 
     Examples:
         >>> log_probabilities({"a": 3, "b": 1})
@@ -143,7 +146,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """List the pieces that end at each position from 0 on: (start, score). A character that is not a piece is unknown.
+    """For each position from 0, list the pieces that end there: (start, score). Other single characters are unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})
@@ -160,7 +163,7 @@ def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
 
 
 def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
-    """Find the segmentation with the highest sum of scores; of equal ones, that with the longest last piece.
+    """Find the segmentation with the highest sum of scores; of equal sums, the one with the longest last piece.
 
     Examples:
         >>> viterbi("ab", {"a": -1.0, "b": -1.0, "ab": -2.5})
@@ -179,7 +182,7 @@ def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
 
 
 def nbest(text: str, scores: Scores, n: int) -> list[tuple[float, list[str]]]:
-    """Find the `n` best segmentations, the best first.
+    """Find the `n` segmentations with the highest scores, the best first.
 
     Examples:
         >>> nbest("ab", {"a": -1.0, "b": -1.0, "ab": -2.5}, 2)
@@ -195,7 +198,7 @@ def nbest(text: str, scores: Scores, n: int) -> list[tuple[float, list[str]]]:
 
 
 def forward(text: str, scores: Scores, alpha: float = 1.0) -> list[float]:
-    """For each position, the probability of the text before it: the sum over all its segmentations.
+    """Return, for each position, the probability of the text before it: the sum over all its segmentations.
 
     Examples:
         >>> forward("ab", {"a": log(0.5), "b": log(0.25), "ab": log(0.25)})
@@ -208,7 +211,7 @@ def forward(text: str, scores: Scores, alpha: float = 1.0) -> list[float]:
 
 
 def backward(text: str, scores: Scores) -> list[float]:
-    """For each position, the probability of the text after it.
+    """Return, for each position, the probability of the text after it.
 
     Examples:
         >>> backward("ab", {"a": log(0.5), "b": log(0.25), "ab": log(0.25)})
@@ -223,7 +226,7 @@ def backward(text: str, scores: Scores) -> list[float]:
 
 
 def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str, float]]:
-    """One round of expectation maximization: the log-likelihood of the corpus before it, and the new scores.
+    """Run one round of expectation maximization; return the corpus's log-likelihood before it, and the new scores.
 
     Examples:
         >>> em_round({"ab": 1}, {"a": log(0.5), "b": log(0.25), "ab": log(0.25)})[1]["ab"] == log(0.5)
@@ -240,7 +243,7 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
 
 
 def loss(corpus: Mapping[str, int], scores: Scores) -> float:
-    """Sum of -log p of the best segmentation of each word.
+    """Sum -log p of the best segmentation of each word, over all words of the corpus.
 
     Examples:
         >>> loss({"a": 2}, {"a": -1.5})
@@ -250,7 +253,7 @@ def loss(corpus: Mapping[str, int], scores: Scores) -> float:
 
 
 def removal_costs(corpus: Mapping[str, int], scores: Scores) -> dict[str, float]:
-    """Growth of the loss without each piece of more than one character, the other scores unchanged.
+    """For each piece of several characters, compute how much the loss grows without it, at the same scores.
 
     Examples:
         >>> removal_costs({"ab": 1}, {"a": -1.0, "b": -1.0, "ab": -1.5})
@@ -262,7 +265,7 @@ def removal_costs(corpus: Mapping[str, int], scores: Scores) -> dict[str, float]
 
 
 def prune(corpus: Mapping[str, int], scores: Scores, keep: int) -> dict[str, float]:
-    """Drop the pieces whose removal costs least, until `keep` are left; single characters stay.
+    """Drop the pieces whose removal costs least, until `keep` pieces are left; never drop single characters.
 
     Examples:
         >>> prune({"ab": 1}, {"a": -1.0, "b": -1.0, "ab": -1.5}, keep=2)
@@ -274,7 +277,7 @@ def prune(corpus: Mapping[str, int], scores: Scores, keep: int) -> dict[str, flo
 
 
 def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) -> list[str]:
-    """Draw a segmentation with a probability proportional to its own, to the power of `alpha`.
+    """Draw a segmentation at random; its weight is its probability to the power of `alpha`.
 
     Examples:
         >>> sample("ab", {"a": log(0.5), "b": log(0.5)}, random.Random(0))
@@ -307,7 +310,7 @@ def beside_jeton() -> None:
         assert paths is not None
         for found, (score, segmentation) in zip([paths.best, *paths.others], nbest("unhug", scores, 3), strict=False):
             assert ["unhug"[edge.start : edge.end] for edge in found.edges] == segmentation
-            assert abs(found.score - score) < 1e-5  # SentencePiece's files have 32 bits
+            assert abs(found.score - score) < 1e-5  # scores have 32 bits in SentencePiece's files
         printed = jeton_command("jeton encode --tokenizer hug.model --format ids unhug")
         assert [int(id) for id in printed.split()] == ids
         printed = jeton_command("jeton explain --tokenizer hug.model unhug")

@@ -3,29 +3,32 @@
     python step21_wordpiece.py               also without Jeton
     python -m jeton.reference.step21_wordpiece
 
-With the path of BERT's `vocab.txt`, it also encodes with that; without, with the small vocabulary here.
+Pass the path of BERT's `vocab.txt` to encode with it, too; without a path, only the small vocabulary of this lesson is
+used.
 
-WordPiece (Schuster and Nakajima 2012; BERT) looks like BPE and is encoded differently. Its vocabulary is a plain list
-of tokens. A token that continues a word is written with `##`, so `##s` and `s` are two tokens, and no mark is needed
-for spaces. Words are split at white space and punctuation before.
+WordPiece (Schuster and Nakajima 2012; BERT) looks like BPE, but its encoder is different. Its vocabulary is a plain
+list of tokens. A token that continues a word is written with `##`, so `##s` and `s` are two tokens, and no mark is
+needed for spaces. Before encoding, the text is split into words at white space and punctuation.
 
-**Encoding** takes the longest token that the word begins with, then the longest that the rest begins with. There are no
-ranks and no scores. If the rest begins with no token, the *whole* word is `[UNK]`, not only the rest: all or nothing.
+**Encoding** takes the longest token with which the word begins, then the longest with which the rest begins. There are
+no ranks and no scores. If the rest begins with no token, the *whole* word is `[UNK]`, not only the rest: all or
+nothing.
 
 >>> VOCAB
 ['[UNK]', 'b', 'h', 'p', '##g', '##n', '##s', '##u', '##gs', 'hu', 'hug']
 >>> encode_word("hugs", VOCAB), encode_word("bugs", VOCAB), encode_word("mug", VOCAB), encode_word("bum", VOCAB)
 (['hug', '##s'], ['b', '##u', '##gs'], ['[UNK]'], ['[UNK]'])
 
-Longest first is not lowest rank first (step 5), and not the most probable (step 20). Here it takes `hug`, though `hu`
-and `##gs` would be two tokens as well.
+"The longest first" is neither "the lowest rank first" (step 5) nor "the most probable" (step 20). Here it gives `hug`
+and `##s`, although `hu` and `##gs` would also be two tokens.
 
 **Training by likelihood.** As in BPE, a pair is merged in each round. The count of a pair is divided by the counts of
-both parts: how much more often do they occur together than their own frequencies would give? Under a model in which
-each token is drawn independently, the ratio tells how much *one* merged occurrence raises the likelihood of the corpus.
-With the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` is everywhere: 20/(36·20) =
-0.028. `##g`+`##s` occurs only 5 times, but `##s` occurs nowhere else: 5/(20·5) = 0.05. All occurrences together may
-order pairs differently: the log-likelihood rises by 28.0 with `##u`+`##g`, and by 9.2 with `##g`+`##s`.
+both parts. The ratio shows how much more often they occur together than expected from their own frequencies. In a model
+in which tokens are drawn independently, it also shows how much *one* merged occurrence raises the likelihood of the
+corpus. With the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` occurs in every word:
+20/(36·20) = 0.028. `##g`+`##s` occurs only 5 times, but `##s` occurs nowhere else: 5/(20·5) = 0.05. If all occurrences
+are counted together, the order of pairs can be different: the log-likelihood rises by 28.0 with `##u`+`##g`, and by 9.2
+with `##g`+`##s`.
 
 >>> words = {word: split_word(word) for word in CORPUS}
 >>> for rule in RULES:
@@ -38,17 +41,18 @@ frequency  ##u+##g 20
 >>> train(CORPUS, 3, "frequency")
 ['b', 'h', 'p', '##g', '##n', '##s', '##u', '##ug', '##un', 'hug']
 
-After `##gs`, all pairs have the ratio 1/36, and the first one wins; another rule for ties would give another
+After `##gs`, all pairs have the ratio 1/36, and the first pair is merged; another tie rule would give another
 vocabulary. Then `hu`+`##gs` has 5/(15·5), because each `##gs` comes after `hu`: the rule prefers parts that occur only
-together, rare ones too.
+together, even if they are rare.
 
 **Who uses which rule?** Google has not published the trainer of BERT's vocabulary. The paper of 2012 chooses the merge
 that raises the likelihood most; Hugging Face's course describes the rule with the ratio. Hugging Face's
-`WordPieceTrainer` counts frequencies: it is its BPE trainer with `##`. TensorFlow Text's learner does not merge at all;
-it starts from long substrings and keeps the frequent ones. SentencePiece has no WordPiece. *Encoding* is the same for
-all of them: BERT, DistilBERT, ELECTRA, MobileBERT.
+`WordPieceTrainer` merges the most frequent pair: it is Hugging Face's BPE trainer with `##`. TensorFlow Text's learner
+does not merge at all; it starts from long substrings and keeps the frequent ones. SentencePiece has no WordPiece.
+*Encoding* is the same for all models: BERT, DistilBERT, ELECTRA, MobileBERT.
 
-Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it counts frequencies, too; Jeton has no likelihood rule.
+Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it also merges the most frequent pair; Jeton has no
+likelihood rule.
 
 Left out: BERT's normalization before encoding (lower case, accents, a space around each Chinese character). A word of
 more than 200 characters (in Hugging Face's code: 100, as here) is `[UNK]` without a search.
@@ -89,7 +93,7 @@ VOCAB = ["[UNK]", "b", "h", "p", "##g", "##n", "##s", "##u", "##gs", "hu", "hug"
 
 
 def encode_word(word: str, vocab: Collection[str], unk: str = "[UNK]", max_chars: int = 100) -> list[str]:
-    """Encode a word by the longest match first; the whole word is `unk` if the rest begins with no token.
+    """Encode a word by the longest match first. If at some point no token matches, the whole word is `unk`.
 
     Examples:
         >>> encode_word("unaffable", {"un", "##aff", "##able"})
@@ -133,11 +137,11 @@ def join(left: str, right: str) -> str:
 def best_pair(
     corpus: Mapping[str, int], words: Mapping[str, Sequence[str]], rule: str
 ) -> tuple[tuple[str, str], float] | None:
-    """Find the pair to merge and its value by the rule; of equal values, the pair that occurs first.
+    """Find the pair with the highest value by the rule, and this value; of equal values, the pair that occurs first.
 
     Args:
         corpus: Word -> number of occurrences.
-        words: Word -> its symbols now.
+        words: Word -> its current symbols.
         rule: "likelihood": count(pair) / (count(left) · count(right)); "frequency": count(pair).
 
     Examples:
@@ -157,7 +161,7 @@ def best_pair(
     def value(pair: tuple[str, str]) -> float:
         return pairs[pair] if rule == "frequency" else pairs[pair] / (symbols[pair[0]] * symbols[pair[1]])
 
-    best = max(pairs, key=value)  # the first of equals
+    best = max(pairs, key=value)  # of equal values, the first pair
     return best, value(best)
 
 
@@ -178,7 +182,7 @@ def merge_pair(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
 
 
 def train(corpus: Mapping[str, int], num_merges: int, rule: str = "likelihood") -> list[str]:
-    """Learn a vocabulary: all first symbols, sorted, then the result of each merge.
+    """Learn a vocabulary: all initial symbols, sorted, then the result of each merge.
 
     Raises:
         ValueError: If the rule is unknown.

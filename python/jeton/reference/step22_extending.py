@@ -13,9 +13,9 @@ three different changes: merge two vocabularies, add entries by hand, and constr
 >>> 256 + len(english), 256 + len(chinese), 256 + len(both.merges)
 (282, 282, 308)
 
-All ids of the first stay. The ids of the second cannot, since both number their first merge 256. So each token of the
-second, in the order of its merges, gets the next free id, unless the first has the same bytes; these two share none.
-282 + 26 is 308. Both texts are encoded as before:
+All ids of the first vocabulary stay. The ids of the second cannot stay, because in both the first merge has the id 256.
+So each token of the second vocabulary, in the order of its merges, gets the next free id, unless the first vocabulary
+has a token with the same bytes; here there is none, so 282 + 26 makes 308. Both texts are encoded as before:
 
 >>> def tokens(text, merges):
 ...     spelling, table = vocabulary(BYTES, merges), ranks(merges)
@@ -23,10 +23,11 @@ second, in the order of its merges, gets the next free id, unless the first has 
 >>> [tokens(text, both.merges) == tokens(text, own) for text, own in ((ENGLISH, english), (CHINESE, chinese))]
 [True, True]
 
-A *merge* of the second cannot be copied either. It says which two ids make the token, and in the merged tokenizer the
-merges of the first come before it. So we encode the bytes of each token with all merges so far. If they leave two
-tokens, these two are its merge. If they leave more, one merge cannot reach the token, and it is left out. Here the
-first knows `bc`, and the second `ab`, `cd` and `abcd`:
+A *merge* of the second vocabulary cannot be copied either. It says which two ids make the token, but in the merged
+tokenizer the merges of the first vocabulary are applied before it and can take these ids apart. So we encode the bytes
+of each token with all merges so far. If the result is two tokens, these two become the merge. If it is more, no single
+merge makes the token, and the token is left out. Here the first vocabulary has `bc`, and the second `ab`, `cd` and
+`abcd`:
 
 >>> one, other = train_bytes("bcbc", 257), train_bytes("abcd ab cd abcd", 259, split=cl100k)
 >>> crossed = merge_vocabularies(one, other)
@@ -35,9 +36,9 @@ first knows `bc`, and the second `ab`, `cd` and `abcd`:
 >>> tokens("abcd", other), tokens("abcd", crossed.merges)
 ([b'abcd'], [b'a', b'bc', b'd'])
 
-**Adding by hand: a token or a word?** An *added token* is found in the text before BPE, wherever its characters stand,
-like the special tokens of step 7, also inside of words. A *word* is added to the model instead, with merges that come
-after all others: it appears only where BPE leaves its parts side by side. Add `art` to a tokenizer that knows `start`:
+**Adding by hand: a token or a word?** An *added token* is found in the text before BPE, wherever its characters occur,
+even inside words, like the special tokens of step 7. A *word* is added to the model instead, by merges that come after
+all others, so it appears only where BPE leaves its parts side by side. Add `art` to a tokenizer that knows `start`:
 
 >>> merges = train_bytes(START, 256 + 4, split=cl100k)
 >>> [show(token) for token in vocabulary(BYTES, merges).values()][256:]
@@ -46,13 +47,14 @@ after all others: it appears only where BPE leaves its parts side by side. Add `
 ([256, 260, 32, 260], [259, 32, 261])
 
 The added token 260 cuts `start` into `st` and `art`; a model that knows the token `start` (259) no longer sees it. The
-word leaves `start` alone. It needs two ids, since a merge joins two tokens: `ar`, 260, is the way to `art`, 261.
+word does not change `start`. It needs two new ids, because a merge joins two tokens: first `ar` (260), then `art`
+(261).
 
     added token    control signs, markers of a prompt format, names that must be one id in every context
     word           vocabulary: terms of a field, words of another language
 
-**Rules.** Training may forbid merges. A frequent rule is that punctuation is not merged. The pattern `cl100k` lets one
-sign go with the word after it (step 14), so in Chinese, which puts no space after a comma, the comma sticks to words:
+**Rules.** Training can forbid merges. A common rule is that punctuation is not merged. The pattern `cl100k` attaches a
+sign to the word after it (step 14), so in Chinese, which has no space after a comma, commas become parts of words:
 
 >>> free = train_bytes(RULE_TEXT, 279, split=cl100k, min_frequency=2)
 >>> ruled = train_by_rule(RULE_TEXT, 279, lone_punctuation, split=cl100k, min_frequency=2)
@@ -61,15 +63,16 @@ sign go with the word after it (step 14), so in Chinese, which puts no space aft
 ['，我们出去']
 ['，', '我们出去']
 
-A rule looks at the spelling that a pair would get. `lone_punctuation` allows it if it is one character, or has no
-punctuation mark or symbol, or is a part of one character: the three bytes of `，` must still be able to merge.
+A rule tests the spelling that a merged pair would have. `lone_punctuation` allows the spelling if it is one character,
+or has no punctuation mark or symbol, or is a part of one character, because the three bytes of `，` must still be able
+to merge.
 
-**After the change.** The model has no rows for the new ids (step 12). Random rows disturb it; a usual start is the mean
-of the rows of the old tokens that the new one replaces. Then the model must be trained further on text with the new
-tokens.
+**After the change.** The model has no rows for the new ids (step 12). Random rows would disturb the model; usually a
+new row starts as the mean of the rows of the old tokens that the new token replaces. Then the model must be trained
+further on text with the new tokens.
 
-**With Jeton.** The same three changes. Each result of `merge_vocab` and `add_words` has a report, and a plan of the
-embedding rows. The commands read `english`, `chinese` and `start`, which `save` has written:
+**With Jeton.** The same three changes. The results of `merge_vocab` and `add_words` have a report, and a plan for the
+embedding rows. The commands read the files of `english`, `chinese` and `start`, which `save` has written:
 
     english, chinese = (
         jeton.train([text], vocab_size=282, level="byte", pattern="cl100k", tie_break="first", progress=False)
@@ -134,7 +137,7 @@ cl100k = partial(split, pattern="cl100k")
 
 
 class Merged(NamedTuple):
-    """Merges of both vocabularies, and tokens of the second that the first has or that no merge reaches."""
+    """All merges; and the tokens of the second vocabulary that the first already has, or that no merge makes."""
 
     merges: list[Merge]
     shared: list[bytes]
@@ -142,7 +145,7 @@ class Merged(NamedTuple):
 
 
 def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merged:
-    """Append the tokens of the second vocabulary to the first, each with the merge that reaches it there.
+    """Append the tokens of the second vocabulary to the first, each with a merge that makes it there.
 
     Examples:
         >>> merged = merge_vocabularies([Merge(97, 98, 256)], [Merge(97, 98, 256), Merge(256, 99, 257)])
@@ -164,9 +167,9 @@ def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merge
 
 
 def add_words(merges: Sequence[Merge], words: Iterable[str]) -> list[Merge]:
-    """Append merges that make each word one token: its first two tokens become one, until there is one.
+    """Append merges that make each word one token: merge its first two tokens until only one is left.
 
-    A new merge may also join later parts of the word, as `ab` in `abab`, so the word is encoded again after each.
+    A new merge can also join later parts of the word, as `ab` in `abab`, so the word is encoded again after each merge.
 
     Examples:
         >>> [each[:3] for each in add_words([Merge(97, 98, 256)], ["abba"])]
@@ -197,7 +200,7 @@ def encode_added(text: str, merges: Sequence[Merge], added: Mapping[str, int]) -
 
 
 def lone_punctuation(token: bytes) -> bool:
-    r"""Allow a token without punctuation and symbols, of one character, or of a part of one.
+    r"""Allow a token if it has no punctuation and symbols, is one character, or is a part of one character.
 
     Examples:
         >>> lone_punctuation(b"it"), lone_punctuation("，".encode()), lone_punctuation(b"it's"), lone_punctuation(b"!!")
@@ -245,7 +248,7 @@ def train_by_rule(
 
 
 def main() -> None:
-    """Merge two vocabularies, add a token and a word, and train with a rule and without."""
+    """Merge two vocabularies, add a token and a word, and train with and without a rule."""
     english, chinese = (train_bytes(text, 256 + 26, split=cl100k) for text in (ENGLISH, CHINESE))
     both = merge_vocabularies(english, chinese)
     print(f"256 + {len(english)} and 256 + {len(chinese)} merges become {256 + len(both.merges)} tokens")

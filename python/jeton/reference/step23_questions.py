@@ -3,11 +3,11 @@ r"""Step 23. Ten questions about language models, answered by their tokens.
     python step23_questions.py [FOLDER]    also without Jeton
     python -m jeton.reference.step23_questions [FOLDER]
 
-Why is a model bad at this and expensive for that? Very often because of what it reads: ids, not letters. Each of the
-ten questions below is answered by output. The figures are those of three published vocabularies, `r50k` (GPT-2, GPT-3),
-`cl100k` (GPT-4) and `o200k` (GPT-4o): the tokens of a text with `|` between them, and their ids. To print them, name a
-folder with their rank files, `r50k_base.tiktoken` and so on; Jeton's cache is one. Without a folder the lesson says so,
-and uses a small vocabulary of 321 tokens that it trains on a story, receipts and a log.
+Why is a model bad at some tasks and expensive for others? Very often because it reads ids, not letters. Each of the ten
+questions below is answered by the output of a program. The figures are those of three published vocabularies, `r50k`
+(GPT-2, GPT-3), `cl100k` (GPT-4) and `o200k` (GPT-4o): the tokens of a text with `|` between them, and their ids. To
+print these figures, pass a folder with the rank files, `r50k_base.tiktoken` and so on, such as Jeton's cache. Without a
+folder, the lesson says so and uses a small vocabulary of 321 tokens, which it trains on a story, receipts and a log.
 
 **1. Why is arithmetic hard?** Where a number is cut depends on what was frequent in the corpus. In `6|77` and `8|04`
 the first token is the hundreds, but `127` is a single token. The small vocabulary makes the same cuts as GPT-2:
@@ -22,12 +22,12 @@ the first token is the hundreds, but `127` is a single token. The small vocabula
                              cl100k  3+1 9,000
                              o200k   3+1 9,000
 
-Of the 9,000 numbers from 1000 to 9999, GPT-2 has 88 as one token, and splits the others in four ways. Later patterns
-cut after each three digits, but from the left: `677|3` plus `127|5` does not align by place value. Groups from the
-right would align (`Rules(digits_from_right=True)` in Jeton), and so would single digits.
+Of the 9,000 numbers from 1000 to 9999, GPT-2 has 88 as single tokens, and splits the others in four ways. Later
+patterns cut numbers into groups of three digits, but from the left: `677|3` plus `127|5` does not align by place value.
+Groups from the right would align (`Rules(digits_from_right=True)` in Jeton), and so would single digits.
 
 **2. Why does Chinese cost more than English?** Prices and context windows count tokens. A vocabulary has tokens for
-what was frequent in its corpus, and GPT-2's was English. The same sentence in both languages:
+what was frequent in its corpus, and GPT-2's corpus was English. The same sentence in both languages:
 
     81 characters, English   r50k    17 tokens
                              cl100k  17 tokens
@@ -37,11 +37,12 @@ what was frequent in its corpus, and GPT-2's was English. The same sentence in b
                              o200k   12 tokens
 
 Each generation is better; `o200k`, trained on more languages, needs fewer tokens for this sentence than for the English
-one. The sentence was chosen with frequent characters; others cost GPT-2 two or three tokens for each character.
+one. This sentence has only frequent characters; other characters cost GPT-2 two or three tokens each.
 
-**3. Why can it not spell?** Because a token has no letters. `.DefaultCellStyle`, a name from user interfaces, is one
-id of `cl100k`, 98518, and nothing in the number says that it has four l's. `strawberry` has three tokens, and its three
-r's are distributed over them. With spaces between the letters, each letter is a token that can be counted:
+**3. Why can it not spell?** Because a model sees no letters in a token. In `cl100k`, `.DefaultCellStyle`, a name from
+user interfaces, is the id 98518, and this number does not show that the name has four l's. `strawberry` has three
+tokens, and its three r's are distributed over them. With spaces between the letters, each letter is a token that can be
+counted:
 
     .DefaultCellStyle        r50k    .|Default|Cell|Style   13 19463 28780 21466
                              cl100k  .DefaultCellStyle   98518
@@ -53,8 +54,8 @@ r's are distributed over them. With spaces between the letters, each letter is a
                              cl100k  s| t| r| a| w   82 259 436 264 289
                              o200k   s| t| r| a| w   82 260 428 261 286
 
-**4. Why do capitals change the answer?** `egg`, `Egg` and `EGG` share no token. That they mean the same must be learned
-from text, for each word:
+**4. Why do capitals change the answer?** `egg`, `Egg` and `EGG` share no token. The model must learn from text that
+they mean the same, for each word:
 
 >>> tokens(small(), "egg"), tokens(small(), "Egg"), tokens(small(), "EGG")
 ('egg   261', 'E|g|g   69 103 103', 'E|G|G   69 71 71')
@@ -69,14 +70,15 @@ from text, for each word:
                              cl100k  EG|G   9560 38
                              o200k   EG|G   21389 38
 
-**5. Why was GPT-2 bad at Python?** Each space of an indentation is a token of its own (step 8). Six lines of code take
-almost twice the tokens, so half as much code fits into the context:
+**5. Why was GPT-2 bad at Python?** Each space of an indentation is a separate token (step 8). Six lines of code take
+almost twice as many tokens as later, so only half as much code fits into the context:
 
     six lines of code        r50k    64 tokens
                              cl100k  35 tokens
                              o200k   35 tokens
 
-**6. Why YAML rather than JSON?** Quotation marks, braces and indentation are tokens, too. Three times the same data:
+**6. Why YAML rather than JSON?** Quotation marks, braces and indentation are tokens, too. The same data in three
+formats:
 
     JSON                     r50k    202 tokens
                              cl100k  83 tokens
@@ -92,8 +94,8 @@ So YAML is much shorter than indented JSON, and here slightly longer than JSON w
 choose.
 
 **7. Why not end a prompt in a space?** In text, the space belongs to the token of the next word, ` there`. A space at
-the end of a prompt is a token of its own, 220. After it the model would have to write `there` without a space, which it
-has rarely seen:
+the end of a prompt is a separate token, 220. After this token the model would have to write `there` without a space,
+which it has rarely seen:
 
 >>> tokens(small(), "a time "), tokens(small(), "a time there")
 ('a| time|    97 309 32', 'a| time| there   97 309 312')
@@ -108,10 +110,10 @@ has rarely seen:
                              cl100k  a| time| there   64 892 1070
                              o200k   a| time| there   64 1058 1354
 
-**8. Why did one name break GPT-2?** ` SolidGoldMagikarp` is one token, 43453: the name of a user of a forum, whose very
-many messages were in the corpus of the tokenizer, and hardly in that of the model. So the row of this id was hardly
-trained (step 12), and models answered nonsense when asked to repeat the name. Later vocabularies, from other text,
-split it. The log of the small vocabulary does the same:
+**8. Why did one name break GPT-2?** ` SolidGoldMagikarp` is one token, 43453. It is the name of a forum user, whose
+very many messages were in the corpus of the tokenizer, but hardly in the corpus of the model. So the row of this id was
+hardly trained (step 12), and models answered nonsense when asked to repeat the name. Later vocabularies, trained on
+other text, split the name. In the small vocabulary it is one token, too, because of the log in its corpus:
 
 >>> tokens(small(), " SolidGoldMagikarp")
 ' SolidGoldMagikarp   278'
@@ -121,7 +123,7 @@ split it. The log of the small vocabulary does the same:
                              o200k    Solid|Gold|Mag|ik|arp   35764 30717 20101 507 11784
 
 **9. What does <|endoftext|> do in a text?** As plain text it is seven ordinary tokens. If the program permits special
-tokens in what users write, it is one id, and for the model the text ends there (step 7):
+tokens in what users write, it is one id, and for the model the document ends there (step 7):
 
 >>> tokens(small(), "<|endoftext|>")[:27], permitted(small(), "<|endoftext|>")
 ('<|||e|n|d|o|f|t|e|x|t|||>  ', '320')
@@ -133,8 +135,8 @@ tokens in what users write, it is one id, and for the model the text ends there 
                              cl100k  100257
                              o200k   199999
 
-**10. Why is 9.11 larger than 9.8?** Both begin with the tokens `9` and `.`. The third is the id of 11 or of 8, and as
-whole numbers, dates and versions, 11 comes after 8. With equally many digits, 9.80, the tokens align:
+**10. Why is 9.11 larger than 9.8?** Both begin with the tokens `9` and `.`. The third token is that of 11 or of 8, and
+in whole numbers, dates and versions, 11 comes after 8. With equally many digits, as in 9.80, the tokens align:
 
     9.11                     r50k    9|.|11   24 13 1157
                              cl100k  9|.|11   24 13 806
@@ -146,9 +148,9 @@ whole numbers, dates and versions, 11 comes after 8. With equally many digits, 9
                              cl100k  9|.|80   24 13 1490
                              o200k   9|.|80   24 13 2241
 
-This explains where the difficulty is. Whether a model overcomes it is a matter of its training.
+This shows where the difficulty is. Whether a model overcomes it depends on its training.
 
-**With Jeton.** The same small vocabulary, and the published ones where a folder is named, encode all these texts to the
+**With Jeton.** Jeton's small vocabulary, and the published ones if you pass a folder, encode all these texts to the
 same ids:
 
     tok = jeton.train(
@@ -221,20 +223,20 @@ CORPUS = (
 
 
 class Vocabulary(NamedTuple):
-    """A vocabulary of ranks, the pattern that splits its texts, and its special tokens."""
+    """Vocabulary: ranks of tokens, the pattern that splits texts, and special tokens."""
 
     name: str
-    rank_of: Mapping[bytes, int]  # the bytes of a token -> its rank, which is its id
+    rank_of: Mapping[bytes, int]  # bytes of a token -> its rank, which is also its id
     pattern: str  # a name of step 8
     special: Mapping[str, int]
-    path: Path | None = None  # the rank file it was read from
+    path: Path | None = None  # the rank file from which it was read
 
 
 def published(folder: Path) -> list[Vocabulary]:
-    """Read those of the vocabularies of GPT-2, GPT-4 and GPT-4o whose rank files are in the folder.
+    """Read the vocabularies of GPT-2, GPT-4 and GPT-4o, if their rank files are in the folder.
 
     Raises:
-        FileNotFoundError: If there is none of them.
+        FileNotFoundError: If none of the rank files is there.
 
     Examples:
         >>> published(Path("no-such-folder"))
@@ -313,7 +315,7 @@ def permitted(vocab: Vocabulary, text: str) -> str:
 
 
 def digits(vocab: Vocabulary) -> str:
-    """Count the ways to split the 9,000 numbers of four digits: `1+3` is a token of one digit and one of three.
+    """Count how the 9,000 numbers of four digits are split: `1+3` means a token of one digit, then one of three.
 
     Examples:
         >>> digits(small())
@@ -357,7 +359,7 @@ QUESTIONS: dict[str, dict[str, Answer]] = {  # question -> label -> answer
 
 
 def report(vocabs: Sequence[Vocabulary]) -> Iterator[str]:
-    """Answer the ten questions by output, line by line.
+    """Yield the output that answers the ten questions, line by line.
 
     Examples:
         >>> [line for line in report([small()]) if "egg" in line]
@@ -371,7 +373,7 @@ def report(vocabs: Sequence[Vocabulary]) -> Iterator[str]:
 
 
 def main(folder: str = "") -> None:
-    """Answer the questions for the vocabularies in a folder, or for the small one."""
+    """Answer the questions for the vocabularies in a folder, or for the small vocabulary."""
     if not folder:
         print("No folder with r50k_base.tiktoken and others is named, so this is a small vocabulary of 321 tokens:")
     print(*report(published(Path(folder)) if folder else [small()]), sep="\n")

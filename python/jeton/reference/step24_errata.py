@@ -4,14 +4,15 @@ r"""Step 24. Errata: seven statements of tutorials, and the output that is right
     python -m jeton.reference.step24_errata [FOLDER]
 
 These lessons began as a reading of four Chinese articles on BPE: one on byte-level BPE with embeddings, a Jupyter
-notebook, one on the inside of SentencePiece, one on minbpe. They explain well, and seven of their statements are wrong;
-many other texts have them, too. Each is given here with output, and with the file of a library that shows it (tiktoken
-0.14, transformers 5.24, SentencePiece 0.2.3). Two outputs are about published files: name a folder with
-`cl100k_base.tiktoken` and SentencePiece's `….model` files. Without it, the lesson says so and uses data of its own.
+notebook, one on the inside of SentencePiece, one on minbpe. They explain well, but seven of their statements are wrong,
+and many other texts repeat these. Each statement is given here with the correct output, and with the file of a library
+that shows it (tiktoken 0.14, transformers 5.24, SentencePiece 0.2.3). Two outputs need published files: pass a folder
+with `cl100k_base.tiktoken` and SentencePiece's `….model` files. Without a folder, the lesson says so and uses its own
+data.
 
 **1. “The bytes 0–255 are the ASCII characters.”** ASCII has 128 characters, 0 to 127. The other 128 bytes are not
-characters in UTF-8: 64 continue a character, 51 begin one, and 13 never occur. So the ids 0 to 255 of a byte-level
-tokenizer are bytes, and only the first half of them are characters:
+characters in UTF-8: 64 continue a character, 51 begin a character, and 13 never occur. So the ids 0 to 255 of a
+byte-level tokenizer are bytes, and only the first 128 of them are also characters:
 
 >>> [kind(byte) for byte in b"A\xb0\xe5\xff"]
 ['ASCII', 'continues', 'begins 3 bytes', 'never']
@@ -21,9 +22,9 @@ Counter({'ASCII': 128, 'continues': 64, 'begins 2 bytes': 30, 'begins 3 bytes': 
 Shown by RFC 3629, section 4, and by Python's codecs: `bytes([128]).decode("ascii")` raises an error.
 
 **2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number of
-two hexadecimal digits. In bytes the number is a byte, in text a code point up to 255. The notation itself is not in the
-data. Python prints the bytes of printable ASCII as they are and almost all others with `\x`, also where they belong to
-a character:
+two hexadecimal digits. In a bytes literal the number is a byte, in a string literal a code point up to 255. The
+notation itself is not in the data. Python prints printable ASCII bytes as characters and almost all other bytes with
+`\x`, even if they belong to a character:
 
 >>> spellings("é")
 ('U+00E9', "'\\xe9'", "b'\\xc3\\xa9'")
@@ -34,17 +35,17 @@ a character:
 
 Shown by the reference of Python, "String and Bytes literals".
 
-**3. “A byte is a character.”** For ASCII only. UTF-8 writes a code point in one to four bytes, and what a reader takes
-for one character may be several code points. A token may therefore be part of a character (step 6):
+**3. “A byte is a character.”** For ASCII only. UTF-8 writes a code point in one to four bytes, and what a reader sees
+as one character can be several code points. So a token can be a part of a character (step 6):
 
 >>> [(text, len(text), len(text.encode("utf-8"))) for text in ("A", "é", "小", "𠮷", "⭐", "👨‍👩‍👧")]
 [('A', 1, 1), ('é', 1, 2), ('小', 1, 3), ('𠮷', 1, 4), ('⭐', 1, 3), ('👨‍👩‍👧', 5, 18)]
 
 Shown by minbpe (base.py, `render_token`), which decodes tokens with `errors="replace"` for this reason.
 
-**4. “XLM-R uses BPE.”** Its file is called `sentencepiece.bpe.model`, but a model of SentencePiece says in the file
-what it is: `trainer_spec.model_type`, 1 for Unigram (step 20) and 2 for BPE (step 18). The file is a
-message of protocol buffers, in which `trainer_spec` is field 2, and `model_type` is field 3 in that:
+**4. “XLM-R uses BPE.”** Its file is called `sentencepiece.bpe.model`, but a SentencePiece model stores its algorithm in
+the file: `trainer_spec.model_type`, 1 for Unigram (step 20) and 2 for BPE (step 18). The file is a message of protocol
+buffers, in which `trainer_spec` is field 2, and `model_type` is field 3 of `trainer_spec`:
 
 >>> model_type(b"\x12\x02\x18\x01"), model_type(b"\x12\x02\x18\x02")
 ('Unigram', 'BPE')
@@ -55,8 +56,8 @@ Shown by transformers (models/xlm_roberta/tokenization_xlm_roberta.py): line 25 
 `model = Unigram`. The numbers of the fields are in SentencePiece's sentencepiece_model.proto.
 
 **5. “XLM-R has 250,005 ids.”** It has 250,002. The model of SentencePiece has 250,000 pieces, `<unk>`, `<s>` and
-`</s>` among them. fairseq has four special tokens at the front, `<s>`, `<pad>`, `</s>` and `<unk>`, so everything after
-them moves by one; and `<mask>` is last. Adding five special tokens to 250,000 counts three of them twice:
+`</s>` among them. fairseq has four special tokens at the front, `<s>`, `<pad>`, `</s>` and `<unk>`, so the ids of all
+later pieces are higher by one; `<mask>` is last. Adding five special tokens to 250,000 would count three of them twice:
 
 >>> ids = fairseq_ids(["<unk>", "<s>", "</s>", ",", ".", "▁", "s", "▁de", "-", "▁a"])
 >>> ids
@@ -68,8 +69,8 @@ Shown by transformers (convert_slow_tokenizer.py, lines 1168–1177): four speci
 and `<mask>`.
 
 **6. “BPE drops about 10% of the merges.”** Only if the caller asks for it. BPE-dropout is a regularization of training:
-with probability p a merge that could be done is skipped, so that the model sees several segmentations of one word. The
-0.1 is the value that the paper uses for most languages, and SentencePiece's default of `alpha`, which is read only with
+with probability p a possible merge is skipped, so that the model sees several segmentations of one word. The value 0.1
+is what the paper uses for most languages, and the default of SentencePiece's `alpha`, which is used only with
 `enable_sampling=True`. Encoding 1,000 times:
 
 >>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)
@@ -83,7 +84,7 @@ with probability p a merge that could be done is skipped, so that the model sees
 Shown by SentencePiece: `__init__.py`, lines 212 and 214, `enable_sampling=False` and `alpha=0.1`; src/bpe_model.h, in
 which `Encode` calls `SampleEncode` with 0.0.
 
-**7. “cl100k has 100,255 tokens.”** 100,255 is the highest rank, and ranks begin at 0: there are 100,256. Five
+**7. “cl100k has 100,255 tokens.”** 100,255 is the highest rank, and ranks begin at 0, so there are 100,256 ranks. Five
 special tokens follow, with gaps, so there are 100,261 tokens. The highest id is 100,276, and a model needs a row for
 each id up to it (step 12): 100,277.
 
@@ -95,8 +96,9 @@ Sizes(highest_rank=100255, ranks=100256, tokens=100261, rows=100277)
 Shown by tiktoken: tiktoken_ext/openai_public.py, lines 80–86, the special tokens; core.py, line 375, where `n_vocab` is
 the highest id plus one.
 
-**With Jeton.** Bytes are ids; the file says the model, whatever its name; dropout is 0 unless it is given; and
-`vocab_size` is the number of rows, `len` the number of tokens:
+**With Jeton.** The calls show, in this order: bytes are ids; dropout is 0 unless you pass another value; `vocab_size`
+is the number of rows, and `len` the number of tokens. In the commands, the content of a file determines its model, not
+its name:
 
     bytes_only = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])
     bytes_only.encode("é小")
@@ -147,7 +149,7 @@ MODEL_TYPES = {1: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
 
 
 def kind(byte: int) -> str:
-    """Tell what a byte is in UTF-8.
+    """Return the role of a byte in UTF-8.
 
     Examples:
         >>> kind(0x41), kind(0x80)
@@ -166,7 +168,7 @@ def kind(byte: int) -> str:
 
 
 def spellings(character: str) -> tuple[str, str, str]:
-    """Write a character as a code point, as Python's text in ASCII, and as its bytes in UTF-8.
+    """Return a character as a code point, as Python's string literal in ASCII, and as its UTF-8 bytes.
 
     Examples:
         >>> spellings("A")
@@ -185,7 +187,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
 
     def number() -> int:
-        """Read an integer: seven bits a byte, the lowest first; the eighth bit says that another byte follows."""
+        """Read an integer: seven bits per byte, the lowest first; the eighth bit says that another byte follows."""
         nonlocal at
         value = shift = 0
         while True:
@@ -200,14 +202,14 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         field, wire = divmod(number(), 8)
         if wire == 0:  # an integer
             yield field, number()
-        else:  # 8 or 4 bytes, or bytes after their length
+        else:  # 8 or 4 bytes, or a length and as many bytes
             length = {1: 8, 5: 4}.get(wire) or number()
             at += length
             yield field, message[at - length : at]
 
 
 def model_type(model: bytes) -> str:
-    """Tell the algorithm of a model file of SentencePiece.
+    """Return the algorithm of a SentencePiece model file.
 
     Examples:
         >>> model_type(b"\\x12\\x02\\x18\\x04")
@@ -218,7 +220,7 @@ def model_type(model: bytes) -> str:
 
 
 def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
-    """Number the pieces of a SentencePiece model, the first of which are `<unk>`, `<s>` and `</s>`, as fairseq does.
+    """Number the pieces of a SentencePiece model, which begin with `<unk>`, `<s>` and `</s>`, as fairseq does.
 
     Examples:
         >>> fairseq_ids(["<unk>", "<s>", "</s>", "a"])
@@ -229,7 +231,7 @@ def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
 
 
 def encode_with_dropout(ids: Sequence[int], ranks: Ranks, dropout: float, rng: random.Random) -> list[int]:
-    """Merge as in step 5, one pair at a time, but skip each possible merge with a probability; stop if all are skipped.
+    """Merge one pair at a time, but skip each possible merge with probability `dropout`; stop if all are skipped.
 
     Examples:
         >>> encode_with_dropout(list(b"abab"), {(97, 98): (0, 256)}, 1.0, random.Random(0))
@@ -245,12 +247,12 @@ def encode_with_dropout(ids: Sequence[int], ranks: Ranks, dropout: float, rng: r
 
 
 class Sizes(NamedTuple):
-    """Four numbers that are taken for the size of a vocabulary."""
+    """Four numbers that are used as the size of a vocabulary."""
 
     highest_rank: int
     ranks: int
-    tokens: int  # with the special tokens
-    rows: int  # of an embedding table: the highest id plus one
+    tokens: int  # including special tokens
+    rows: int  # rows of an embedding table: the highest id plus one
 
 
 def sizes(rank_of: Mapping[bytes, int], special: Mapping[str, int]) -> Sizes:
@@ -265,7 +267,7 @@ def sizes(rank_of: Mapping[bytes, int], special: Mapping[str, int]) -> Sizes:
 
 
 def main(folder: str = "") -> None:
-    """Print for each statement the output that is right."""
+    """Print the correct output for each statement."""
     print("1. “0–255 are ASCII”:", dict(Counter(kind(byte) for byte in range(256))))
     print("2. “Unicode begins with \\x”:", *spellings("é"), *spellings("小"))
     print("3. “a byte is a character”:", {text: len(text.encode()) for text in ("A", "é", "小", "𠮷", "⭐", "👨‍👩‍👧")})
@@ -289,7 +291,7 @@ def main(folder: str = "") -> None:
 
 
 def beside_jeton() -> None:
-    """Ask Jeton the same."""
+    """Get the same outputs from Jeton."""
     import jeton
 
     bytes_only = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])

@@ -1,4 +1,4 @@
-"""Runners: call one function for many items, and yield the results as they are complete.
+"""Runners: each calls one function for many items in parallel, and yields each result when it is complete.
 
 ```text
 threads     threads of this process
@@ -6,11 +6,11 @@ processes   processes on this machine
 ray_tasks   tasks of a Ray cluster
 ```
 
-The function takes an item and a check, and calls the check often. The check raises
-`CanceledError` when the caller has stopped or another item has failed. Results must be small. Invariant: no call is
-running when the iterator has ended, for whatever reason.
+The function takes an item and a *check*, a callable that it calls often. The check raises `CanceledError` when the
+caller has stopped or another item has failed. Results must be small. Invariant: when the iterator has ended, for
+whatever reason, no call is running.
 
-Left out: retries, except for Ray's. The next run repeats an item that failed.
+Left out: retries, except those of Ray. A failed item is repeated when the caller runs again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
+"""Runner in processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
 
-For corpora whose reading holds the GIL. The function and its items are pickled; the script that calls it needs the
+Use it for corpora whose reading holds the GIL. The function and its items are pickled; the calling script needs the
 usual ``if __name__ == "__main__":``. Workers ignore Ctrl-C and stop at their next check instead, so that each removes
-its temporary files. If the caller is killed, they stop likewise.
+its temporary files. If the calling process is killed, workers also stop at their next check.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["run_processes"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-GRACE_S = 1.0  # seconds before a worker whose parent was killed ends itself
+GRACE_S = 1.0  # seconds: if its parent was killed, a worker exits after this time
 
-_canceled: Event | None = None  # in a worker: set when it has to stop
+_canceled: Event | None = None  # in a worker: set when the worker has to stop
 
 
 def run_processes(
@@ -39,17 +39,18 @@ def run_processes(
     workers: int,
     idle: Callable[[], object] = lambda: None,
 ) -> Generator[R]:
-    """Yields the results of a function for items, in the order of completion; arguments as `run_threads`.
+    """Yields the results of a function for items, in the order of completion. Takes the arguments of `run_threads`.
 
     Raises:
         OSError: a worker was killed, for example because the machine ran out of memory.
-        Exception: the first that `work` raises.
+        Exception: the first exception that `work` raises.
     """
     context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
     canceled, iterator = context.Event(), iter(items)
     pool = ProcessPoolExecutor(workers, context, _start, (canceled,))
     try:
-        # One item more than workers is queued, so that no worker is idle and few items are started in vain.
+        # One item more than workers is submitted, so that no worker is idle and few items are started in vain after an
+        # error.
         running: set[Future[Any]] = {pool.submit(_call, work, item) for item in islice(iterator, workers + 1)}
         while running:
             done, running = wait(running, IDLE_S, FIRST_COMPLETED)
@@ -67,7 +68,7 @@ def run_processes(
 
 
 def _start(canceled: Event) -> None:
-    """Initializes a worker."""
+    """Initializes a worker process: ignores Ctrl-C, and watches the parent process."""
     global _canceled
     _canceled = canceled
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -75,11 +76,11 @@ def _start(canceled: Event) -> None:
 
 
 def _watch() -> None:
-    """Ends this worker when its parent has been killed; otherwise it would wait for items forever."""
+    """Ends this worker process when its parent has been killed; otherwise it would wait for items forever."""
     parent = parent_process()
     if parent is not None and _canceled is not None:
         wait_for([parent.sentinel])
-        _canceled.set()  # lets the item remove its temporary files
+        _canceled.set()  # `work` then raises at its next check and removes its temporary files
         time.sleep(GRACE_S)
         os._exit(1)
 

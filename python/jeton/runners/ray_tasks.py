@@ -1,17 +1,17 @@
-"""Core tasks of a Ray cluster: one call of the function is one task, with small arguments and a small result.
+"""Runner in tasks of a Ray cluster: each call of the function is one task, with small arguments and a small result.
 
-No data enters Ray's object store: tasks read and write files that all nodes see. Tasks are spread over the nodes
-(``SPREAD``), each with one CPU and as many threads. Few more tasks than CPUs are in flight.
+No data enters Ray's object store: tasks read and write files that all nodes can access. Tasks are spread over the nodes
+(``SPREAD``). Each task gets one CPU and uses one thread. By default, twice as many tasks as CPUs are in flight.
 
 ```text
 a worker or node is lost     Ray runs the task elsewhere (`max_retries`)
-an OSError that may pass     Ray runs the task again (`retry_exceptions`): timeouts, lost connections, EIO
+a transient OSError          Ray runs the task again (`retry_exceptions`): timeouts, lost connections, EIO
 every other exception        not repeated; raised here as the worker raised it, with a note that names the node
-the driver is lost           Ray ends its tasks; the caller starts again
+the driver is lost           Ray ends its tasks; the caller has to start again
 ```
 
 A worker first compares its version of Jeton with the driver's. The task is pickled by value, so that a node without
-Jeton can report that.
+Jeton can report that Jeton is missing.
 
 Sources: Ray, "Task fault tolerance", "Scheduling: SPREAD", `ray.cancel`.
 """
@@ -37,11 +37,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_RETRIES = 3  # Ray's default
-GRACE_S = 1.0  # seconds for canceled tasks to remove their temporary files, before their processes are killed
+GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
-MIN_IN_FLIGHT = 16  # tasks that wait make an autoscaler add nodes
-OBJECT_STORE = 100 << 20  # bytes of the object store of a local start; results are smaller than a reference to it
-# OSErrors that are not caused by the data.
+MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
+OBJECT_STORE = 100 << 20  # bytes of a locally started Ray's object store, which results do not use
+# Error numbers of OSErrors that the data does not cause, so a retry can succeed.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
     errno.ETIMEDOUT,
@@ -49,7 +49,7 @@ TRANSIENT = {
 
 
 class TransientError(Exception):
-    """An OSError of a worker that may not occur again.
+    """Transient OSError of a worker; a retry of the task can succeed.
 
     Attributes:
         error: the OSError.
@@ -72,18 +72,20 @@ def run_ray(
     """Yields the results of a function for items, in the order of completion; `work`, `items`, `idle` as `run_threads`.
 
     Args:
-        work, items, idle: as `run_threads`; `work` is pickled. Its check does nothing: Ray interrupts it.
-        workers: tasks in flight; None: twice the CPUs of the cluster, even when it grows.
-        prepare: called before each item, so later calls must be fast. A `JetonError` that it raises gets the node's
-            name.
-        address: of a cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine while the iterator
-            runs. If `ray.init` has been called, that cluster is used.
+        work, items, idle: as `run_threads`; `work` is pickled. Its check has no effect: Ray interrupts the task
+            instead.
+        workers: maximum number of tasks in flight; None: twice the number of CPUs of the cluster, updated when it
+            grows.
+        prepare: called in the worker before each item, so all calls after the first must be fast. If it raises a
+            `JetonError`, the node's name is added.
+        address: address of a cluster; None: the address in ``RAY_ADDRESS``, else Ray is started on this machine while
+            the iterator runs. If `ray.init` was called before, the cluster of that call is used.
 
     Raises:
         MissingDependencyError: Ray is not installed.
-        ConfigError: no cluster at the address; or a node has another version of Jeton, or none.
+        ConfigError: there is no cluster at the address; or a node has another version of Jeton, or no Jeton.
         OSError: Ray lost the workers of a task several times.
-        Exception: the first that `work` raises.
+        Exception: the first exception that `work` raises.
     """
     ray = import_optional("ray", keyword("runner", "ray"), "ray")
     payload = ray.cloudpickle.dumps((work, prepare))
@@ -103,7 +105,7 @@ def run_ray(
                 if not done:
                     idle()
                     continue
-                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # all complete ones
+                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # all complete tasks
                 running.difference_update(done)
                 for ref in done:
                     yield _result(ray, ref)
@@ -146,13 +148,13 @@ def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[Non
 
 
 class _Capacity:
-    """Number of tasks in flight."""
+    """Maximum number of tasks in flight, which depends on the size of the cluster."""
 
     def __init__(self, ray: Any, workers: int | None) -> None:
         self._ray, self._workers, self._tasks, self._until = ray, workers, 0, 0.0
 
     def tasks(self) -> int:
-        """The number; it follows the cluster."""
+        """Returns the maximum number for the current size of the cluster."""
         if self._workers is not None:
             return self._workers
         if time.monotonic() >= self._until:
@@ -162,9 +164,9 @@ class _Capacity:
 
 
 def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
-    """The function of a task; it returns True and the result, or False and an error that is not repeated."""
+    """Returns the function of a task: it returns True and a result, or False and an error that Ray must not retry."""
 
-    # Pickled by value, as a nested function is, and without globals of this module.
+    # A nested function, so that it is pickled by value; it must not use globals of this module.
     def call(payload: bytes, item: Any) -> tuple[bool, Any]:
         import ray
 
@@ -189,7 +191,7 @@ def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
 def call_here(payload: bytes, item: Any, node: str, assigned: dict[str, float]) -> tuple[bool, Any]:
     """Runs one item in a worker."""
     os.environ["RAYON_NUM_THREADS"] = str(max(int(assigned.get("CPU", 1)), 1))
-    work, prepare = pickle.loads(payload)  # noqa: S301 (the driver's)
+    work, prepare = pickle.loads(payload)  # noqa: S301 (comes from the driver)
     try:
         try:
             prepare()
@@ -211,7 +213,7 @@ def _is_transient(error: OSError) -> bool:
 
 
 def _result(ray: Any, ref: Any) -> Any:
-    """The result of a task that has ended."""
+    """Returns the result of a task that has ended, or raises its error."""
     try:
         is_result, value = ray.get(ref)
     except ray.exceptions.RayTaskError as error:
@@ -228,7 +230,7 @@ def _result(ray: Any, ref: Any) -> Any:
 
 
 def _cancel(ray: Any, running: list[Any]) -> None:
-    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it does not end."""
+    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it does not end in time."""
     if not running:
         return
     for ref in running:

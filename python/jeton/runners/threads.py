@@ -1,6 +1,6 @@
-"""Threads of this process. The work releases the GIL where it reads, decompresses, parses, encodes and writes.
+"""Runner in threads of this process. Reading, decompressing, parsing, encoding and writing release the GIL.
 
-Ctrl-C reaches the calling thread, which only waits for results. It then stops the others at their next check.
+Ctrl-C interrupts the calling thread, which only waits for results. The other threads then stop at their next check.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["IDLE_S", "CanceledError", "run_threads"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Seconds between two calls of `idle`: as often as a progress bar is drawn.
+# Seconds between two calls of `idle`, the interval at which a progress bar is drawn.
 IDLE_S = 0.1
 
 
 class CanceledError(Exception):
-    """The caller has stopped, or another item has failed."""
+    """Raised by a check when the caller has stopped or another item has failed."""
 
 
 def run_threads(
@@ -32,20 +32,20 @@ def run_threads(
     """Yields the results of a function for items, in the order of completion.
 
     Args:
-        work: called with an item and the check.
-        items: consumed as threads become free.
+        work: function that is called with an item and the check.
+        items: the items; an item is taken when a thread becomes free.
         workers: number of threads.
-        idle: called about ten times a second in the calling thread while results are awaited.
+        idle: function that is called about ten times a second in the calling thread while it waits for results.
 
     Raises:
-        Exception: the first that `work` raises; the other threads stop at their next check.
+        Exception: the first exception that `work` raises; the other threads stop at their next check.
 
     Examples:
         >>> sorted(run_threads(lambda item, check: item * item, range(5), 2))
         [0, 1, 4, 9, 16]
     """
     canceled, lock, iterator = Event(), Lock(), iter(items)
-    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # threads wait for a slower caller
+    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # bounded: threads wait if the caller is slower
 
     def check() -> None:
         if canceled.is_set():

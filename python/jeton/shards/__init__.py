@@ -1,28 +1,29 @@
 """Corpora → token shards, and counts of pretokens, on one machine or many.
 
 ```text
-plan        `Plan`, the data that determines all bytes: planning makes it, tasks cuts inputs into tasks
-execution   one task: encoding turns documents into ids, layouts/ has a class a format, counting makes counts
-conversations  documents that are chats, with a loss mask
-collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
-folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
-sealed      files of JSON with a digest of their own bytes; checks: types and ranges of their entries
-running     the tasks that are not complete, by a runner (`jeton.runners`); pace: their rate, for `status`
-skipping    records that were skipped: files of rejects, and limits
-validity    completions that no longer match the plan, and changes of plans
-merging     completion files → manifest and report; joins shards
-verification  reads everything again; relocation: inputs that have been moved, or are missing
-dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
-loader      shuffled batches of rows for training, by `order`; `blend`: of several folders in shares
-metadata    fields of the records of documents, beside the shards
-hashing     parts of the documents by a hash of their bytes
-report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
-making      all steps in one call, also to add inputs or to repair; splitting: in parts by a hash of the documents;
-            mixing: a folder for each source of a mix_file, and amounts (mix, mix_exports); scripts: jobs of arrays
+plan           `Plan`: all data that determines the bytes of shards; `planning` makes plans, `tasks` divides inputs
+execution      runs one task: `encoding` turns documents into ids, `layouts` writes a format, `counting` writes counts
+conversations  encodes documents that are chats, with a loss mask
+collecting     writes documents in another order: in packed rows (`packing`) or shuffled (`shuffling`); `writers`
+               selects the class that writes the documents of a task
+folder         files of a folder of shards, local or at a URL (`storage`); `outputs` hashes files while they are written
+sealed         files of JSON with a digest of their own bytes; `checks` validates types and ranges of their entries
+running        runs the incomplete tasks, by a runner of `jeton.runners`; `pace` measures their rate, for `status`
+skipping       skipped records: files of rejects, and limits
+validity       finds completions that no longer match the plan, and changes plans
+merging        completions → manifest and report; joins shards into one file
+verification   reads everything again and compares; `relocation` finds inputs that were moved, or are missing
+dataset        `open`: memory-mapped documents or rows (`rows`), of one or several folders (`opened`)
+loader         shuffled batches of rows for training (`order` computes the shuffle); `blend` mixes several folders
+metadata       kept fields of the records of documents, in files beside the shards
+hashing        divides documents into parts by a hash of their bytes
+report         totals, also by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
+making         all steps in one call, also to add inputs or to repair; `splitting`: in parts by a hash of the documents;
+               `mixing`: a folder for each source of a `mix_file` (`mix`, `mix_exports`); `scripts`: job scripts
 ```
 
-A task is a function of its pieces of the inputs, the options and its number. Its output does not depend on workers,
-runners, batches or interruptions, so tasks run anywhere, in any order, any number of times.
+The output of a task depends only on its pieces of the inputs, the options and its number, not on workers, runners,
+batches or interruptions. So tasks can run on any machine, in any order, any number of times.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`blend`: folders of shards in shares, as one source of rows for a loader; nothing is copied.
 
-An epoch of the blend has a number of rows of each folder, its quota. A folder is read as an endless series of passes;
-an epoch takes the next quota of it, so that over the epochs all rows are read equally often. A pass is shuffled by the
-seed of the loader, unless each epoch has whole passes.
+In an epoch, each folder contributes a fixed number of rows, its quota. A folder is read as an endless series of passes.
+Each epoch continues where the previous one ended, so that over the epochs all rows of a folder are read equally often.
+Each pass is shuffled by the seed of the loader, unless the quota is a whole number of passes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHARES = ("weight", "epochs", "tokens")
 
 
 class Share(NamedTuple):
-    """The share of a folder: its kind, one of `SHARES`, and amount."""
+    """Share of a folder: the kind (one of `SHARES`) and the amount."""
 
     kind: str
     amount: Fraction
@@ -42,10 +42,11 @@ def blend(
     Args:
         sources: folder, or dataset of `open` -> its share of an epoch; or pairs of these:
 
-            - a number, or ``{"weight": number}``: its part of the tokens, relative to the weights of the others;
-            - ``{"epochs": number}``: this many passes over it, which may be less than one;
-            - ``{"tokens": number}``: this many tokens of it, which may be more than it has.
-        tokens: size of an epoch of weights. None: the largest one in which no row is read twice.
+            - a number, or ``{"weight": number}``: weight of the folder's tokens, relative to the weights of the other
+              folders;
+            - ``{"epochs": number}``: this many passes over the folder; fractions such as 0.5 are allowed;
+            - ``{"tokens": number}``: this many tokens of the folder; if it has fewer, they repeat.
+        tokens: tokens of an epoch, if shares are weights. None: the largest epoch in which no row is read twice.
 
     Raises:
         ConfigError: an invalid share, weights mixed with other shares, or folders with different tokenizers or rows.
@@ -87,10 +88,10 @@ def blend(
 
 
 def _share(source: Any, given: Any) -> Share:
-    """The share of a folder.
+    """Returns the share of a folder.
 
     Raises:
-        ConfigError: it is invalid.
+        ConfigError: the share is invalid.
     """
     kind, amount = "weight", given
     if isinstance(given, Mapping):
@@ -109,11 +110,11 @@ def _name(source: Any) -> str:
 
 
 class Blend:
-    """Folders of shards in shares; `blend` makes one.
+    """Folders of shards, each with its share of an epoch; made by `blend`.
 
     Attributes:
         datasets: the folders, opened.
-        row_length: ids of a row, if some of them are packed; else None.
+        row_length: ids of a row, if the shards of a folder are packed; else None.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -142,14 +143,14 @@ class Blend:
 
     @classmethod
     def of(cls, dataset: ShardDataset) -> Blend:
-        """All rows of one dataset."""
+        """Returns a blend of one dataset, whose epoch has all of its rows once."""
         return cls([dataset], [Share("epochs", Fraction(1))])
 
     def rows(self, length: int | None = None) -> dict[str, int]:
-        """Number of rows of each folder in an epoch.
+        """Returns the number of rows of each folder in an epoch.
 
         Args:
-            length: ids of a row; None: that of packed shards.
+            length: ids of a row; None: the row length of packed shards.
 
         Raises:
             ConfigError: the shards are packed in rows of another length, or a folder has less than a row.
@@ -159,10 +160,10 @@ class Blend:
         return dict(zip(names, self.quotas(length), strict=True))
 
     def length(self, length: int | None) -> int:
-        """The number of ids of a row, checked against those of packed shards.
+        """Checks a row length against that of packed shards, and returns it.
 
         Raises:
-            ConfigError: there is none, or packed shards have another.
+            ConfigError: no length is given or stored, or packed shards have another one.
         """
         packed = self.row_length
         if length is None:
@@ -177,10 +178,10 @@ class Blend:
         return length
 
     def sizes(self, length: int) -> list[int]:
-        """Number of rows that each folder has.
+        """Returns the number of whole rows in each folder.
 
         Raises:
-            ConfigError: one has none.
+            ConfigError: a folder has less than one row.
         """
         sizes = [dataset.num_tokens // length for dataset in self.datasets]
         for dataset, size in zip(self.datasets, sizes, strict=True):
@@ -190,10 +191,10 @@ class Blend:
         return sizes
 
     def quotas(self, length: int) -> list[int]:
-        """Number of rows of each folder in an epoch, in their order.
+        """Returns the number of rows that each folder contributes to an epoch, in the order of the folders.
 
         Raises:
-            ConfigError: a folder has none.
+            ConfigError: the share of a folder is less than one row.
         """
         sizes, shares = self.sizes(length), self._shares
         amounts = [share.amount for share in shares]
@@ -220,7 +221,7 @@ class Blend:
 
 
 def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
-    """Integers of a sum, by largest remainders; of equal ones the first.
+    """Rounds `parts` to integers whose sum is `total`, by largest remainders; of equal remainders, the first wins.
 
     Examples:
         >>> _rounded([Fraction(7, 2), Fraction(7, 2), Fraction(3)], 10)
@@ -234,20 +235,20 @@ def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
 
 
 class RowOrder:
-    """The rows of a blend in the order of each epoch.
+    """Rows of a blend, in the order of each epoch.
 
     Attributes:
         num_rows: rows of an epoch.
     """
 
     def __init__(self, blend: Blend, length: int, seed: int | None) -> None:
-        """`seed`: None: rows in the order of the files, for one folder."""
+        """`seed`: None keeps the rows in the order of the files; it needs a blend of one folder."""
         self._sizes, self._quotas = blend.sizes(length), blend.quotas(length)
         self._ends, self._seed = np.cumsum(self._quotas), seed
         self.num_rows = int(self._ends[-1])
 
     def locate(self, numbers: Int64, epoch: int) -> tuple[Int64, Int64]:
-        """The folder and the row in it at places of an epoch."""
+        """Returns, for each position in an epoch, the index of the folder, and the number of the row in this folder."""
         if self._seed is not None:
             numbers = permuted(numbers, self.num_rows, self._seed, epoch)
         sources = np.searchsorted(self._ends, numbers, "right")

@@ -1,7 +1,7 @@
-"""Checks of completions, manifests and reports that were read: types, ranges, and names of files.
+"""Checks entries of completions, manifests and reports when they are read: types, ranges, and names of files.
 
-A check is a function of a value. `check_fields` raises for the first entry of an object whose check fails, so that
-other modules never get a value of another type, a negative number, or a name outside of the folder.
+A check is a function that returns True for a valid value. `check_fields` raises for the first entry whose check fails,
+so that other modules never get a value of a wrong type, a negative number, or the name of a file outside of the folder.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = [
 Check: TypeAlias = Callable[[Any], bool]
 
 MAX_COUNT = (1 << 63) - 1
-MAX_SHOWN = 60  # characters of a value in a message
-SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # suffixes of all layouts
+MAX_SHOWN = 60  # characters of a value that a message shows
+SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # matches the file suffixes of all layouts
 
 
 def is_count(value: Any) -> bool:
@@ -48,7 +48,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_id(value: Any) -> bool:
-    """True for an id, or -1, which is the highest id if there are no ids."""
+    """True for an id, and for -1, which is stored as the highest id if there are no ids."""
     return type(value) is int and -1 <= value < 1 << 32
 
 
@@ -63,7 +63,7 @@ def is_text_or_none(value: Any) -> bool:
 
 
 def is_count_or_none(value: Any) -> bool:
-    """True for an integer as `is_count`, and for None."""
+    """True for an integer from 0 to 2⁶³ - 1, and for None."""
     return value is None or is_count(value)
 
 
@@ -73,12 +73,12 @@ def is_number(value: Any) -> bool:
 
 
 def either(*values: Any) -> Check:
-    """Check for one of some values, of the same type."""
+    """Returns a check for values that equal one of `values`, and have its type."""
     return lambda value: any(value == known and type(value) is type(known) for known in values)
 
 
 def list_of(*checks: Check, length: int | None = None) -> Check:
-    """Check for a list, or a tuple: one check for all items, of any number or `length`, or a check for each."""
+    """Returns a check for lists and tuples: one check applies to all items, several to one item each."""
     if len(checks) == 1:
         return lambda value: (
             isinstance(value, list | tuple) and length in (None, len(value)) and all(map(checks[0], value))
@@ -91,12 +91,12 @@ def list_of(*checks: Check, length: int | None = None) -> Check:
 
 
 def map_of(check: Check) -> Check:
-    """Check for an object with any names."""
+    """Returns a check for objects with any names, whose values pass `check`."""
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
 def record(**checks: Check) -> Check:
-    """Check for an object with exactly these entries."""
+    """Returns a check for objects that have exactly these entries."""
     return lambda value: (
         isinstance(value, dict)
         and value.keys() == checks.keys()
@@ -112,7 +112,7 @@ _is_file = record(bytes=is_count, sha256=_is_hash)
 
 
 def files_of(stem: str) -> Check:
-    """Check for size and hash of files in the folder itself, whose names are a stem and a suffix.
+    """Returns a check for objects that map file names to size and hash. A name is `stem` with a suffix, without folder.
 
     Examples:
         >>> file = {"bytes": 3, "sha256": "0" * 64}
@@ -129,7 +129,7 @@ def files_of(stem: str) -> Check:
 
 is_skipped = map_of(list_of(is_count, list_of(is_text)))
 is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
-# Entries of the completion of a task that read documents.
+# Entries of a completion, if its task read documents.
 READ_FACTS: dict[str, Check] = {
     "bytes": is_count,
     "highest_id": is_id,
@@ -148,7 +148,7 @@ def check_fields(
     """Checks the entries of an object.
 
     Raises:
-        ValueError: one is missing or wrong; names it.
+        ValueError: an entry is missing or wrong; the message names it.
 
     Examples:
         >>> check_fields({"tokens": -1}, {"tokens": is_count})
@@ -167,7 +167,7 @@ def check_fields(
 
 
 def _shown(value: Any) -> str:
-    """A value in a message; the text of nested ones may be deeper than the stack."""
+    """Returns the `repr` of a value for a message; not of lists and dicts, whose `repr` can overflow the stack."""
     if isinstance(value, list | dict):
         return "not as expected"
     text = repr(value)

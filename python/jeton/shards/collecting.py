@@ -1,12 +1,12 @@
-"""Collects documents of a shard that are written in another order or in rows, then gathers their ids.
+"""Collects the documents of a shard, then writes them in another order, or packed in rows.
 
 ``HeldDocuments`` receives documents as a `ShardWriter` does and keeps their ids in a temporary file, so that memory
-does not depend on the shard. `Collected` names them by their start and length, in the order in which they are written;
-`write` packs them, gathers their ids in blocks, and writes the origin of each piece.
+does not depend on the shard. `Collected` has the start and length of each document, in the order of writing. `write`
+packs the documents, gathers their ids in blocks, and writes the origin of each document or piece.
 
     shard-00000.origins    uint32[n, 3]: task, index of the document in it, index of the first id in the document
 
-Documents of a task are numbered from 0, without those that have no tokens. Padding has the task 2³² - 1.
+Documents of a task are numbered from 0; documents without tokens have no number. Padding has the task 2³² - 1.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ __all__ = [
 
 ORIGINS = ".origins"
 NO_TASK = (1 << 32) - 1
-BLOCK = 1 << 20  # ids that are gathered at a time
+BLOCK = 1 << 20  # number of ids that are gathered at a time
 
 
 class Sources(NamedTuple):
     """Sources of documents, as columns.
 
     Attributes:
-        files: index of the input of each.
-        numbers: line or row of each; 0: the file is one document.
+        files: index of the input file of each document.
+        numbers: line or row of each document; 0: the file is one document.
     """
 
     files: NDArray[np.uint32]
@@ -62,8 +62,8 @@ class Fields(NamedTuple):
     """Metadata of documents, as JSON.
 
     Attributes:
-        data: uint8, the bytes of all of them, in any order.
-        starts, lengths: bytes of each document: its range of `data`.
+        data: uint8, the metadata of all documents, in any order.
+        starts, lengths: range of `data` with the metadata of each document.
     """
 
     data: NDArray[np.uint8]
@@ -73,15 +73,15 @@ class Fields(NamedTuple):
 
 @dataclass
 class Collected:
-    """Documents in the order in which they are written.
+    """Documents in the order of writing, as ranges of `ids`.
 
     Attributes:
-        ids: array that has the ids of all of them, in any order, and a row of padding at its end, if they are packed.
+        ids: ids of all documents, in any order; before packing, a row of padding is at the end.
         mask: uint8, the loss mask of `ids`, or None.
-        starts, lengths: ids of each document: its range of `ids`.
-        tasks, indices: origin of each document.
+        starts, lengths: range of `ids` of each document.
+        tasks, indices: origin of each document: its task, and its number in the task.
         sources: sources of the documents, if the format has them.
-        fields: metadata of the documents, if they have some.
+        fields: metadata of the documents, if the plan keeps some.
     """
 
     ids: NDArray[Any]
@@ -95,7 +95,7 @@ class Collected:
 
 
 class HeldDocuments:
-    """Documents of a shard; ids, mask and metadata in temporary files, 12 bytes of memory for each document.
+    """Documents of a shard. Ids, mask and metadata are in temporary files; a document takes 12 bytes of memory.
 
     Examples:
         >>> import tempfile
@@ -123,7 +123,7 @@ class HeldDocuments:
         self._field_lengths: list[NDArray[np.uint32]] = []
 
     def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None) -> None:
-        """Appends documents, as `ShardWriter.add`."""
+        """Appends documents; arguments as for `ShardWriter.add`."""
         self._ids.write(as_bytes(ids))
         if mask is not None:
             self._mask.write(as_bytes(mask))
@@ -141,7 +141,7 @@ class HeldDocuments:
                 self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
-        """All documents, in their order, and `row` ids of padding, which the mask leaves out."""
+        """Returns all documents, in their order; unless `pad` is None, `row` ids of padding follow, whose mask is 0."""
         lengths = _joined(self._lengths, np.uint32).astype(np.int64)
         total = int(lengths.sum())
         num_padding = 0 if pad is None else row
@@ -167,7 +167,7 @@ class HeldDocuments:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Removes the files."""
+        """Closes the temporary files, which removes them."""
         self._ids.close()
         self._mask.close()
         if self._fields is not None:
@@ -184,7 +184,7 @@ def _mapped(file: BinaryIO, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
-    """The items of ranges, back to back.
+    """Copies the items of ranges, back to back, into one array.
 
     Examples:
         >>> gather(np.arange(10), np.array([7, 0]), np.array([2, 3])).tolist()
@@ -197,7 +197,7 @@ def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
 
 
 def blocks(ends: Int64, limit: int) -> Iterator[slice]:
-    """Yields ranges of items that have up to `limit` ids, or one item; `ends`: one past the last id of each.
+    """Yields ranges of items with up to `limit` ids, or one larger item; `ends`: one past the last id of each item.
 
     Examples:
         >>> [(block.start, block.stop) for block in blocks(np.array([3, 4, 9, 10]), 5)]
@@ -220,7 +220,7 @@ def write(
     """Writes documents in their order, or packed in rows, and the file of their origins.
 
     Returns:
-        For the completion file: nothing, or the totals of packing.
+        Entries of the completion file: the totals of packing, or none without packing.
     """
     origins, packing, inputs = files.open(stem + ORIGINS), plan.packing, [file.path for file in plan.inputs]
     result: dict[str, Any] = {}
@@ -252,7 +252,7 @@ def write(
 
 
 def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Places]:
-    """The sources of pieces, and their metadata."""
+    """Returns the sources and the metadata of pieces; `own`: document of each piece."""
     sources, fields = documents.sources, documents.fields
     if sources is None and fields is None:
         return []
@@ -272,7 +272,7 @@ def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Pla
 
 
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
-    """uint32[n, 3], memory-mapped: task, index in the task, and first id, of each document or piece of a shard."""
+    """Maps uint32[n, 3]: task, index in the task, and first id, of each document or piece of a shard."""
     path = folder / (stem + ORIGINS)
     found = mapped(path, "<u4")
     if len(found) % 3:
@@ -281,7 +281,7 @@ def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
 
 
 class PackedWriter(ShardWriter):
-    """Packs the documents of a task into rows, and writes them by another writer at the end."""
+    """Collects the documents of a task; at the end, packs them into rows and writes the rows with another writer."""
 
     def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
         self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task

@@ -1,17 +1,17 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
 A document of the corpus is a list of messages, as JSON. Ids that the model generates have the mask 1, all others 0:
-`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or whose generated text it
-does not show, is a bad record.
+`Chat.reply_mask`, with the options of the plan. A conversation is a bad record if the template refuses it, or does not
+show which text is generated.
 
-Conversations that are longer than a row of ``"best_fit"``:
+With ``packing="best_fit"``, a policy decides about conversations that are longer than a row:
 
 - ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
-  default. One whose first reply does not fit is dropped.
+  default. A conversation whose first reply does not fit is dropped.
 - ``"drop"``: they are left out.
-- ``"split"``: before messages of the user, into conversations that fit, each with the system messages. More replies are
-  trained, but those of later parts lack the earlier context.
-- ``"cut"``: they are packed in pieces of ids, later ones without their context.
+- ``"split"``: they are split before messages of the user into parts that fit, each with the system messages. More
+  replies are trained, but replies in later parts lack the earlier context.
+- ``"cut"``: their ids are cut into pieces; later pieces lack the earlier context.
 
 Shortened conversations are rendered again, because a template may write the last turn differently from earlier ones.
 """
@@ -58,11 +58,11 @@ Skip = Callable[[str, str, JetonError], None]
 
 
 def chat_template(tok: Tokenizer) -> str:
-    """The chat template of a tokenizer, for a plan.
+    """Returns the chat template of a tokenizer, for a plan.
 
     Raises:
-        ConfigError: it has none, or several.
-        ChatTemplateError: it is broken.
+        ConfigError: the tokenizer has no chat template, or several.
+        ChatTemplateError: the template is broken.
         MissingDependencyError: Jinja is not installed.
     """
     source = tok.definition.chat_template
@@ -73,14 +73,14 @@ def chat_template(tok: Tokenizer) -> str:
             "tok.with_chat_template(…) sets one"
         )
         raise ConfigError(message)
-    tok.with_chat_template(source)  # checks that it renders
+    tok.with_chat_template(source)  # checks that the template renders
     return source
 
 
 def conversation_options(
     source: str, packing: Mapping[str, Any] | None, too_long: str | None, mask: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """The options of conversations for a plan, without those that have the defaults of older plans; None without any.
+    """Returns the options of conversations for a plan; None if all have the defaults of older plans.
 
     Raises:
         ConfigError: an invalid option.
@@ -101,7 +101,7 @@ def conversation_options(
 
 
 def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `Chat.reply_mask` that are not the defaults.
+    """Returns the options of `Chat.reply_mask` that are not the defaults.
 
     Raises:
         ConfigError: an unknown option or value.
@@ -125,20 +125,20 @@ def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class ConversationFitter:
-    """Renders conversations, and shortens or splits those that are longer than a row.
+    """Renders conversations; shortens or splits a conversation that is longer than a row.
 
     Attributes:
-        long: counts of conversations that are longer: ``too_long``, ``truncated``, ``split``, ``dropped``; and
-            ``replies_dropped``, the assistant's messages that are left out with them.
+        long: counts of conversations that are longer than a row: ``too_long`` (all), ``truncated``, ``split``,
+            ``dropped``; and ``replies_dropped``, the assistant's messages that are left out of them.
     """
 
     def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
-        """`length`: ids of a row; None: any. `policy`: one of `TOO_LONG`, without ``"cut"``."""
+        """`length`: ids of a row; None: no limit. `policy`: one of `TOO_LONG` except ``"cut"``."""
         self._tok, self._template, self._length, self._policy = tok, template, length, policy
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """The chats of a conversation: one, or for a long one the results of the policy."""
+        """Returns the rendered chats of a conversation: one, or as many as the policy makes of a long conversation."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)
@@ -146,7 +146,7 @@ class ConversationFitter:
             return [chat]
         self.long["too_long"] += 1
         made: list[Any] = []
-        kept = 0  # replies
+        kept = 0  # replies that are kept
         if self._policy == "truncate":
             end = self._fitting(messages, _reply_ends(messages, 0))
             made = [messages[:end]] if end else []
@@ -165,10 +165,10 @@ class ConversationFitter:
         try:
             return len(self._chat(messages).ids) <= (self._length or 0)
         except ChatTemplateError:
-            return False  # the template does not end a conversation there
+            return False  # the template refuses a conversation that ends there
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
-        """The last end at which a conversation fits into a row, by bisection; 0 if none is found."""
+        """Returns the last of `ends` up to which the messages fit into a row, by bisection; 0 if none is found."""
         low, high, found = 0, len(ends) - 1, 0
         while low <= high:
             middle = (low + high) // 2
@@ -179,7 +179,7 @@ class ConversationFitter:
         return found
 
     def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
-        """Conversations of whole exchanges, which begin with a user's message; the system messages begin each."""
+        """Splits a conversation into parts that fit. A part has the system messages, then whole exchanges."""
         first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
         lead = list(messages[:first])
         starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]
@@ -188,7 +188,7 @@ class ConversationFitter:
         while number < len(starts):
             start = starts[number]
             end = self._fitting(messages, stops[number:], lead, start)
-            if not end:  # an exchange that is too long by itself ends with the last reply that fits
+            if not end:  # a single exchange is too long: keep it up to the last reply that fits
                 end = self._fitting(messages, _reply_ends(messages[: stops[number]], start), lead, start)
                 number += 1
             else:
@@ -202,7 +202,7 @@ class ConversationEncoder(Encoder):
     """Encoder of one task, whose documents are conversations."""
 
     def __init__(self, tok: Tokenizer, plan: Plan, skip: Skip) -> None:
-        """`skip`: called with kind, place and error of a bad record; may raise."""
+        """`skip`: called with the kind, place and error of a bad record; it can raise an exception to stop."""
         super().__init__(tok, plan)
         self._policy, self._skip = plan.reading["errors"], skip
         options = plan.conversations or {}
@@ -215,11 +215,11 @@ class ConversationEncoder(Encoder):
         """Encodes a batch.
 
         Raises:
-            FormatError: a conversation that the template refuses, under ``errors="strict"``.
+            FormatError: the template refuses a conversation, under ``errors="strict"``.
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        numbers = np.zeros(len(batch), np.int64)  # documents of each conversation
+        numbers = np.zeros(len(batch), np.int64)  # documents that each conversation gave
         sizes = np.zeros(len(batch), np.int64)
         num_empty = 0
         for index, data in enumerate(batch.texts):
@@ -249,15 +249,15 @@ class ConversationEncoder(Encoder):
 
     @property
     def totals(self) -> dict[str, Any]:
-        """Entries of the completion file."""
+        """Entries for the completion file: counts of conversations that were too long."""
         return {"conversations": dict(self._fitter.long)} if self._is_fitted else {}
 
     def _refuse(self, batch: Batch, index: int, error: JetonError) -> None:
-        """Skips a conversation, or raises."""
+        """Skips a conversation, or raises an error under ``errors="strict"``."""
         if self._policy != "skip":
             source = batch.source(index)
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
-        file, number = batch.place(index)  # relative to the range, as numbers of skipped lines are
+        file, number = batch.place(index)  # the number counts from the start of the range, like those of skipped lines
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
 
 
@@ -266,7 +266,7 @@ def _role(message: Any) -> Any:
 
 
 def _reply_ends(messages: Sequence[Any], start: int) -> list[int]:
-    """Indices after the assistant's messages."""
+    """Returns the index after each of the assistant's messages."""
     return [at + 1 for at in range(start, len(messages)) if _role(messages[at]) == "assistant"]
 
 
@@ -275,5 +275,5 @@ def _num_replies(messages: Sequence[Any]) -> int:
 
 
 def make_encoder(tok: Tokenizer, plan: Plan, reader: RangeReader) -> Encoder:
-    """The encoder of a task whose documents `reader` reads."""
+    """Returns the encoder of a task whose documents `reader` reads."""
     return Encoder(tok, plan) if plan.chat is None else ConversationEncoder(tok, plan, reader.skip)

@@ -1,9 +1,9 @@
 """Counts of pretokens as shards: ``shard-00000.jtc`` …, whose sum is the counts of the whole corpus.
 
-``jeton train shards/*.jtc`` equals training on the corpus, byte for byte: counts have first positions, which add up in
-the order of the tasks.
+``jeton train shards/*.jtc`` gives the same tokenizer as training on the corpus, byte for byte, because counts store the
+first position of each pretoken, and positions are shifted in the order of the tasks when counts are added.
 
-`jeton.training` is imported on use: shards of ids do not need it.
+`jeton.training` is imported when it is used, because shards of ids do not need it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["count_task", "counting_of", "joined_counts", "save_counts"]
 
 SUFFIX = ".jtc"
-MEMORY = 512 << 20  # memory for the counts of one task; above it they spill to disk
+MEMORY = 512 << 20  # bytes of memory for the counts of one task; more are spilled to disk
 
 
 def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
-    """The options of counting for a plan.
+    """Returns the options of counting for a plan.
 
     Raises:
         ConfigError: an invalid pattern or special token.
@@ -38,15 +38,15 @@ def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
     from ..training import Stages
 
     tokens = strings(special_tokens, "special_tokens")
-    for token in tokens:
-        spell(token)
+    for index, token in enumerate(tokens):
+        spell(token, f"special_tokens[{index}]")
     return {"stages": Stages.of(pattern).to_json(), "special_tokens": tokens}
 
 
 def count_task(
     folder: ShardFolder, plan: Plan, task: Task, reader: RangeReader, batches: Iterator[Batch]
 ) -> dict[str, Any]:
-    """Counts the documents of a task and writes their file."""
+    """Counts the pretokens of a task's documents and writes them to a file."""
     from ..training import Limits, Stages
     from ..training.count import count_batches
 
@@ -69,14 +69,14 @@ def count_task(
 
 
 def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
-    """Writes a file of counts; returns its name -> size and hash."""
+    """Writes a file of counts; returns name -> size and hash."""
     with folder.outputs() as files:
         counts._write(files.open(name))
     return files.facts
 
 
 def joined_counts(folder: ShardFolder, plan: Plan) -> Counts:
-    """The sum of all files of counts."""
+    """Returns the sum of all files of counts."""
     return reduce(add, (_load(folder, folder.stem(number) + SUFFIX) for number in range(plan.num_tasks)))
 
 

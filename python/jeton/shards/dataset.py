@@ -1,7 +1,7 @@
-"""`open`: shards as a memory-mapped sequence of documents, or rows.
+"""`open`: shards as a memory-mapped sequence of documents, or of rows.
 
-It has `__len__` and `__getitem__`, as a map-style dataset of PyTorch needs them, and pickles as the names of its
-folders, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use (`opened`).
+The sequence has `__len__` and `__getitem__`, which PyTorch requires of a map-style dataset. It is pickled as the names
+of its folders, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use (`opened`).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def open(
     """Opens folders of shards that have been merged: formats megatron, bin, llmc, datatrove, olmo and litdata.
 
     Args:
-        folder: a folder, or several, which are read one after the other. They need the same tokenizer and the same
-            rows; formats may differ.
-        dtype: ``"int64"`` or ``"int32"``: items are writable copies in this type, as PyTorch takes them. None: items
-            are views of the files, in their type.
+        folder: a folder, or several, which are read one after the other. They must have the same tokenizer and row
+            length; formats can differ.
+        dtype: ``"int64"`` or ``"int32"``: items are writable copies in this type, which PyTorch accepts. None: items
+            are views of the files, in the type of the file.
 
     Raises:
         ShardError: a folder has no manifest.
         FormatError: a manifest is damaged, or of another version.
-        ConfigError: two folders cannot be read as one.
-        UnsupportedFeatureError: a URL, from which nothing can be memory-mapped: copy the folder first; or a format that
-            other libraries read (parquet, arrow, mds), or counts.
+        ConfigError: two folders differ in tokenizer, row length, or tokens around documents.
+        UnsupportedFeatureError: a URL, which cannot be memory-mapped (copy the folder first); a format that other
+            libraries read (parquet, arrow, mds); or counts.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -68,15 +68,15 @@ def open(
 
 
 class ShardDataset(Sequence[Any]):
-    """Documents, or rows, of folders of shards; `open` makes one.
+    """Sequence of the documents, or rows, of folders of shards; made by `open`.
 
-    An item is an array of ids. If the shards have a loss mask, or rows, it is a dict: ``input_ids``; ``position_ids``
-    (int32) of a row, which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding and for ids of
-    a conversation that are not trained.
+    An item is an array of ids. If the shards are packed or have a loss mask, an item is a dict: ``input_ids``; for a
+    row, ``position_ids`` (int32), which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding
+    and for ids of a conversation that are not trained.
 
     Attributes:
-        num_tokens: ids of all documents, with padding.
-        row_length: ids of a row of packed shards, which are the items of the sequence; None: these are documents.
+        num_tokens: number of ids of all documents, including padding.
+        row_length: ids of a row, if the shards are packed and items are rows; None: items are documents.
         dtype: type of the ids.
 
     Examples:
@@ -122,22 +122,22 @@ class ShardDataset(Sequence[Any]):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """The content of ``manifest.json``, of the first folder."""
+        """Content of ``manifest.json`` of the first folder."""
         return self._shards.folders[0].manifest
 
     @property
     def folder(self) -> Path:
-        """The first folder."""
+        """Path of the first folder."""
         return self.folders[0]
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders."""
+        """Paths of the folders."""
         return tuple(folder.path for folder in self._shards.folders)
 
     @property
     def num_shards(self) -> int:
-        """Number of shards."""
+        """Number of shards of all folders."""
         return len(self._shards)
 
     def __len__(self) -> int:
@@ -148,12 +148,12 @@ class ShardDataset(Sequence[Any]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         shard = bisect_right(self._starts, number) - 1
         return self._item(self._shards[shard], number - self._starts[shard])
 
     def _item(self, shard: OpenShard, at: int) -> Any:
-        """The item of a shard."""
+        """Returns item number `at` of a shard."""
         documents = shard.documents
         if not self._shards.has_mask:
             return self._given(documents[at])
@@ -173,13 +173,13 @@ class ShardDataset(Sequence[Any]):
         }
 
     def _given(self, ids: NDArray[Any]) -> NDArray[Any]:
-        """Ids as a caller gets them: a view, or a copy."""
+        """Returns ids for the caller: a view, or a copy if `dtype` was given."""
         return ids if self._dtype is None else ids.astype(self._dtype)
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> TokenBatch:
         """Copies documents, or rows, into one batch, which can be padded.
 
-        The batch has ``loss_mask`` and ``position_ids`` where items have them.
+        The batch has ``loss_mask`` and ``position_ids`` if items have them.
 
         Raises:
             IndexError: an index is out of range.
@@ -200,12 +200,12 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`; `numbers`: of rows of the length of those of `ids`."""
+        """See `OpenShards.copy_rows`; `numbers`: numbers of rows, of the row length of `ids`."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property
     def content(self) -> str:
-        """A digest of the bytes of all shards, from the hashes in the manifests."""
+        """Digest of all shards, from the hashes of their files in the manifests."""
         digest = hashlib.sha256()
         for folder in self._shards.folders:
             hashes = [[file["sha256"] for file in shard["files"].values()] for shard in folder.manifest["shards"]]
@@ -225,7 +225,7 @@ class ShardDataset(Sequence[Any]):
 
     def _take_documents(self, numbers: NDArray[np.int64]) -> TokenBatch:
         bounds = np.asarray(self._starts)
-        order = np.argsort(numbers, kind="stable")  # sorted by shard, and by place in it
+        order = np.argsort(numbers, kind="stable")  # sorted by shard, and by position in the shard
         ordered = numbers[order]
         splits = np.searchsorted(ordered, bounds)
         lengths = np.empty(len(numbers), np.int64)
@@ -240,7 +240,7 @@ class ShardDataset(Sequence[Any]):
                 masks.append(gather(found.mask, starts, ends - starts))
             elif self._shards.has_mask:
                 masks.append(np.ones(len(ids[-1]), np.uint8))
-        back = np.empty_like(order)  # place of each document among the ordered ones
+        back = np.empty_like(order)  # position of each requested document in `ordered`
         back[order] = np.arange(len(order))
         starts = (np.cumsum(lengths) - lengths)[back]
         lengths = lengths[back]
@@ -253,16 +253,16 @@ class ShardDataset(Sequence[Any]):
         )
 
     def _numbers(self, indices: Any) -> NDArray[np.int64]:
-        """Checks indices of documents; returns them without negative ones."""
+        """Checks indices of documents; returns them with negative indices resolved."""
         try:
             numbers = np.asarray(indices)
-        except ValueError:  # ragged
+        except ValueError:  # ragged nested lists
             numbers = np.empty((0, 0))
         if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise wrong("indices", indices, "a sequence of integers")
         outside = np.flatnonzero((numbers < -len(self)) | (numbers >= len(self)))
         if len(outside):
-            raise IndexError(f"document {numbers[outside[0]]} of {len(self):,}")
+            raise IndexError(f"document {numbers[outside[0]]} is out of range: there are {len(self):,}, from 0")
         numbers = numbers.astype(np.int64)
         numbers[numbers < 0] += len(self)
         return numbers
@@ -274,7 +274,7 @@ class ShardDataset(Sequence[Any]):
                 yield self._item(shard, at)
 
     def shard(self, number: int) -> Documents:
-        """The documents of one shard: ``shard(0).tokens`` has their ids as one array, a view of the file.
+        """Returns the documents of one shard: ``shard(0).tokens`` has their ids as one array, a view of the file.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -290,7 +290,7 @@ class ShardDataset(Sequence[Any]):
         return self._shards[number].documents
 
     def batches(self, length: int) -> Iterator[NDArray[Any]]:
-        """Yields all ids, back to back, in arrays of one length, without the rest at the end.
+        """Yields all ids, back to back, in arrays of one length. The remainder at the end is left out.
 
         Most arrays are views of the files; an array that has ids of two shards is a copy.
 
@@ -304,7 +304,7 @@ class ShardDataset(Sequence[Any]):
         """
         integer(length, "length", 1)
         held: list[NDArray[Any]] = []
-        missing = length  # ids still missing in the array that `held` begins
+        missing = length  # ids that are missing until the ids in `held` are a whole array
         for number in range(self.num_shards):
             tokens = self.shard(number).tokens
             start = 0
@@ -323,11 +323,11 @@ class ShardDataset(Sequence[Any]):
                 held, missing = [tokens[end:]], length - (len(tokens) - end)
 
     def rows(self, size: int = 1) -> Iterator[PackedRows]:
-        """Yields the rows of packed shards, up to `size` at a time, never of two shards.
+        """Yields the rows of packed shards, up to `size` at a time, each time from one shard.
 
         Raises:
             ConfigError: the shards are not packed.
-            ShardError: the ends of documents are damaged.
+            ShardError: the ends of documents in a file are damaged.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """The metadata of a document, with the fields of ``keep=``; for a packed row, a list for its documents.
+        """Returns the metadata of a document: the fields of ``keep=``; for a packed row, a list, one entry per piece.
 
         Raises:
             ConfigError: the shards were made without `keep`.
@@ -388,5 +388,5 @@ class ShardDataset(Sequence[Any]):
 
 
 def _opened(folders: list[str], dtype: str | None) -> ShardDataset:
-    """A dataset that was pickled."""
+    """Opens a dataset again from its pickled arguments."""
     return ShardDataset(folders, dtype=dtype)

@@ -1,7 +1,7 @@
 """Documents → ids in the type of the file, with bos and eos; totals of a task.
 
-The core encodes a batch and adds bos and eos in one call. Spellings of special tokens in documents are text; they are
-counted. Documents without tokens are dropped and counted.
+The core encodes a batch and adds bos and eos in one call. Special tokens that documents spell are encoded as ordinary
+text, and counted. Documents without tokens are dropped and counted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class EncodedDocuments(NamedTuple):
     """Ids of the documents of a batch.
 
     Attributes:
-        ids: of all documents, with bos and eos, in the type of the file.
+        ids: ids of all documents, with bos and eos, in the type of the file.
         lengths: number of ids of each document.
-        places: sources of the documents: one for each chunk of the batch.
+        places: sources of the documents: one `Places` for each chunk of the batch.
         mask: uint8, the loss mask: a value for each id; None: the documents have none.
-        num_bytes: bytes of the documents of each place, if they are not those of the batch.
+        num_bytes: bytes of the documents in each of `places`, if they differ from those of the batch.
     """
 
     ids: NDArray[Any]
@@ -47,11 +47,11 @@ class Encoder:
     """Encoder of one task, with its totals.
 
     Attributes:
-        documents, tokens: written documents, and their ids with bos and eos.
+        documents, tokens: number of written documents, and of their ids with bos and eos.
         num_bytes: bytes of all documents before encoding.
-        empty: documents without tokens, which are dropped.
-        highest: highest id, -1 without any.
-        special: spelling of a special token -> occurrences in documents.
+        empty: number of documents without tokens, which are dropped.
+        highest: highest id; -1 if there are no ids.
+        special: spelling of a special token -> number of its occurrences in documents.
     """
 
     def __init__(self, tok: Tokenizer, plan: Plan) -> None:
@@ -68,7 +68,7 @@ class Encoder:
         """Encodes a batch.
 
         Raises:
-            InvalidTextError: a document that the tokenizer cannot encode.
+            InvalidTextError: the tokenizer cannot encode a document.
         """
         try:
             found = self._tok._core.encode_columns(
@@ -96,7 +96,7 @@ class Encoder:
         return EncodedDocuments(ids, lengths, places_of(batch, numbers))
 
     def _count_special(self, columns: list[TextColumn]) -> None:
-        """Counts the special tokens that documents spell."""
+        """Counts the special tokens whose spelling occurs in documents."""
         if self._spellings:
             self._special += self._counter.count(columns)
 
@@ -106,7 +106,7 @@ class Encoder:
         Args:
             batch: the batch.
             lengths: number of ids of each document.
-            numbers: number of documents that each one of the batch gave; None: one.
+            numbers: number of written documents from each document of the batch; None: one each.
             num_bytes: bytes of the documents; None: those of the batch.
         """
         self.num_bytes += batch.num_bytes if num_bytes is None else num_bytes
@@ -121,7 +121,7 @@ class Encoder:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """Further entries of the completion file."""
+        """Entries that a subclass adds to the completion file."""
         return {}
 
     @property
@@ -132,12 +132,12 @@ class Encoder:
 
     @property
     def largest(self) -> list[tuple[int, str, int | None]]:
-        """The largest documents: ids, file, and number in the range that was read."""
+        """The largest documents: number of ids, file, and number of the document in the range that was read."""
         return [(tokens, file, number) for tokens, _, file, number in self._largest]
 
 
 def _largest(lengths: Int64) -> list[int]:
-    """Indices of the longest rows; of rows with equal lengths the first."""
+    """Returns the indices of the longest documents; of equal lengths, the first."""
     num = min(NUM_LARGEST, len(lengths))
     least = np.partition(lengths, -num)[-num]
     candidates = np.flatnonzero(lengths >= least)
@@ -147,11 +147,11 @@ def _largest(lengths: Int64) -> list[int]:
 
 
 def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
-    """The sources of documents: one for each chunk of a batch.
+    """Returns the sources of documents: a `Places` for each chunk of the batch.
 
     Args:
         batch: the batch.
-        numbers: number of documents that each one of the batch gave; None: one.
+        numbers: number of written documents from each document of the batch; None: one each.
     """
     places = [Places(chunk.name, chunk.numbers, len(chunk.texts), chunk.fields) for chunk in batch.chunks]
     if numbers is None:

@@ -1,11 +1,11 @@
-"""One task: reads its pieces, encodes them, writes one shard and its completion file.
+"""Runs one task: reads its pieces, encodes them, and writes one shard and its completion file.
 
-A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, even twice at
-once: each run writes the same bytes under temporary names, and the last rename wins. The bytes of Parquet and
-``.csv.gz`` depend on the versions of pyarrow and zlib. If these differ between machines, a task that runs twice at once
-may leave the shard of one run and the completion of the other, which `verify` reports.
+The output of a task depends only on the plan and the task's number. A task can run any number of times, on any machine,
+even twice at once: each run writes the same bytes under temporary names, and the last rename wins. The exception: the
+bytes of Parquet and ``.csv.gz`` depend on the versions of pyarrow and zlib. If these differ between machines, a task
+that runs twice at once can leave the shard of one run and the completion of the other; `verify` reports this.
 
-Memory: a batch of about 1 MB of text and its ids, or one document, of up to 256 MiB.
+Memory: a batch of about 1 MB of text and its ids, or a single larger document, of up to 256 MiB.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Facts: TypeAlias = dict[str, Any]
 
 
 def run_task_in(folder: str, digest: str, stage: int, keeps_going: bool, number: int, check: Check) -> Facts:
-    """Runs one task of a stage, for another process; returns the result of `attempt`."""
+    """Runs one task of a stage in a worker process; returns the result of `attempt`."""
     place, plan, tok = load_folder(folder, digest)
     return attempt(place, plan, tok, stage, keeps_going, plan.stages[stage].tasks[number], check)
 
@@ -57,10 +57,11 @@ def attempt(
     Args:
         folder, plan, tok, task, check, report: as `run_task`.
         stage: number of the stage.
-        keeps_going: return the error of a record or of an input instead of raising it.
+        keeps_going: if a record or an input has an error, return the error instead of raising it.
 
     Returns:
-        Number, bytes of input, documents and skipped records; or number and ``"failed"``, the message of the error.
+        Number of the task, bytes of input, documents and skipped records; or the number, and the error message as
+        ``"failed"``.
     """
     try:
         if stage:
@@ -83,7 +84,7 @@ def attempt(
 
 
 def _is_of_input(error: OSError, plan: Plan, task: Task) -> bool:
-    """True if an input cannot be opened; other errors may pass, or concern the output."""
+    """True if an input cannot be opened. Other errors can be temporary, or concern the output."""
     return isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError) and error.filename in {
         plan.inputs[piece.input].path for piece in task.pieces
     }
@@ -91,10 +92,11 @@ def _is_of_input(error: OSError, plan: Plan, task: Task) -> bool:
 
 @cache
 def load_folder(folder: str, digest: str) -> tuple[ShardFolder, Plan, Tokenizer | None]:
-    """A folder with its plan and tokenizer, once in a process.
+    """Loads a folder with its plan and tokenizer, once per process.
 
     Raises:
-        ShardError: the plan has another digest, as if the file system is not shared; or as `load_tokenizer`.
+        ShardError: the plan has another digest, for example because the machines do not share the file system; or as
+            `load_tokenizer`.
     """
     place = ShardFolder(folder)
     plan = place.load_plan()
@@ -116,18 +118,18 @@ def run_task(
 
     Args:
         folder: the output.
-        plan: its plan.
+        plan: plan of the folder.
         tok: as `load_tokenizer` returns it.
         task: the task.
-        check: called often; may raise to stop.
-        report: called with bytes of text that have been processed.
+        check: called often; can raise an exception to stop the task.
+        report: called with the number of bytes of text that were processed since the last call.
 
     Returns:
         The content of the completion file.
 
     Raises:
         ShardError: an input has changed.
-        JetonError: a record, under ``errors="strict"``; the files of the task are removed.
+        JetonError: a bad record, under ``errors="strict"``; the files of the task are removed.
         OSError: reading or writing failed.
     """
     check_inputs(plan, task)
@@ -218,14 +220,14 @@ def _encode(
 
 
 class _Clock:
-    """Seconds by stage."""
+    """Seconds spent in each stage of a task."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._stage, self._began = "", 0.0
 
     def stage(self, name: str) -> _Clock:
-        """Starts a stage, which ends with the block."""
+        """Starts a stage; use the result in a ``with`` block, whose end is the end of the stage."""
         self._stage = name
         return self
 
@@ -236,7 +238,7 @@ class _Clock:
         self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + time.perf_counter() - self._began
 
     def timed(self, stage: str, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Yields the items of an iterator, whose time counts for a stage."""
+        """Yields the batches of an iterator; the time for producing them is added to `stage`."""
         while True:
             began = time.perf_counter()
             batch = next(batches, None)

@@ -7,26 +7,26 @@
     spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
     manifest.json    all shards, written by `merge`; report.json, report.md: totals; rejects.jsonl: skipped records
     joined/          all shards as one file, joined.*, on demand
-    index.json       for readers of formats that have it, written by `merge`
+    index.json       list of the files, for formats whose libraries read it, written by `merge`
 
-Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
-a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
+Each file is published whole (`storage`). A file is made durable before another file that relies on it is published, so
+that a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
     a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
     plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
-    a plan that has grown, before or after its rename   tasks that it changes have no completion, and run again
+    a plan that has grown, before or after its rename   tasks that the growth changes have no completion, and run again
 
-A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. In folders
-of earlier versions of Jeton, completions have the digest of the plan instead; they are valid while the plan is
-unchanged.
+A completion stores the identity of its task (`Plan.identity`), so tasks stay complete when a change of the plan does
+not affect them. In folders of earlier versions of Jeton, completions store the digest of the plan instead; they are
+valid while the plan is unchanged.
 
-Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
-in their times alone.
+Two machines that run the same task publish the same bytes, so it does not matter which of the two files a reader sees.
+Their completions differ only in the measured times.
 
-Plan, completions, manifest and report end in a digest of their own bytes (`sealed`), and their entries are checked when
-they are read (`checks`), because a folder may be damaged, edited, or another user's.
+Plan, completions, manifest and report end in a digest of their own bytes (`sealed`). Their entries are checked when
+they are read (`checks`), because a folder can be damaged, edited, or from an untrusted user.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
-READ_AHEAD = 256  # completions that are read at once
-MIX, TRAIN = "mix.json", "train"  # files of a folder that has folders of shards: `mix`, `splitting`
+READ_AHEAD = 256  # completions that are read in one request
+MIX, TRAIN = "mix.json", "train"  # entries of a folder that contains folders of shards, made by `mix` or `splitting`
 MANIFEST_VERSION = 2
-# Entries of a manifest; `OPTIONAL`: those that not every plan has.
+# Entries that every manifest has. `OPTIONAL` lists the entries that only some plans have.
 MANIFEST_FACTS: dict[str, Check] = {
     "version": either(MANIFEST_VERSION),
     "format": either(*FORMATS),
@@ -87,7 +87,7 @@ MANIFEST_FACTS: dict[str, Check] = {
     "shards": lambda value: isinstance(value, list) and all(isinstance(shard, dict) for shard in value),
 }
 OPTIONAL: dict[str, Check] = {
-    "jeton": is_text,  # older manifests lack this and the next two
+    "jeton": is_text,  # older manifests lack this entry and the next two
     "date": is_text,
     "input_root": is_text,
     "shuffle": is_count,
@@ -99,7 +99,7 @@ OPTIONAL: dict[str, Check] = {
     "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
-    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the latter in older ones
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # second form: old folders
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }
@@ -114,7 +114,7 @@ class ShardFolder:
     """A folder of shards.
 
     Attributes:
-        storage: its files.
+        storage: the files of the folder.
 
     Examples:
         >>> ShardFolder("out").stem(7)
@@ -129,10 +129,10 @@ class ShardFolder:
 
     @property
     def path(self) -> Path:
-        """The local folder, for memory-mapping.
+        """Path of the folder on this machine, for memory-mapping.
 
         Raises:
-            UnsupportedFeatureError: it is a URL.
+            UnsupportedFeatureError: the folder is at a URL.
         """
         if not isinstance(self.storage, LocalStorage):
             message = f"{self}: memory-mapping shards at a URL is not supported; copy the folder to this machine"
@@ -141,22 +141,22 @@ class ShardFolder:
 
     @staticmethod
     def stem(task: int) -> str:
-        """Name of the shard of a task, without suffix. Names sort as the tasks do up to 100,000 tasks."""
+        """Returns the name of a task's shard, without suffix. Up to 100,000 tasks, names sort in the order of tasks."""
         return f"shard-{task:05}"
 
     def create(self, *folders: str) -> None:
-        """Creates the folder, and those in it."""
+        """Creates the folder, and the given folders in it."""
         self.storage.create([DONE, *folders])
 
     def has(self, name: str) -> bool:
-        """True if there is a file: `PLAN`, `MANIFEST`."""
+        """True if the folder has this file, such as `PLAN` or `MANIFEST`."""
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that a folder does not have files of another kind of call, whose shards would mix with its own.
+        """Checks that the folder has none of the files `names`, which other kinds of calls write beside their shards.
 
         Raises:
-            ConfigError: it has one.
+            ConfigError: the folder has one of the files.
         """
         for name in filter(self.has, names):
             message = f"{self} has {name}, of a call with {named('validation')} or with a mix"
@@ -166,8 +166,8 @@ class ShardFolder:
         """Reads the plan.
 
         Raises:
-            ShardError: there is none.
-            FormatError: it is not one, it has been changed, or it is of another version.
+            ShardError: there is no such file.
+            FormatError: the file is damaged, was edited, or is of another version.
         """
         if not self.has(PLAN):
             if isinstance(self.storage, LocalStorage) and not self.storage.path.is_dir():
@@ -177,7 +177,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Describes the folders of shards in a folder of a mix or of parts; None for others."""
+        """Describes the folders of shards in a folder of a mix or of parts, for errors; None for other folders."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -189,8 +189,8 @@ class ShardFolder:
         """Reads the manifest.
 
         Raises:
-            ShardError: there is none.
-            FormatError: it is not one, it has been changed, or it is of another version.
+            ShardError: there is no such file.
+            FormatError: the file is damaged, was edited, or is of another version.
         """
         if not self.has(MANIFEST):
             hint = self._parts() or "jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
@@ -204,10 +204,10 @@ class ShardFolder:
         return manifest
 
     def read(self, name: str, noun: str, version: int | None = None) -> dict[str, Any]:
-        """Reads a file of JSON that has a digest, and a version if one is expected. `noun`: its content, for errors.
+        """Reads a file of JSON, and checks its digest and version. `noun`: what the file contains, for errors.
 
         Raises:
-            FormatError: it has been changed, or is of another version.
+            FormatError: the file was changed, or is of another version.
         """
         data, where = self.read_bytes(name), self.storage.location(name)
         try:
@@ -223,11 +223,11 @@ class ShardFolder:
         return facts
 
     def done(self, folder: str = DONE) -> set[int]:
-        """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""
+        """Returns the numbers of the completed tasks. `folder`: folder of their completions; each stage has its own."""
         return self._numbers(folder, ".json")
 
     def spools(self) -> set[int]:
-        """Numbers of the tasks of a shuffle whose documents are spooled; `merge` removes these files."""
+        """Returns the numbers of a shuffle's tasks with spooled documents. `merge` removes the spooled files."""
         return self._numbers(SPOOL, ".bin")
 
     def _numbers(self, folder: str, suffix: str) -> set[int]:
@@ -236,11 +236,11 @@ class ShardFolder:
         return {int(stem) for stem in stems if stem.isdecimal() and stem == _number(int(stem))}
 
     def is_done(self, task: int, folder: str = DONE) -> bool:
-        """True if a task is complete. Asks for the file, because a listing may omit one that is being replaced."""
+        """True if a task is complete. Looks up the file, because a listing can omit a file that is being replaced."""
         return self.has(_done(task, folder))
 
     def has_spool(self, task: int) -> bool:
-        """True if the documents of a task of a shuffle are spooled."""
+        """True if the spooled documents of a shuffle's task exist."""
         return self.has(f"{SPOOL}/{_number(task)}.bin")
 
     def remove_spools(self) -> None:
@@ -252,7 +252,7 @@ class ShardFolder:
         self.storage.remove(_done(task, folder) for task in sorted(tasks))
 
     def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
-        """Completes a task, whose output has been written."""
+        """Writes the completion of a task, after its output."""
         self.storage.flush(SPOOL if folder == SPOOL else "")
         if facts.get("rejects"):
             self.storage.flush(REJECTS)
@@ -262,7 +262,7 @@ class ShardFolder:
         """Yields the completions of tasks.
 
         Raises:
-            ShardError: one is of another plan, or damaged.
+            ShardError: a completion is of another plan, or damaged.
         """
         numbers = list(tasks)
         names = [_done(task, folder) for task in numbers]
@@ -272,7 +272,7 @@ class ShardFolder:
     def check_done(
         self, tasks: Iterable[int], plan: Plan, folder: str = DONE
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """Yields tasks with their completions, or None for one that is damaged or of another plan.
+        """Yields each task with its completion, or with None if the completion is damaged or of another plan.
 
         Completions that another process removes during the call are left out.
         """
@@ -288,7 +288,7 @@ class ShardFolder:
                     yield task, None
 
     def _read_each(self, names: list[str]) -> list[bytes | None]:
-        """Files, or None for one that is missing."""
+        """Returns the content of each file, or None for a missing file."""
         try:
             return list(self.storage.read(names))
         except FileNotFoundError:
@@ -301,10 +301,10 @@ class ShardFolder:
             return found
 
     def _completion(self, data: bytes, task: int, plan: Plan, folder: str) -> dict[str, Any]:
-        """The content of a completion.
+        """Returns the content of a completion.
 
         Raises:
-            ShardError: it is of another plan, or damaged.
+            ShardError: the completion is of another plan, or damaged.
         """
         where = self.storage.location(_done(task, folder))
         try:
@@ -319,7 +319,7 @@ class ShardFolder:
         return facts
 
     def upgrade_done(self, plan: Plan, folder: str) -> None:
-        """Gives the completions of an earlier version of Jeton the identities of their tasks, before a plan changes."""
+        """Adds identities of tasks to completions of an earlier version of Jeton, before the plan changes."""
         for task, facts in self.check_done(sorted(self.done(folder)), plan, folder):
             if facts is not None and "identity" not in facts:
                 del facts["plan"]
@@ -330,7 +330,7 @@ class ShardFolder:
         """Reads a file.
 
         Raises:
-            FileNotFoundError: it is missing.
+            FileNotFoundError: the file is missing.
         """
         return next(self.storage.read([name]))
 
@@ -345,7 +345,7 @@ class ShardFolder:
         self.write_bytes(MANIFEST, sealed_json(_in_lines(facts, "shards")))
 
     def write_plan(self, plan: Plan, *, replace: bool = False) -> bool:
-        """Writes the plan, with one line for each input; False if there is one, which stays unless it is replaced."""
+        """Writes the plan, with one line for each input. Returns False if a plan exists, unless `replace` is True."""
         data = sealed_json(_in_lines(plan.to_json(), "inputs"))
         if replace:
             self.storage.put(PLAN, data, sweep=True)
@@ -357,7 +357,7 @@ class ShardFolder:
         self.storage.put(name, data, sweep=True)
 
     def outputs(self, folder: str = "") -> OutputFiles:
-        """A context that writes files of a task."""
+        """Returns a context manager that writes the output files of a task."""
         return OutputFiles(self.storage, folder)
 
     def remove_stale(self) -> None:
@@ -367,9 +367,9 @@ class ShardFolder:
 
 
 def _in_lines(facts: Mapping[str, Any], name: str) -> str:
-    """JSON of an object, with one line for each item of its list `name`, which becomes the last entry.
+    """Formats an object as JSON. Each item of its list `name` is one line, and this list becomes the last entry.
 
-    `json.dumps` with an indent runs in Python, and holds millions of small strings for a list of 100,000 shards.
+    `json.dumps` with an indent runs in pure Python, and allocates millions of small strings for 100,000 shards.
     """
     head = json.dumps({key: value for key, value in facts.items() if key != name}, ensure_ascii=False, indent=1)
     items = ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in facts[name])
@@ -378,18 +378,18 @@ def _in_lines(facts: Mapping[str, Any], name: str) -> str:
 
 
 def _number(task: int) -> str:
-    """Number of a task, as names of files have it."""
+    """Returns the number of a task as five digits, as in the names of its files."""
     return f"{task:05}"
 
 
 def _done(task: int, folder: str) -> str:
-    """Name of the completion file of a task."""
+    """Returns the name of the completion file of a task."""
     return f"{folder}/{_number(task)}.json"
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion belongs to a task: it has its identity, and its error policy if that had an effect."""
-    if "identity" not in facts:  # completion of an earlier version
+    """True if a completion has the identity of a task, and also its error policy if the policy had an effect."""
+    if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))
     return is_policy and bool(facts["identity"] == plan.identity(task, folder))
@@ -399,7 +399,7 @@ def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bo
     """Checks the entries of a completion.
 
     Raises:
-        ValueError: one is missing or wrong.
+        ValueError: an entry is missing or wrong.
     """
     checks: dict[str, Check] = {
         "documents": is_count,
@@ -435,7 +435,7 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
     """Checks the entries of a manifest.
 
     Raises:
-        ValueError: one is missing or wrong.
+        ValueError: an entry is missing or wrong.
     """
     check_fields(manifest, MANIFEST_FACTS, OPTIONAL)
     units = ("documents", "tokens") if "row_length" not in manifest else ("documents", "tokens", "rows", "pieces")

@@ -1,7 +1,7 @@
-"""Division of documents by a hash of their bytes: a document is in one part, in each run and after the corpus grows.
+"""Divides documents into parts by a hash of their bytes. A document keeps its part in each run and in a larger corpus.
 
 The hash is the first 64 bits of BLAKE2b of the UTF-8 bytes of the text, or of the messages of a conversation as JSON. A
-part is a range of hashes, so that equal documents are in the same part, and a part does not depend on the other
+part is a range of hashes, so equal documents are in the same part, and the part of a document does not depend on other
 documents. Cost: a microsecond for each document and a second for each gigabyte.
 """
 
@@ -17,11 +17,11 @@ from ..util.arguments import is_finite, wrong
 __all__ = ["HASH_BITS", "Share", "bounds_of", "documents_in", "hash_of"]
 
 HASH_BITS = 64
-Share: TypeAlias = float | Fraction  # share of all hashes
+Share: TypeAlias = float | Fraction  # share of all possible hashes, from 0 to 1
 
 
 def hash_of(document: bytes) -> int:
-    """The hash of a document.
+    """Returns the hash of a document.
 
     Examples:
         >>> hash_of(b"to be")
@@ -31,16 +31,16 @@ def hash_of(document: bytes) -> int:
 
 
 def documents_in(chunk: DocumentChunk, hash_range: tuple[int, int]) -> DocumentChunk:
-    """The documents of a chunk whose hashes are in a range."""
+    """Returns the documents of a chunk whose hashes are in a range."""
     start, end = hash_range
     return chunk.select([index for index, text in enumerate(chunk.texts.to_list()) if start <= hash_of(text) < end])
 
 
 def bounds_of(shares: object) -> tuple[int, int]:
-    """The range of hashes of a part, given as shares of all hashes from 0 to 1. Decimals are exact.
+    """Converts a part, given as two shares of all hashes from 0 to 1, to a range of hashes. Decimals are exact.
 
     Raises:
-        ConfigError: not such a pair, or an empty part.
+        ConfigError: `shares` is not a pair of ascending shares, or the part is empty.
 
     Examples:
         >>> bounds_of((0, 0.5)), bounds_of((0.5, 1))

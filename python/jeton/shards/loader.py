@@ -1,9 +1,10 @@
-"""`loader`: shuffled batches of rows of shards, for each rank of a training program, that resume anywhere.
+"""`loader`: shuffled batches of rows of shards, for each rank of a training program; it can resume after any batch.
 
-The global order of an epoch is a permutation of the rows that is computed, not stored (`order`, `blend`). Batch i of it
-goes to rank i mod `world_size`. So a position is one number for all ranks: the batches that all of them have read.
+The global order of an epoch is a permutation of the rows that is computed, not stored (`order`, `blend`). Batch i of
+this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the number of batches
+that all ranks together have read.
 
-Threads make batches ahead, because copying and waiting for the disk release the GIL.
+Threads prepare batches in advance, because copying and waiting for the disk release the GIL.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from .mix import is_mix, mix
 __all__ = ["ShardLoader", "loader"]
 
 IGNORED = -100  # label that the losses of PyTorch and transformers ignore
-MAX_IDS = (1 << 31) - 1  # ids of a batch, limited by the type of `cu_seqlens`
-ORDERED_ROWS = 4096  # rows whose places are computed at a time
-AHEAD = 2  # batches that each worker makes ahead
+MAX_IDS = (1 << 31) - 1  # maximum number of ids of a batch, limited by the type of `cu_seqlens`
+ORDERED_ROWS = 4096  # rows whose positions in the order are computed at a time
+AHEAD = 2  # batches that each worker prepares in advance
 
 
 def loader(
@@ -55,34 +56,35 @@ def loader(
 
     A batch is a dict of new arrays:
 
-    - ``input_ids``: batch, rows.
-    - ``position_ids``: begin at 0 with each document, and each row.
+    - ``input_ids``: shape (`batch`, `rows`).
+    - ``position_ids``: begin at 0 with each document and with each row.
     - ``loss_mask`` (uint8): 0 for padding, and for ids of a conversation that are not trained.
-    - ``cu_seqlens`` (int32): ends of the documents in the flattened batch, after a 0, as FlashAttention's
-      variable-length kernels take them. Padding is a document.
-    - ``labels`` (int64): the ids; -100 where the loss mask is 0, and for the first id of each document, which nothing
-      before it predicts.
+    - ``cu_seqlens`` (int32): 0, then the end of each document in the flattened batch, as FlashAttention's
+      variable-length kernels expect. Padding counts as a document.
+    - ``labels`` (int64): the ids; -100 where the loss mask is 0, and for the first id of each document, because no
+      earlier id predicts it.
 
-    Rows of shards that are not packed are all ids back to back, without the rest at the end that is less than a row.
+    If the shards are not packed, all ids back to back are cut into rows, and the remainder at the end is left out.
 
     Args:
         source: a folder, including one of `make_mix`; several folders that are read as one; a dataset of `open`; or a
             `blend`.
-        rows: ids of a row; None: those of packed shards, which have no other.
-        batch: rows of a batch. The last one of an epoch may have less.
+        rows: ids of a row; None: the row length of packed shards, the only one that they support.
+        batch: rows of a batch. The last batch of an epoch can have fewer.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
-        workers: threads that make batches ahead; 0: each batch is made on request. The batches are the same.
+        workers: threads that prepare batches in advance; 0: each batch is made on request. The batches are the same.
         seed: seed of the order; None: the order of the files.
-        epoch: the epoch that comes first; each has an order of its own.
-        shift_labels: False: a label is the id at its own place, as for transformers, TRL and axolotl, which shift
-            labels in the model. True: it is the next id, for training loops that do not shift.
-        drop_last: leaves out an incomplete last batch, and last batches that not all ranks get, so that all ranks have
-            equally many.
-        dtype: ``"int64"`` or ``"int32"``, of ``input_ids`` and ``position_ids``.
-        tensors: ``"numpy"``, or ``"torch"``: batches have tensors, and the loader is an `IterableDataset` of PyTorch.
+        epoch: number of the first epoch; each epoch has its own order.
+        shift_labels: False: the label at a position is the id there, for transformers, TRL and axolotl, which shift
+            labels in the model. True: the label is the next id, for training loops that do not shift.
+        drop_last: leaves out an incomplete last batch, and the last batches if not every rank gets one, so that all
+            ranks get the same number.
+        dtype: type of ``input_ids`` and ``position_ids``: ``"int64"`` or ``"int32"``.
+        tensors: ``"numpy"`` for arrays; ``"torch"`` for tensors, and the loader is then an `IterableDataset` of
+            PyTorch.
 
     Raises:
-        ConfigError: an invalid option, or fewer ids than a row has.
+        ConfigError: an invalid option, or shards with fewer ids than one row.
         MissingDependencyError: PyTorch is not installed.
         ShardError, FormatError, UnsupportedFeatureError: as `open`.
 
@@ -104,10 +106,10 @@ def loader(
 
 
 class _Located(NamedTuple):
-    """A batch that is to be made.
+    """Rows of a batch that is to be made.
 
     Attributes:
-        sources: folder of each row.
+        sources: index of the folder of each row.
         rows: number of each row in its folder.
     """
 
@@ -116,15 +118,15 @@ class _Located(NamedTuple):
 
 
 class ShardLoader:
-    """Batches of rows; `loader` makes one, and describes options and batches.
+    """Iterable of batches of rows; made by `loader`, whose documentation describes options and batches.
 
-    It has one position. Iterating takes the batches from there to the end of the epoch, and the next iteration is the
-    next epoch. ``state_dict`` has the position after the last batch that was returned, regardless of batches made
-    ahead.
+    A loader has one position. An iteration yields the batches from the position to the end of the epoch; the next
+    iteration begins the next epoch. ``state_dict`` has the position after the last batch that was returned, regardless
+    of batches prepared in advance.
 
     Attributes:
         epoch: the current epoch.
-        num_batches: batches of an epoch, of all ranks. ``len`` has those of this rank.
+        num_batches: batches of an epoch, of all ranks together. ``len`` of the loader is the number for this rank.
         num_rows: rows of an epoch.
 
     Examples:
@@ -186,13 +188,13 @@ class ShardLoader:
             message = f"{keyword('drop_last', True)}: {self.num_rows:,} rows are less than a batch for each rank"
             raise ConfigError(f"{message}; pass smaller {keyword('batch')}", option="batch")
         self._places = np.arange(batch * self._length, dtype=self._dtype)
-        self._position = 0  # batches of the epoch that all ranks have read
+        self._position = 0  # number of batches of the epoch that all ranks together have read
 
     def __len__(self) -> int:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """The batches of this rank from a position on, or those of one of several processes that share them."""
+        """Returns the numbers of this rank's batches from a position on; for a part, every `num_parts`-th of them."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:
@@ -210,15 +212,15 @@ class ShardLoader:
         self.epoch, self._position = self.epoch + 1, 0
 
     def _part(self) -> tuple[int, int]:
-        """This process among those that share the batches of a rank, and their number."""
+        """Returns the index of this process, and the number of processes that share the batches of a rank."""
         return 0, 1
 
     def _given(self, made: dict[str, Any]) -> dict[str, Any]:
-        """A batch as a caller gets it."""
+        """Converts a batch to what the caller gets; subclasses override it."""
         return made
 
     def _located(self, numbers: range, epoch: int) -> Iterator[_Located]:
-        """Yields the rows of batches."""
+        """Yields the rows of each batch."""
         step = max(1, ORDERED_ROWS // self._batch)
         for at in range(0, len(numbers), step):
             firsts = np.asarray(numbers[at : at + step], np.int64) * self._batch
@@ -257,7 +259,7 @@ class ShardLoader:
         }
 
     def set_epoch(self, epoch: int) -> None:
-        """Begins an epoch, unless it is the current one, as training programs call it before each epoch.
+        """Begins an epoch. Does nothing for the current epoch, because training programs call this before each epoch.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -274,7 +276,7 @@ class ShardLoader:
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
-        """Values that determine the order, by the names of the options."""
+        """Values that determine the order: name of the option -> value."""
         data = hashlib.sha256()
         for dataset in self._blend.datasets:
             data.update(dataset.content.encode())
@@ -287,7 +289,7 @@ class ShardLoader:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """The position, as JSON. It is the same for all ranks that have read equally many batches.
+        """Returns the position, as JSON. All ranks that have read equally many batches have the same position.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -301,10 +303,10 @@ class ShardLoader:
         return {"epoch": self.epoch, "position": self._position, "order": dict(self._facts)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continues at the position of another loader, which may have another `world_size`, rank and `workers`.
+        """Continues at the position of another loader, even with another `world_size`, rank or `workers`.
 
         Raises:
-            ConfigError: not a state of a loader, or of one with another order: other data, rows, batch, or seed.
+            ConfigError: not the state of a loader, or of a loader with another order: other data, rows, batch, or seed.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -348,7 +350,7 @@ class ShardLoader:
 
 
 def _restored(blend: Blend, options: dict[str, Any], tensors: str, position: int) -> ShardLoader:
-    """A loader that was pickled."""
+    """Makes a loader again from its pickled arguments."""
     made = loader(blend, tensors=tensors, **options)
     made._position = position
     return made
@@ -357,7 +359,7 @@ def _restored(blend: Blend, options: dict[str, Any], tensors: str, position: int
 def _ahead(
     make: Callable[[_Located], dict[str, Any]], located: Iterator[_Located], workers: int
 ) -> Iterator[dict[str, Any]]:
-    """Makes batches in their order; with workers, some ahead."""
+    """Yields batches in order; worker threads prepare some in advance."""
     if not workers:
         yield from map(make, located)
         return
@@ -375,12 +377,12 @@ def _ahead(
 
 @cache
 def _torch_loader() -> type[ShardLoader]:
-    """The class of loaders that give tensors."""
+    """Returns the subclass of `ShardLoader` whose batches are PyTorch tensors."""
     torch = import_optional("torch", "tensors='torch'")
     data = import_optional("torch.utils.data", "tensors='torch'")
 
     class TorchShardLoader(ShardLoader, data.IterableDataset):  # type: ignore[misc, name-defined]
-        """A `ShardLoader` whose batches are tensors. Processes of a `DataLoader` share the batches of the rank."""
+        """A `ShardLoader` whose batches are tensors. The processes of a `DataLoader` divide the batches of the rank."""
 
         def _part(self) -> tuple[int, int]:
             info = data.get_worker_info()

@@ -1,4 +1,4 @@
-"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair`: likewise, for an existing plan."""
+"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair` do the same for an existing plan."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ def make(
     """Makes shards of a corpus: `plan`, `run`, `merge` and `verify`.
 
     After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated. If inputs
-    have been added or repaired, shards have been lost or damaged, or the error policy is another one, the call runs the
-    tasks that this affects.
+    were added or repaired, shards were lost or damaged, or the error policy has changed, the call runs only the
+    affected tasks.
 
     Args:
         corpus, output, tok, options: as `plan`.
         workers, runner, ray_address, keep_going: as `run`.
         max_skipped: as `run` and `merge`.
         join: as `merge`.
-        verify: read everything again; a shard whose bytes have changed is made again.
+        verify: read all shards again; a shard whose bytes have changed is made again.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Raises:
-        ShardError: the shards differ from the bytes written, as on a defective disk; or as `run` and `merge`.
+        ShardError: the shards differ from the bytes that were written, for example on a defective disk; or as `run` and
+            `merge`.
         JetonError, OSError: as `plan`, `run` and `merge`.
 
     Examples:
@@ -69,7 +70,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shard of format bin)
     """
     if isinstance(tok, str | os.PathLike):
-        tok = load(tok)  # once for all steps
+        tok = load(tok)  # loaded once for all steps
     plan(corpus, output, tok, **options)
     run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
     return _complete(output, join, verify, max_skipped, progress, run)
@@ -91,21 +92,21 @@ def add(
 ) -> Report:
     """Adds inputs to a folder of shards, with the options and the tokenizer of its plan.
 
-    The shards are those of one call of `make` with the earlier inputs and then the new ones: all tasks are kept except
-    the last one, which the new inputs fill. In a shuffle, the new documents are a new `Generation`: they are shuffled
-    among themselves, in shards of their own, and the manifest has the number of shards of each in ``generations``.
-    Inputs that the folder has are not added again, and tasks of those that have changed run again. After an
-    interruption, the same call resumes.
+    The result equals one call of `make` with the earlier inputs followed by the new ones: all tasks are kept except the
+    last one, which the new inputs fill up. In a shuffle, the new documents form a new `Generation`: they are shuffled
+    among themselves, in separate shards, and ``generations`` in the manifest has the number of shards of each
+    generation. Inputs that the folder already has are not added again; if one has changed, its tasks run again. After
+    an interruption, the same call resumes.
 
     Args:
         output: the folder.
         corpus: the new inputs: a path, glob, folder or URL, a list of them, or a `Corpus` with the folder's options.
-        errors: another error policy; None: that of the folder.
+        errors: new error policy; None: the error policy of the folder.
         workers, runner, ray_address, keep_going, max_skipped, join, verify, progress: as `make`.
 
     Raises:
         ShardError: the folder has no plan; or as `make`.
-        ConfigError: the options of the `Corpus` are not those of the folder; or as `plan`.
+        ConfigError: the options of the `Corpus` differ from those of the folder; or as `plan`.
         JetonError, OSError: as `make`.
 
     Examples:
@@ -127,7 +128,8 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    planned = {lister.key(file.path): file.path for file in stored.inputs}  # links to them may have changed
+    # Real path -> planned path, because symbolic links may have changed since the folder was planned.
+    planned = {lister.key(file.path): file.path for file in stored.inputs}
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
         for name, files in list_arguments(reading)
@@ -158,8 +160,8 @@ def repair(
 ) -> Report:
     """Completes a folder of shards, with the options of its plan, after any loss, damage or change.
 
-    All files are hashed. Shards, completions and rejects that are missing or damaged are made again, and so are the
-    tasks of inputs that have changed since they were planned. Only these tasks need their inputs.
+    All files are hashed. The call runs the tasks whose shards, completions or rejects are missing or damaged, and those
+    whose inputs have changed since they were planned. Only the inputs of these tasks are needed.
 
     Args:
         output: the folder.
@@ -197,9 +199,9 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies, with `inputs` as `verify`; makes shards that differ again."""
+    """Runs incomplete tasks, merges and verifies (`inputs`: as in `verify`); makes shards with wrong bytes again."""
     for is_second in (False, True):
-        # `merge` reports skipped records.
+        # `run_plan` does not report skipped records, because `merge` does.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)
         report = merge(output, join=join, max_skipped=max_skipped)
         if not verify:

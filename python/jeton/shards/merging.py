@@ -1,9 +1,10 @@
 """`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
 
-The manifest has all that readers need. Except for the version of Jeton and the date, it depends on the plan alone.
-Merging again without a change keeps these. The report also has times and warnings.
+The manifest has everything that programs need to read the shards. Except for the version of Jeton and the date, it
+depends only on the plan. If nothing has changed, merging again keeps the version and the date. The report also has
+times and warnings.
 
-Memory: about 4 KB a task; 100,000 tasks take 0.4 GB.
+Memory: about 4 KB per task; 100,000 tasks take 0.4 GB.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder, and stem, of all shards as one file
+JOINED = "joined"  # folder of the file that has all shards, and stem of its name
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -45,22 +46,22 @@ _log = logging.getLogger("jeton")
 
 
 def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: int | str | None = None) -> Report:
-    """Completes a folder whose tasks are complete: writes ``manifest.json``, ``report.json`` and ``report.md``.
+    """Writes ``manifest.json``, ``report.json`` and ``report.md``, when all tasks are complete.
 
     If records were skipped, ``rejects.jsonl`` has the file, line, kind and reason of each.
 
     Args:
         output: the folder.
         join: also write all shards as one file, ``joined/joined.*``; for the formats megatron, bin, llmc and counts.
-            False removes those of an earlier call.
-        max_skipped: refuse to complete the folder if more records were skipped: a number, or a percentage of all,
-            ``"0.1%"``. Without ``"100%"``, neither all records of the corpus nor all rows of an input may be skipped.
+            False removes the joined files of an earlier call.
+        max_skipped: largest permitted number of skipped records, or a percentage of all records, as ``"0.1%"``. Unless
+            the limit is ``"100%"``, skipping all records of an input or of the corpus is also an error.
 
     Returns:
         The report.
 
     Raises:
-        ShardError: tasks that are not complete; a shard that is missing or damaged; too many skipped records.
+        ShardError: a task is not complete; a shard is missing or damaged; too many records were skipped.
         ConfigError: the format does not support `join`.
 
     Examples:
@@ -115,13 +116,13 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
 
 
 def _is_left(name: str, num_shards: int) -> bool:
-    """True for files that an earlier merge, or a task of an earlier plan with more shards, may have left."""
+    """True if the name is that of a leftover: of an earlier merge, or of a shard number that the plan no longer has."""
     shard = re.fullmatch(r"shard-(\d{5,18})\..+", name, re.ASCII)
     return name.startswith(f"{JOINED}.") or name == REJECTED or (shard is not None and int(shard[1]) >= num_shards)
 
 
 def _write_rejects(folder: ShardFolder, totals: Totals) -> dict[str, Any] | None:
-    """Writes the skipped records of all tasks as one file; returns name -> size and hash, or None without any."""
+    """Writes the skipped records of all tasks to one file; returns name -> size and hash, or None without records."""
     if not totals.rejects:
         return None
     with folder.outputs() as files:
@@ -135,16 +136,16 @@ def _write_rejects(folder: ShardFolder, totals: Totals) -> dict[str, Any] | None
 def add_up(
     folder: ShardFolder, plan: Plan, check: Callable[[dict[str, Any]], None] = lambda facts: None
 ) -> tuple[Totals, list[dict[str, Any]]]:
-    """Reads all completions; returns their totals, and the entries of the shards in the manifest.
+    """Reads all completions; returns their totals, and the entries of the shards for the manifest.
 
     Args:
-        folder: the folder, whose tasks are complete.
-        plan: its plan.
-        check: called with the completion of each shard; may raise.
+        folder: a folder whose tasks are all complete.
+        plan: plan of the folder.
+        check: called with the completion of each shard; can raise an exception.
 
     Raises:
         ShardError: a completion is damaged, or of another plan.
-        FileNotFoundError: one is missing.
+        FileNotFoundError: a completion is missing.
     """
     totals = Totals(plan)
     if plan.shuffle is not None:
@@ -162,12 +163,12 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
     """Checks the sizes of the files of a shard.
 
     Raises:
-        ShardError: one is missing, or has another size.
+        ShardError: a file is missing, or has another size.
     """
     for name, file in facts["outputs"].items():
         size = sizes.get(name)
         if size != file["bytes"]:
-            size = folder.storage.size(name)  # a listing may leave out a file that another process is replacing
+            size = folder.storage.size(name)  # a listing can omit a file that another process is replacing
         if size != file["bytes"]:
             late = " (a network file system may show it within a minute: then merge again)"
             was = f"is missing{late}" if size is None else f"has {size:,} bytes"
@@ -177,10 +178,10 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
 
 
 def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
-    """Size and hash of the file of the tokenizer; None for counts.
+    """Returns the size and hash of the file of the tokenizer; None for counts.
 
     Raises:
-        ShardError: it is missing.
+        ShardError: the file is missing.
     """
     if plan.tokenizer is None:
         return None
@@ -188,12 +189,12 @@ def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
 
 
 def _facts(data: bytes) -> dict[str, Any]:
-    """Size and hash of a file."""
+    """Returns the size and hash of a file."""
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _index(plan: Plan, shards: list[dict[str, Any]]) -> dict[str, bytes]:
-    """Files that name all shards, for readers of the format."""
+    """Returns the index files, from which libraries read the list of all shards: name -> content."""
     return {} if plan.format == COUNTS else LAYOUTS[plan.format].index(shards, plan.shard_facts)
 
 
@@ -206,7 +207,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """The manifest of a folder, without `MADE`. `pad`: the tokenizer's padding token; packed shards have their own."""
+    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id, not stored if the plan has one."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
@@ -230,13 +231,13 @@ def manifest_of(
 
 
 def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
-    """A manifest with the version of Jeton and the date, taken from the stored one if nothing else differs.
+    """Adds the version of Jeton and the date to a manifest; keeps the stored values if nothing else differs.
 
-    SOURCE_DATE_EPOCH, in seconds, replaces the date, as reproducible builds define it.
+    The environment variable SOURCE_DATE_EPOCH, in seconds, replaces the date, for reproducible builds.
     """
     from .. import __version__
 
-    with suppress(JetonError, OSError):  # it is missing or damaged
+    with suppress(JetonError, OSError):  # the stored manifest is missing or damaged
         known = folder.load_manifest()
         if {name: value for name, value in known.items() if name not in MADE} == manifest and known.keys() >= MADE:
             return known
@@ -246,19 +247,19 @@ def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def input_root(paths: Sequence[str]) -> str:
-    """The deepest folder that has all of some files, with a slash at its end.
+    """Returns the deepest folder that contains all of the files, with a slash at its end.
 
     Examples:
         >>> input_root(["/data/web/a.jsonl", "/data/web2/b.jsonl"]), input_root(["s3://bucket/a.jsonl"])
         ('/data/', 's3://bucket/')
     """
     folders = [path[: path.rfind("/") + 1] for path in paths]
-    prefix = os.path.commonprefix(folders)  # noqa: RUF071 - cut at a slash below; commonpath is not for URLs
+    prefix = os.path.commonprefix(folders)  # noqa: RUF071 - cut at a slash below; commonpath does not support URLs
     return prefix[: prefix.rfind("/") + 1]
 
 
 def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
-    """Entries of the manifest for a shuffle, with the shards of each generation, packing, and a loss mask."""
+    """Returns the entries of the manifest for optional features, such as a shuffle, packing and a loss mask."""
     extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
     if plan.packing is not None:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
@@ -273,14 +274,15 @@ def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
 
 
 def _generations(plan: Plan) -> tuple[int, ...]:
-    """Shards of each generation of a shuffle; empty for one."""
+    """Returns the number of shards of each generation of a shuffle; empty if there is only one generation."""
     return tuple(len(one.buckets) for one in plan.generations) if plan.shuffle is not None and plan.grown else ()
 
 
 def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
-    """Writes all shards, of these files, as one; returns name -> size and hash.
+    """Joins all shards into one shard; returns name -> size and hash of its files. `shards`: files of each shard.
 
-    They are in a folder of their own: a program that reads all files of the folder would read each document twice.
+    The joined files are in a separate folder, so that a program that reads all files of a folder does not read each
+    document twice.
     """
     folder.create(JOINED)
     with folder.outputs(JOINED) as files:
@@ -307,7 +309,7 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
 
 
 class Totals:
-    """Sums over all tasks, in order."""
+    """Totals over all tasks, whose completions are added in order."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._root = plan, input_root([file.path for file in plan.inputs])
@@ -317,7 +319,7 @@ class Totals:
         self._special: Counter[str] = Counter()
         self._kept: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
-        self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
+        self._lines: Counter[str] = Counter()  # file -> number of lines in the ranges of earlier tasks
         self._largest: list[tuple[int, str]] = []
         self._sources: dict[str, SourceTotals] = {}
         self._arguments = {name: SourceTotals() for name, _ in plan.arguments or ()}
@@ -347,7 +349,7 @@ class Totals:
         }
 
     def _pieces(self, task: int) -> list[dict[str, Any]]:
-        """Files and ranges of a task; paths are relative to the root of the inputs."""
+        """Returns files and ranges of a task; paths are relative to the root of the inputs."""
         pieces = []
         for piece in self._plan.tasks[task].pieces:
             path = self._plan.inputs[piece.input].path[len(self._root) :]
@@ -357,10 +359,10 @@ class Totals:
         return pieces
 
     def check(self, folder: str) -> None:
-        """Checks that the stages of a shuffle have the same documents.
+        """Checks that both stages of a shuffle have the same number of documents and of tokens.
 
         Raises:
-            ShardError: they do not.
+            ShardError: the numbers differ.
         """
         for name in ("documents", "tokens") if self._plan.shuffle is not None else ():
             if self._shuffled[name] != self.sums[name]:
@@ -370,10 +372,10 @@ class Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def check_skipped(self, limit: SkipLimit, folder: str) -> None:
-        """Checks the number of skipped records, and that not all of an input are.
+        """Checks the number of skipped records, and that no input has skipped records only.
 
         Raises:
-            ShardError: there are too many.
+            ShardError: too many records were skipped.
         """
         limit.check(self._tally, folder)
         if not limit.allows_all:
@@ -383,7 +385,7 @@ class Totals:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
             if piece.start == 0:
-                self._lines.pop(self._plan.inputs[piece.input].path, None)  # of an earlier pass over the file
+                self._lines.pop(self._plan.inputs[piece.input].path, None)  # lines of an earlier pass over this file
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
@@ -392,7 +394,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable: among documents with equally many ids the first is kept
+        # `sorted` is stable: of documents with equally many ids, the first is kept
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
@@ -405,8 +407,8 @@ class Totals:
         files = [self._plan.inputs[piece.input].path for piece in self._plan.tasks[facts["task"]].pieces]
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
-        rows = facts.get("sources", {})  # counts have none
-        # Completions of earlier versions have the sources of all inputs.
+        rows = facts.get("sources", {})  # folders of counts have no sources
+        # Completions of earlier versions already have the sources of all inputs, not only those of the task's inputs.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)
@@ -416,11 +418,11 @@ class Totals:
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
-        """Source of a document: lines of a range are numbered from its start, and earlier tasks had those before."""
+        """Returns the place of a document. `number` counts from the start of a range; lines before it are added."""
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:
-        """The report."""
+        """Returns the report."""
         return Report(
             format=self._plan.format,
             dtype=self._plan.dtype,
@@ -444,24 +446,25 @@ class Totals:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """Entry of the manifest: the totals of each argument, if there are several."""
+        """Returns the entry of the manifest with the totals of each corpus argument; empty for one argument."""
         totals = {name: row._asdict() for name, row in self._known_arguments().items()}
         return {"arguments": totals} if totals else {}
 
     def _known_arguments(self) -> dict[str, SourceTotals]:
-        """Totals of each corpus argument. Empty if there is only one, or if tasks of an earlier version of Jeton did
-        not count them.
+        """Returns the totals of each corpus argument.
+
+        Empty if there is only one argument, or if tasks of an earlier version of Jeton did not count by argument.
         """
         is_known = sum(row.tokens for row in self._arguments.values()) == self.sums["tokens"]
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
     def _conversation_facts(self) -> dict[str, Any] | None:
-        """The policy for conversations that are longer than a row, and its totals."""
+        """Returns the policy for conversations that are longer than a row, with its counts."""
         policy = (self._plan.conversations or {}).get("too_long")
         return None if policy is None else {"policy": policy, **self._conversations}
 
     def _packing_facts(self) -> dict[str, Any] | None:
-        """Totals of packing, with the share of ids that are not padding."""
+        """Returns the totals of packing, with the share of ids that are not padding."""
         options = self._plan.packing
         if options is None:
             return None

@@ -1,10 +1,10 @@
-"""Metadata of documents beside the shards: the fields that `keep=` names, found again by number.
+"""Metadata of documents, in files beside the shards: the fields that `keep=` names, by number of the document.
 
     shard-00000.metadata.jsonl    a line of JSON for each item of the shard, in its order
 
-The item is a document: its line is an object with the fields, as they are in the record. In a packed shard it is a row:
-its line is a list of these objects, one for each document or piece of one, without the padding. A document of a text
-file has the file and, with ``documents="line"``, the number of its line.
+For a document, the line is an object with the fields, as they are in the record. For a row of a packed shard, the line
+is a list of such objects, one for each document or piece of a document, without padding. For a document of a text file,
+the fields are the file and, with ``documents="line"``, the number of the line.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .plan import Plan
 __all__ = ["METADATA", "Metadata", "line_ends", "metadata", "metadata_of", "shard_writer"]
 
 METADATA = ".metadata.jsonl"
-MOST_OPEN = 16  # shards that stay open, each with 8 bytes of memory per line
-BLOCK = 1 << 24  # bytes that are searched for line ends at a time
+MOST_OPEN = 16  # maximum number of open shards, each with 8 bytes of memory per line
+BLOCK = 1 << 24  # number of bytes that are searched for line ends at a time
 
 
 def metadata_of(place: Places) -> Sequence[bytes]:
-    """The metadata of documents, as JSON: the fields that were kept, or file and number.
+    """Returns the metadata of each document, as JSON: the fields that were kept, or its file and number.
 
     Examples:
         >>> metadata_of(Places("a.txt", None, 1)), metadata_of(Places("b.txt", [3, 4], 2))[1]
@@ -51,7 +51,7 @@ def metadata_of(place: Places) -> Sequence[bytes]:
 
 
 def shard_writer(files: OutputFiles, stem: str, plan: Plan) -> ShardWriter:
-    """The writer of a shard: that of its format, and of the metadata if the plan has some."""
+    """Returns the writer of a shard's format; if the plan keeps metadata, the writer also writes the metadata."""
     writer = LAYOUTS[plan.format].writer(files, stem, plan.shard_facts)
     if plan.keep is None:
         return writer
@@ -59,7 +59,7 @@ def shard_writer(files: OutputFiles, stem: str, plan: Plan) -> ShardWriter:
 
 
 class _MetadataWriter(ShardWriter):
-    """Writes the metadata of documents, or of rows, and passes them to another writer."""
+    """Writes the metadata of documents, or of rows, and passes the documents to another writer."""
 
     def __init__(self, writer: ShardWriter, file: OutputFile, row_length: int | None) -> None:
         self._writer, self._file, self._row_length = writer, file, row_length
@@ -76,7 +76,7 @@ class _MetadataWriter(ShardWriter):
         self._writer.add(ids, lengths, places, mask)
         lines = [line for place in places for line in metadata_of(place)]
         if self._row_length is not None:
-            rows = (np.cumsum(lengths) - 1) // self._row_length  # row of each piece
+            rows = (np.cumsum(lengths) - 1) // self._row_length  # number of each piece's row
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
             # Padding has no metadata.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]
@@ -93,7 +93,7 @@ class _MetadataWriter(ShardWriter):
 
 
 def line_ends(data: NDArray[np.uint8]) -> Int64:
-    """One past the end of each line of a file.
+    """Returns the index after the end of each line of a file.
 
     Examples:
         >>> line_ends(np.frombuffer(b'{}\\n[1]\\n', np.uint8)).tolist()
@@ -104,7 +104,7 @@ def line_ends(data: NDArray[np.uint8]) -> Int64:
 
 
 class Metadata(Sequence[Any]):
-    """Metadata of the documents, or rows, of folders of shards; `metadata` opens it.
+    """Sequence with the metadata of the documents, or rows, of folders of shards; opened by `metadata`.
 
     Examples:
         >>> import jeton, json, pathlib, tempfile
@@ -119,8 +119,8 @@ class Metadata(Sequence[Any]):
 
     def __init__(self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         folders = [folder] if isinstance(folder, str | os.PathLike) else list(folder)
-        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # refuses a URL
-        self._files: list[Path] = []  # file of each shard, of all folders
+        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises for a URL
+        self._files: list[Path] = []  # metadata file of each shard, through all folders
         items: list[int] = []
         for one in self._folders:
             manifest = ShardFolder(one).load_manifest()
@@ -146,7 +146,7 @@ class Metadata(Sequence[Any]):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         shard = bisect_right(self._starts, number) - 1
         data, ends = self._shard(shard)
         at = number - self._starts[shard]
@@ -157,7 +157,7 @@ class Metadata(Sequence[Any]):
             raise self._damaged(shard, f"line {at + 1}: {error}") from None
 
     def _shard(self, number: int) -> tuple[NDArray[np.uint8], Int64]:
-        """The file of a shard, and the ends of its lines."""
+        """Returns the bytes of a shard's metadata file, and the ends of its lines."""
         if number in self._open:
             self._open.move_to_end(number)
             return self._open[number]
@@ -191,7 +191,7 @@ def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
         ConfigError: the shards were made without `keep`.
         ShardError: the folder has no manifest.
         FormatError: the manifest is damaged, or of another version.
-        UnsupportedFeatureError: a URL: copy the folder first.
+        UnsupportedFeatureError: the folder is at a URL: copy it first.
 
     Examples:
         >>> import jeton, pathlib, tempfile

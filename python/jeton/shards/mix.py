@@ -3,13 +3,13 @@
     OUT/web, OUT/code    an ordinary folder of shards for each source
     OUT/mix.json         the amounts: weights, epochs, ids or samples
 
-Shards have no weights, so a mix changes without encoding anything again. All numbers are computed as fractions:
+Weights are not stored in shards, so you can change a mix without encoding again. All numbers are computed as fractions:
 
 - epochs, ids and samples of a source are taken as given;
-- sources with weights share the ids that are left of ``tokens``, in proportion to the weights; without ``tokens``, they
-  share as many ids as their ``max_epochs`` permit.
+- sources with weights share the rest of ``tokens``, in proportion to the weights; without ``tokens``, they share as
+  many ids as their ``max_epochs`` permit.
 
-Ids are those of the documents or, of packed shards, of the rows, with padding.
+Ids are counted in documents or, for packed shards, in rows, including padding.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class MixedSource:
     """A source of a mix.
 
     Attributes:
-        folder: its folder of shards.
-        documents, items, tokens: its numbers of documents, of items of the dataset (documents or rows), and of ids.
-        epochs: how often the mix takes it, exactly.
+        folder: folder of the source's shards.
+        documents, items, tokens: number of documents, of items of the dataset (documents or rows), and of ids.
+        epochs: number of passes over the source in the mix, as an exact fraction.
 
     Examples:
         >>> MixedSource("out/web", 10, 10, 3000, Fraction(3, 2)).taken
@@ -55,16 +55,16 @@ class MixedSource:
 
     @property
     def taken(self) -> int:
-        """Ids that the mix takes of it, rounded."""
+        """Number of ids that the mix takes from the source, rounded."""
         return round(self.epochs * self.tokens)
 
 
 @dataclass(frozen=True)
 class Mix:
-    """A mix of sources; `mix` reads it.
+    """Mix of sources, as read by `mix`.
 
     Attributes:
-        folder: its folder.
+        folder: folder of the mix.
         sources: name -> source, in the order of the mix file.
 
     Examples:
@@ -84,21 +84,21 @@ class Mix:
 
     @property
     def tokens(self) -> int:
-        """Ids that the mix takes of all sources, rounded."""
+        """Number of ids that the mix takes from all sources, rounded."""
         return sum(source.taken for source in self.sources.values())
 
     @property
     def shares(self) -> dict[str, float]:
-        """Name of a source -> its share of the ids."""
+        """Name of each source -> its share of the ids of the mix, from 0 to 1."""
         exact = {name: source.epochs * source.tokens for name, source in self.sources.items()}
         total = sum(exact.values())
         return {name: float(taken / total) for name, taken in exact.items()}
 
     def blend(self) -> Blend:
-        """The mix as a source of `loader`, whose epoch has each source as often as the mix takes it.
+        """Returns the mix as a `Blend` for `loader`. An epoch has as many passes over each source as the mix.
 
         Raises:
-            UnsupportedFeatureError: a URL, or a format that other libraries read; as `open`.
+            UnsupportedFeatureError: a URL, or a format that `open` does not support.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -115,7 +115,7 @@ class Mix:
         return blend(shares)
 
     def to_json(self) -> dict[str, Any]:
-        """The mix as JSON."""
+        """Returns the mix as JSON."""
         shares = self.shares
         sources = {
             name: {**vars(source), "epochs": float(source.epochs), "taken": source.taken, "share": shares[name]}
@@ -124,7 +124,7 @@ class Mix:
         return {"folder": self.folder, "tokens": self.tokens, "sources": sources}
 
     def to_markdown(self) -> str:
-        """The mix as a table."""
+        """Returns the mix as a table."""
         rows = [("source", "documents", "tokens", "epochs", "tokens of the mix", "share"), ("---",) * 6]
         for name, source in self.sources.items():
             has, share = f"{source.documents:,}", f"{self.shares[name]:.2%}"
@@ -137,7 +137,7 @@ class Mix:
 
 
 def is_mix(output: str | os.PathLike[str]) -> bool:
-    """True if a folder has a mix."""
+    """True if a folder has ``mix.json``."""
     return ShardFolder(output).has(MIX)
 
 
@@ -145,8 +145,9 @@ def mix(output: str | os.PathLike[str]) -> Mix:
     """Reads the mix of a folder, with the counts of its sources.
 
     Raises:
-        ShardError: the folder has none, or a source is not merged.
-        ConfigError: the mix takes more of a source than it has, or its sources differ in format or tokenizer.
+        ShardError: the folder has no mix, or a source is not merged.
+        ConfigError: the mix takes more of a source than ``max_epochs`` permits, or its sources differ in format or
+            tokenizer.
         FormatError: ``mix.json`` or a manifest is damaged, or of another version.
 
     Examples:
@@ -174,12 +175,12 @@ def write_mix(output: str | os.PathLike[str], settings: MixFile) -> None:
 
 
 def resolved(settings: MixFile, output: str | os.PathLike[str], folders: Mapping[str, str] | None = None) -> Mix:
-    """The amounts of a mix, from the manifests of its sources.
+    """Computes the amounts of a mix from the manifests of its sources.
 
     Args:
-        settings: the mix.
-        output: its folder.
-        folders: name -> folder of each source; None: those in the folder of the mix.
+        settings: settings of the mix.
+        output: folder of the mix.
+        folders: name -> folder of each source; None: folders with these names in the folder of the mix.
 
     Raises:
         ShardError: a source is not merged.
@@ -210,10 +211,10 @@ def resolved(settings: MixFile, output: str | os.PathLike[str], folders: Mapping
 
 
 def _check_alike(manifests: Mapping[str, Mapping[str, Any]], where: str) -> None:
-    """Checks that one dataset can have all sources.
+    """Checks that all sources can be read as one dataset.
 
     Raises:
-        ConfigError: they differ.
+        ConfigError: the sources differ, or have counts of pretokens.
     """
     (first, one), *others = manifests.items()
     if one["format"] == COUNTS:
@@ -226,14 +227,14 @@ def _check_alike(manifests: Mapping[str, Mapping[str, Any]], where: str) -> None
 
 
 def _size(manifest: Mapping[str, Any]) -> tuple[int, int]:
-    """Items and ids of a folder."""
+    """Returns the number of items and of ids of a folder."""
     length = manifest.get("row_length")
     items = sum(shard["documents" if length is None else "rows"] for shard in manifest["shards"])
     return items, manifest["tokens"] if length is None else items * length
 
 
 def _amounts(settings: MixFile, sizes: Mapping[str, tuple[int, int]]) -> dict[str, Fraction]:
-    """Ids that a mix takes of each source."""
+    """Returns the number of ids that a mix takes from each source."""
     found: dict[str, Fraction] = {}
     weights: dict[str, Fraction] = {}
     for name, source in settings.sources.items():
@@ -261,10 +262,10 @@ def _amounts(settings: MixFile, sizes: Mapping[str, tuple[int, int]]) -> dict[st
 
 
 def _check_epochs(source: SourceSettings, name: str, where: str, epochs: Fraction, tokens: int) -> None:
-    """Checks that a source is not repeated more often than its settings say.
+    """Checks that the mix does not take more epochs of a source than its settings permit.
 
     Raises:
-        ConfigError: it would be.
+        ConfigError: it takes more.
     """
     if source.amount == "epochs" or epochs <= source.max_epochs:
         return

@@ -1,12 +1,14 @@
 """Mixture settings of Megatron and OLMo-core, written from the manifests of a folder.
 
-Megatron (``--format megatron``), for ``--data-args-path``: weight and prefix of each shard, or of ``joined`` where
-shards are joined. A weight is the share of the source, divided by the ids of its shards. Megatron takes a share of the
-samples of the training run; it repeats a source that has less. A folder in parts is JSON, for
-``--per-split-data-args-path``: the parts ``train``, ``validation`` (or ``valid``) and ``test``.
+Megatron (``--format megatron``) reads them as the file for ``--data-args-path``: weight and prefix of each
+shard, or of the joined file if shards are joined. The share of a source is divided among its shards in proportion to
+their ids. Megatron takes this share of the samples of the training run, and repeats a source that has too few. For a
+folder in parts, the file is JSON for ``--per-split-data-args-path``, with the parts ``train``, ``validation`` (or
+``valid``) and ``test``.
 
-OLMo-core (``--format olmo``), for ``SourceMixtureList.from_yaml``: for each source its ``target_ratio``, the paths of
-its shards, and as ``max_repetition_ratio`` its epochs, if it has more than one. Loss masks are not part of it.
+OLMo-core (``--format olmo``) reads them by ``SourceMixtureList.from_yaml``: each source has its ``target_ratio``,
+the paths of its shards, and its epochs as ``max_repetition_ratio`` if there are more than one. Loss masks are not
+included.
 
 Sources: NVIDIA/Megatron-LM, megatron/core/datasets/utils.py (`get_blend_from_list`) and
 megatron/training/utils/common_utils.py (`get_blend_and_blend_per_split`); allenai/OLMo-core,
@@ -34,23 +36,23 @@ __all__ = ["SYSTEMS", "mixture_settings"]
 
 SYSTEMS = ("megatron", "olmo")
 MILLION = 10**6
-# Parts of a folder -> keys of Megatron's file.
+# Key of Megatron's file -> possible names of the part of a folder.
 SPLITS = {"train": (TRAIN,), "valid": (VALIDATION, "valid"), "test": ("test",)}
 
 
 def mixture_settings(output: str | os.PathLike[str], system: str) -> str:
-    """The settings of a mix, of a folder of shards, or of one in parts, for a training system.
+    """Returns the settings for a training system: of a mix, of a folder of shards, or of a folder in parts.
 
     Args:
         output: a folder of `make_mix`, `make` or `make_split`.
         system: ``"megatron"`` or ``"olmo"``.
 
     Returns:
-        The text of the file that the system reads: of Megatron, pairs of weight and prefix, or JSON for parts; of
+        The text of the settings file: for Megatron, pairs of weight and prefix, or JSON for a folder in parts; for
         OLMo-core, YAML. Paths are absolute.
 
     Raises:
-        ConfigError: the format of the shards is another one; or, for Megatron, white space in a path.
+        ConfigError: the shards have another format than the system's; or, for Megatron, a path contains white space.
         ShardError: the folder is not merged.
         FormatError: a manifest is damaged, or of another version.
 
@@ -84,7 +86,7 @@ def _is_made(folder: str | os.PathLike[str]) -> bool:
 
 
 def _mix(output: str | os.PathLike[str]) -> Mix:
-    """The mix of a folder; of ordinary shards, each document once."""
+    """Returns the mix of a folder. An ordinary folder of shards is a mix with one source, taken once."""
     if ShardFolder(output).has(MIX) or not ShardFolder(output).has(MANIFEST):
         return mix(output)
     folder = os.fspath(output)
@@ -93,7 +95,7 @@ def _mix(output: str | os.PathLike[str]) -> Mix:
 
 
 def _per_split(output: str | os.PathLike[str], system: str) -> str:
-    """Megatron's settings of a folder in parts."""
+    """Returns Megatron's settings for a folder in parts."""
     if system != "megatron":
         train = folder_in(output, TRAIN)
         raise ConfigError(f"{os.fspath(output)} has parts, but {system} takes one; pass {train}", option="output")
@@ -106,7 +108,7 @@ def _per_split(output: str | os.PathLike[str], system: str) -> str:
 
 
 def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
-    """Yields weight and prefix of each shard that has documents."""
+    """Yields weight and path prefix of each shard that has documents."""
     total = sum((source.epochs * source.tokens for source in made.sources.values()), Fraction(0))
     for source in made.sources.values():
         folder, manifest = absolute(source.folder), _manifest(source.folder, "megatron")
@@ -124,7 +126,7 @@ def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
 
 
 def _olmo(made: Mix) -> str:
-    """The settings as YAML, with strings in the form of JSON."""
+    """Returns the settings as YAML, with strings in the form of JSON."""
     lines = [f"# requested_tokens: {made.tokens}", "sources:"]
     shares = made.shares
     for name, source in made.sources.items():
@@ -133,7 +135,7 @@ def _olmo(made: Mix) -> str:
             continue
         lines += [f"  - source_name: {json.dumps(name)}", f"    target_ratio: {shares[name]!r}"]
         if source.epochs > 1:
-            most = -(-source.epochs * MILLION // 1)  # rounded up, as it is a limit
+            most = -(-source.epochs * MILLION // 1)  # rounded up, because it is an upper limit
             lines.append(f"    max_repetition_ratio: {most / MILLION!r}")
         lines.append("    paths:")
         suffix = LAYOUTS["olmo"].suffix
@@ -145,7 +147,7 @@ def _olmo(made: Mix) -> str:
 
 
 def _manifest(folder: str, format: str) -> Mapping[str, Any]:
-    """The manifest of a source, which must have a format."""
+    """Returns the manifest of a source, after checking its format."""
     manifest = ShardFolder(folder).load_manifest()
     if manifest["format"] != format:
         message = f"{folder} has shards of format {manifest['format']!r}, but {format} reads only its own"

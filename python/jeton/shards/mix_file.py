@@ -14,10 +14,10 @@ weight = 0.3
 max_epochs = 2
 ```
 
-A source has one of `AMOUNTS`: a weight, its share of the ids of all sources with weights; epochs; ids; or samples, that
-is, documents or, of packed shards, rows. Numbers are exact: a decimal is a fraction.
+A source has one of `AMOUNTS`: a weight, relative to the weights of the other sources; epochs; ids; or samples, that is,
+documents or, in packed shards, rows. Numbers are exact: decimals are converted to fractions.
 
-Paths are relative to the folder of the file. ``mix.json`` in a folder of shards has the amounts without the paths.
+Paths are relative to the folder of the TOML file. ``mix.json`` in a folder of shards has the amounts without the paths.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class SourceSettings:
 
     Attributes:
         amount: one of `AMOUNTS`.
-        value: its number.
+        value: number of epochs, ids or samples, or the weight.
         max_epochs: upper limit of the epochs that a weight, ids or samples may take; None for an `amount` of epochs.
-        corpus: files, with options of reading; None in ``mix.json``.
+        corpus: files of the source, with options of reading; None if the settings are from ``mix.json``.
     """
 
     amount: str
@@ -64,7 +64,7 @@ class SourceSettings:
     corpus: Corpus | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Amount and limit, for ``mix.json``."""
+        """Returns the amount and the limit, for ``mix.json``."""
         limit = {"max_epochs": str(self.max_epochs)} if self.max_epochs != 1 else {}
         return {self.amount: str(self.value), **limit}
 
@@ -74,9 +74,9 @@ class MixFile:
     """Settings of a mix.
 
     Attributes:
-        name: the file, for errors.
+        name: name of the file, for errors.
         sources: name -> settings, in order.
-        tokens: ids of the mix; None: those of its sources.
+        tokens: number of ids of the mix; None: the amounts of its sources determine it.
 
     Examples:
         >>> made = MixFile.of({"sources": {"a": {"paths": "a.txt", "weight": 0.5}, "b": {"paths": "b/", "weight": 2}}})
@@ -90,10 +90,10 @@ class MixFile:
 
     @classmethod
     def of(cls, mix: str | os.PathLike[str] | Mapping[str, Any]) -> MixFile:
-        """Reads a file, or a mapping, whose paths are relative to the working folder.
+        """Reads a file, or a mapping. The paths in a mapping are relative to the working folder.
 
         Raises:
-            FormatError: not TOML, or an entry that is missing, unknown or invalid; names it.
+            FormatError: not TOML, or an entry is missing, unknown or invalid; the message names the entry.
             FileNotFoundError: no such file.
         """
         if isinstance(mix, Mapping):
@@ -112,7 +112,7 @@ class MixFile:
         """Reads the output of `to_json`.
 
         Raises:
-            FormatError: it is not.
+            FormatError: an entry is missing, unknown or invalid.
         """
         return cls._parsed({key: value for key, value in facts.items() if key != "version"}, name, None)
 
@@ -135,18 +135,18 @@ class MixFile:
         return cls(name, made, tokens)
 
     def to_json(self) -> dict[str, Any]:
-        """The amounts, for ``mix.json``."""
+        """Returns the amounts, for ``mix.json``."""
         tokens = {} if self.tokens is None else {"tokens": str(self.tokens)}
         return {**tokens, "sources": {name: source.to_json() for name, source in self.sources.items()}}
 
     def each_once(self) -> MixFile:
-        """A copy that takes each source whole and once, as for validation."""
+        """Returns a copy that takes each whole source once, for validation."""
         once = {name: SourceSettings("epochs", Fraction(1), corpus=one.corpus) for name, one in self.sources.items()}
         return MixFile(self.name, once)
 
 
 def _source(settings: object, name: str, where: str, folder: Path | None) -> SourceSettings:
-    """The settings of a source; `folder`: that of its paths, None without paths."""
+    """Reads the settings of a source; `folder`: folder of relative paths, or None if settings have no paths."""
     if not NAME.fullmatch(name):
         message = f"{where}: {name!r} is not the name of a folder, of letters, digits, '-', '_' and '.'"
         raise FormatError(message, format="mix")
@@ -186,12 +186,12 @@ def _corpus(settings: Mapping[str, Any], where: str, folder: Path) -> Corpus:
 
 
 def _number(value: object, where: str) -> Fraction:
-    """A positive number: an integer, a decimal, or a text such as ``"20B"``."""
+    """Reads a positive number: an integer, a decimal, or a text such as ``"20B"``."""
     found = None
     if isinstance(value, str) and (match := NUMBER.fullmatch(value)):
         found = Fraction(match[1]) * UNITS[match[2]]
     elif isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}/[0-9]{1,40}", value) and not value.endswith("/0"):
-        found = Fraction(value)  # a fraction, in the form that `to_json` writes
+        found = Fraction(value)  # a fraction such as ``"1/3"``, as `to_json` writes it
     elif isinstance(value, int | float | Fraction) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT:
         found = Fraction(str(value))
     if found == 0:
@@ -205,7 +205,7 @@ def _check_keys(facts: Mapping[str, Any], known: tuple[str, ...], where: str) ->
     """Checks that there are no unknown entries.
 
     Raises:
-        FormatError: there is one; names it, and a similar known name.
+        FormatError: there is an unknown entry; the message suggests a similar known name.
     """
     for key in facts:
         if key not in known:

@@ -1,4 +1,4 @@
-"""`make_mix`: a folder of shards for each source of a mix, and the amounts of each beside them."""
+"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json`` with the amounts beside them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .validity import remove_invalid
 
 __all__ = ["make_mix", "plan_mix"]
 
-RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`
+RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`, not of `plan`
 
 _log = logging.getLogger("jeton")
 
@@ -39,24 +39,24 @@ def make_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> Mix:
-    """Makes the shards of a mix: a folder for each source, and ``mix.json``, by which `loader` reads them as one.
+    """Makes the shards of a mix: a folder for each source, and ``mix.json``, with which `loader` reads them as one.
 
-    Weights, epochs and budgets are not part of the shards. With another mix of the same sources, the call encodes
-    nothing again; of complete sources only the names and sizes of files are checked.
+    Weights, epochs and budgets are not stored in the shards. With another mix of the same sources, the call does not
+    encode again; for complete sources it only checks the names and sizes of files.
 
     Args:
         mix: a TOML file, or a mapping with its entries, see `mix_file`: for each source its paths, options of reading,
             and a weight, epochs, tokens or samples.
-        output: the folder of the folders of the sources.
+        output: folder that will contain the folders of the sources.
         tok, options: as `make`, for all sources.
-        validation: as `make_split`: the sources are in ``train`` and in ``validation`` of the folder. The mix of
-            ``validation`` has each source once.
+        validation: as `make_split`: each source is divided between the folders ``train`` and ``validation`` of
+            `output`. The mix of ``validation`` has each source once.
 
     Returns:
-        The mix, with the amounts; with `validation` that of ``train``.
+        The mix, with its amounts; with `validation`, the mix of ``train``.
 
     Raises:
-        FormatError: an entry of the mix that is missing, unknown or invalid.
+        FormatError: an entry of the mix is missing, unknown or invalid.
         ConfigError: the mix takes more of a source than it has; or as `make`.
         JetonError, OSError: as `make`.
 
@@ -87,7 +87,7 @@ def make_mix(
     for folder, one, part in _parts(settings, output, validation):
         for name, source in one.sources.items():
             _make_source(source.corpus, folder_in(folder, name), tok, {**options, **part})
-        found = resolved(one, folder)  # first, so that an impossible mix does not replace the file
+        found = resolved(one, folder)  # before the file is written, so that an impossible mix does not replace it
         write_mix(folder, one)
         parts.append(found)
     return parts[0]
@@ -101,17 +101,17 @@ def plan_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_mix`, to be run and merged folder by folder, as by many machines. Writes ``mix.json``.
+    """Plans the shards of `make_mix`, and writes ``mix.json``; many machines can then run and merge folder by folder.
 
     Args:
         mix, output, tok, validation: as `make_mix`.
         options: as `plan`.
 
     Returns:
-        Folder of each source, relative to `output` -> its plan.
+        Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`; the amounts are checked by `mix`, when the sources are merged.
+        FormatError, ConfigError: as `make_mix`, except for the amounts; `mix` checks them after the sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:
@@ -145,11 +145,11 @@ def _parts(
     output: str | os.PathLike[str],
     validation: float | Fraction | Mapping[str, float | Fraction] | None,
 ) -> list[tuple[str, MixFile, dict[str, Any]]]:
-    """Folder, mix and options of each part: one, or ``train`` and those for validation."""
+    """Returns folder, mix and options of each part: one part, or ``train`` and the parts for validation."""
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
-    # A source may be named train, and then is an ordinary folder.
+    # Without validation, a source can have the name train; its folder is an ordinary folder of shards.
     others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
     ShardFolder(output).check_free_of(*others)
     if validation is None:
@@ -164,7 +164,7 @@ def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[
     """Makes the shards of a source, unless they are complete."""
     running = {*RUNNING, "join", "verify", "progress"}
     made = plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
-    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # shards may have been lost since
+    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # made shards may have been lost
     found = status(folder)
     is_joined = not options.get("join") or (found.merged and "joined" in ShardFolder(folder).load_manifest())
     if not (found.is_complete and found.merged and is_joined):
@@ -172,5 +172,5 @@ def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[
         return
     SkipLimit.of(options.get("max_skipped")).check(tally, folder)
     known = report(folder)
-    for complaint in known.complaints():  # as `merge`
+    for complaint in known.complaints():  # `merge` logs the same warnings
         _log.warning(complaint, extra={"skipped": known.num_skipped})

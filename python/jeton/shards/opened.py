@@ -1,7 +1,7 @@
-"""Shards of one or several folders, by number, memory-mapped when they are used; padding of their rows.
+"""Shards of one or several folders, numbered, and memory-mapped on first use; finds the padding of their rows.
 
 An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `_most_open` stay
-open. Threads may share one object: a shard that two of them open at once is merely opened twice.
+open. Threads can share an object: if two threads open a shard at the same time, it is opened twice, without harm.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Number of shards that may be open. Each has up to four file descriptors; all of them use half of the limit."""
+    """Returns the limit of open shards. With up to four file descriptors each, they use half of the process's limit."""
     try:
         import resource
-    except ImportError:  # Windows
+    except ImportError:  # on Windows
         return 128
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return min(8192, max(16, limit // 8)) if limit != resource.RLIM_INFINITY else 8192
@@ -44,9 +44,9 @@ class Folder(NamedTuple):
     """A folder of shards that has been merged.
 
     Attributes:
-        path: where it is.
+        path: absolute path of the folder.
         manifest: the content of ``manifest.json``.
-        layout, facts: how its shards are read.
+        layout, facts: layout of its shards, and the facts that the layout needs to read them.
     """
 
     path: Path
@@ -56,15 +56,15 @@ class Folder(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Name of the items, as in the manifest."""
+        """Name of the manifest's entry with the number of items: ``documents`` or ``rows``."""
         return "documents" if self.facts.row_length is None else "rows"
 
     def items(self) -> list[int]:
-        """Number of items of each shard."""
+        """Returns the number of items of each shard."""
         return [shard[self.unit] for shard in self.manifest["shards"]]
 
     def tokens(self) -> list[int]:
-        """Number of ids of each shard, with padding."""
+        """Returns the number of ids of each shard, including padding."""
         length = self.facts.row_length
         return [shard["tokens"] if length is None else shard["rows"] * length for shard in self.manifest["shards"]]
 
@@ -73,7 +73,7 @@ class OpenShard:
     """A shard whose files are mapped.
 
     Attributes:
-        documents: its documents; of a packed shard, pieces of documents and padding.
+        documents: documents of the shard; in a packed shard, pieces of documents and padding.
     """
 
     def __init__(self, documents: Documents, folder: Folder, stem: str) -> None:
@@ -89,16 +89,16 @@ class OpenShard:
         return origins
 
     def spans(self, items: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of items."""
+        """Returns the starts and ends of items."""
         if self._row_length is None:
             return self.documents.spans(items)
         return items * self._row_length, (items + 1) * self._row_length
 
     def boundaries(self, start: int, end: int) -> Int64:
-        """Boundaries of documents inside of a range of ids, which is not empty.
+        """Returns the boundaries of documents inside a range of ids. The range must not be empty.
 
         Raises:
-            ShardError: they are not ascending.
+            ShardError: the boundaries are not ascending.
         """
         [(first, last)] = self.documents.between(np.array([start]), np.array([end]))
         found = self.documents.boundaries(first, last)
@@ -107,7 +107,7 @@ class OpenShard:
         return found
 
     def loss_mask(self, start: int, end: int) -> NDArray[np.uint8]:
-        """A copy of the loss mask of a range of ids, of a packed shard that of rows."""
+        """Returns a copy of the loss mask of a range of ids; in a packed shard, the range must be whole rows."""
         if self.documents.mask is not None:
             return self.documents.mask[start:end].copy()
         mask = np.ones(end - start, np.uint8)
@@ -121,14 +121,14 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows may end in padding and there is no loss mask to exclude it."""
+        """True if rows can end in padding, and the shard has no loss mask that excludes the padding."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
-        """Number of ids of padding at the end of a row, whose boundaries are `first` to `last`.
+        """Returns the number of padding ids at the end of a row; its inner boundaries have numbers `first` to `last`.
 
-        Padding is the last piece of a row. A document may have the same ids, so the origins decide. They are in another
-        file and are therefore only read for rows that end in the padding id.
+        Padding is the last piece of a row. A document can end in the same ids, so the file of origins decides. This
+        file is only read for rows that end in the padding id, to save time.
         """
         if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0
@@ -140,8 +140,8 @@ class OpenShards:
 
     Attributes:
         folders: the folders.
-        starts: number of items before each shard, and of all.
-        token_starts: number of ids before each shard, and of all.
+        starts: number of items before each shard; the last entry is the number of all items.
+        token_starts: number of ids before each shard; the last entry is the number of all ids.
         row_length: ids of a row of packed shards; None: they are not packed.
     """
 
@@ -155,12 +155,12 @@ class OpenShards:
                 message = f"{folder.path} is given twice; jeton.shards.blend repeats the rows of a folder"
                 raise ConfigError(message, option="folder")
         self.row_length = self.folders[0].facts.row_length
-        # shard -> its folder, and its number there
+        # number of a shard -> its folder, and its number in this folder
         self._places = [(folder, at) for folder in self.folders for at in range(len(folder.manifest["shards"]))]
         self.starts = list(accumulate((count for folder in self.folders for count in folder.items()), initial=0))
         self.token_starts = list(accumulate((n for folder in self.folders for n in folder.tokens()), initial=0))
         self._bounds = np.array(self.token_starts)
-        self._checked: set[int] = set()  # shards whose files have the sizes of the manifest
+        self._checked: set[int] = set()  # shards whose file sizes have been checked against the manifest
         self.is_open: OrderedDict[int, OpenShard] = OrderedDict()
 
     def __len__(self) -> int:
@@ -168,13 +168,13 @@ class OpenShards:
 
     @property
     def has_mask(self) -> bool:
-        """True if some items have a loss mask: of conversations, or for padding."""
+        """True if some items have a loss mask, because of conversations or of padding."""
         return self.row_length is not None or any(folder.facts.has_mask for folder in self.folders)
 
     def __getitem__(self, number: int) -> OpenShard:
         known = self.is_open.get(number)
         if known is not None:
-            with contextlib.suppress(KeyError):  # another thread has closed it
+            with contextlib.suppress(KeyError):  # another thread has already closed this shard
                 self.is_open.move_to_end(number)
             return known
         folder, at = self._places[integer(number, "number", 0, len(self) - 1)]
@@ -186,21 +186,22 @@ class OpenShards:
         self._check(number, documents, folder.unit)
         self.is_open[number] = made = OpenShard(documents, folder, stem)
         if len(self.is_open) > MOST_OPEN:
-            with contextlib.suppress(KeyError):  # other threads have closed all
+            with contextlib.suppress(KeyError):  # other threads have closed all shards
                 self.is_open.popitem(last=False)
         return made
 
     def copy_rows(self, starts: Int64, rows: Int64, ids: NDArray[Any], mask: NDArray[np.uint8]) -> Int64:
-        """Copies ranges of ids, which may begin in one shard and end in another, into rows of an array.
+        """Copies ranges of ids into rows of an array. A range can begin in one shard and end in another.
 
         Args:
-            starts: number of ids, of all shards, before each range.
-            rows: row of `ids` for each range.
-            ids: rows, length.
-            mask: as `ids`, with ones; gets the loss mask of the copies.
+            starts: start of each range: number of ids before it, in all shards.
+            rows: row of `ids` that receives each range.
+            ids: array of shape (rows, length); receives the ids.
+            mask: array of the same shape, filled with ones; receives the loss mask.
 
         Returns:
-            Starts of the documents, or of parts of them, in the flattened rows, in any order; each row begins with one.
+            Starts of the documents, or of parts of documents, in the flattened rows, in any order. Each row begins with
+            a start.
 
         Raises:
             ShardError: a shard is damaged.
@@ -208,7 +209,7 @@ class OpenShards:
         flat_ids, flat_mask = ids.reshape(-1), mask.reshape(-1)
         shards, starts, lengths, places = self._pieces(starts, rows, ids.shape[1])
         columns = list(zip(starts.tolist(), lengths.tolist(), places.tolist(), strict=True))
-        found: list[Int64] = []  # boundaries of each piece
+        found: list[Int64] = []  # boundaries of documents inside each piece
         for first, last in pairwise([0, *(np.flatnonzero(shards[1:] != shards[:-1]) + 1).tolist(), len(shards)]):
             shard = self[int(shards[first])]
             documents, has_padding = shard.documents, shard.has_padding
@@ -234,10 +235,10 @@ class OpenShards:
         return made
 
     def _pieces(self, starts: Int64, rows: Int64, length: int) -> tuple[Int64, Int64, Int64, Int64]:
-        """Ranges of ids, as pieces that are in one shard each, by shard.
+        """Cuts ranges of ids into pieces that are in one shard each, and sorts the pieces by shard.
 
         Returns:
-            Of each piece: its shard, its first id there, its length, and its place in the flattened rows.
+            For each piece: its shard, its first id in the shard, its length, and its position in the flattened rows.
         """
         bounds = self._bounds
         left, places = np.full(len(starts), length), rows * length
@@ -259,7 +260,7 @@ class OpenShards:
         """Checks that a shard has as many items as the manifest says.
 
         Raises:
-            ShardError: it has others, as after a later run that was not merged.
+            ShardError: the numbers differ, for example after a run that was not merged.
         """
         expected = self.starts[number + 1] - self.starts[number]
         has = len(found) if self.row_length is None else len(found.tokens) / self.row_length
@@ -276,12 +277,12 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
     """Reads the manifest of a folder.
 
     Raises:
-        ShardError: there is none.
-        FormatError: it is damaged, or of another version.
+        ShardError: there is no manifest.
+        FormatError: the manifest is damaged, or of another version.
         UnsupportedFeatureError: a URL, or a format that is not memory-mapped.
     """
     folder = ShardFolder(place)
-    path = folder.path.absolute()  # read first, to refuse a URL
+    path = folder.path.absolute()  # first, because it raises for a URL
     manifest = folder.load_manifest()
     format, dtype = manifest["format"], manifest["dtype"]
     if format == COUNTS or not LAYOUTS[format].can_read:
@@ -302,10 +303,10 @@ def _check_compatible(one: Folder, other: Folder) -> None:
     """Checks that the shards of two folders can be read as one sequence.
 
     Raises:
-        ConfigError: they have other tokenizers, rows, or tokens around documents.
+        ConfigError: the folders differ in tokenizer, row length, padding, or tokens around documents.
     """
     facts = [("tokenizer", "the tokenizer"), ("row_length", "ids of a row"), ("pad", "the id of padding")]
-    if one.facts.has_mask == other.facts.has_mask:  # a chat template writes bos and eos itself
+    if one.facts.has_mask == other.facts.has_mask:  # only then: a chat template writes bos and eos itself
         facts += [("bos", "the id before each document"), ("eos", "the id after each document")]
     for name, noun in facts:
         values = [folder.manifest.get(name) for folder in (one, other)]
@@ -319,8 +320,8 @@ def _check_sizes(folder: Folder, number: int) -> None:
     """Checks the sizes of the files of a shard.
 
     Raises:
-        ShardError: they are not those of the manifest.
-        FileNotFoundError: one is missing.
+        ShardError: a size differs from the manifest.
+        FileNotFoundError: a file is missing.
     """
     for name, file in folder.manifest["shards"][number]["files"].items():
         path = folder.path / name

@@ -1,8 +1,8 @@
-"""Permutations of 0, 1, …, size - 1 that are computed item by item, without memory for the others.
+"""Permutations of 0, 1, …, size - 1. Each item is computed by itself, without memory for the other items.
 
-A Feistel network permutes the numbers of an even number of bits; those that are not below the size are permuted again
-until they are (cycle walking: at most 4 times on average). The round function is splitmix64's finalizer, the keys are a
-hash, so that an order is the same on every machine and in every version.
+A Feistel network permutes the numbers of 2n bits, because its halves have n bits each. A result that is not below the
+size is permuted again until it is (cycle walking: at most 4 times on average). The round function is splitmix64's
+finalizer, and the round keys come from a hash, so that an order is the same on every machine and in every version.
 
 Sources: Black and Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking; Steele, Lea and
 Flood, Fast Splittable Pseudorandom Number Generators (OOPSLA 2014), for splitmix64.
@@ -19,14 +19,14 @@ from .layouts import Int64
 
 __all__ = ["permuted"]
 
-ROUNDS = 6  # 4 suffice for large sizes; the halves of small ones have few bits
+ROUNDS = 6  # 4 suffice for large sizes; small sizes have halves of few bits, which mix less
 
 
 def permuted(numbers: Int64, size: int, *key: int) -> Int64:
-    """The items of a permutation at some of its places.
+    """Returns the items at some positions of a permutation.
 
     Args:
-        numbers: places, from 0 to size - 1.
+        numbers: positions, from 0 to size - 1.
         size: number of items.
         key: selects the permutation.
 
@@ -49,7 +49,7 @@ def permuted(numbers: Int64, size: int, *key: int) -> Int64:
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64."""
+    """Applies the finalizer of splitmix64 to each value."""
     values = (values ^ values >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ values >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return values ^ values >> np.uint64(31)

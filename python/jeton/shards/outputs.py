@@ -1,4 +1,4 @@
-"""Output files of a task: hashed while they are written, published together at the end."""
+"""Output files of a task. They are hashed while they are written, and published together at the end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ READ_BYTES = 1 << 20
 
 
 class OutputFile(io.RawIOBase):
-    """A file that is written from its start to its end.
+    """Output file that is written sequentially.
 
     Attributes:
-        num_bytes: its size.
-        is_discarded: True after an error: bytes that compressors write when they are freed are then ignored.
+        num_bytes: number of bytes written so far.
+        is_discarded: True after an error; later writes, for example by compressors that are freed, are ignored.
     """
 
     def __init__(self, file: BinaryIO, location: str) -> None:
@@ -40,7 +40,7 @@ class OutputFile(io.RawIOBase):
         """Writes all bytes.
 
         Raises:
-            OSError: the disk is full, …; names the file.
+            OSError: a write failed, for example because the disk is full; the error names the file.
         """
         view = memoryview(data).cast("B")
         if self.is_discarded:
@@ -54,16 +54,16 @@ class OutputFile(io.RawIOBase):
         return len(view)
 
     def facts(self) -> dict[str, Any]:
-        """Size and hash."""
+        """Returns the size and the SHA-256 of the file."""
         return {"bytes": self.num_bytes, "sha256": self._sha.hexdigest()}
 
 
 class OutputFiles:
-    """The files of one shard, as a context: they are published when the block ends without an error.
+    """Context manager for the files of one shard. They are published when the block ends without an error.
 
     Attributes:
         facts: name -> size and hash, after the block.
-        sync_s: seconds spent publishing them (flushing and renaming, or uploading), after the block.
+        sync_s: seconds spent on publishing the files (flushing and renaming, or uploading), after the block.
 
     Examples:
         >>> import tempfile, pathlib
@@ -82,13 +82,13 @@ class OutputFiles:
         self.sync_s = 0.0
 
     def open(self, name: str) -> OutputFile:
-        """Starts a file."""
+        """Opens a new output file."""
         file = self._stack.enter_context(self._storage.write(self._prefix + name))
         self._open[name] = OutputFile(file, self._storage.location(self._prefix + name))
         return self._open[name]
 
     def temporary(self) -> BinaryIO:
-        """A temporary file for reading and writing, on the disk of the folder if it is local."""
+        """Returns a temporary file for reading and writing, on the disk of the folder if it is local."""
         return self._storage.temporary()
 
     def __enter__(self) -> Self:
@@ -106,7 +106,7 @@ class OutputFiles:
 
 
 def sha256_of(path: Path) -> str:
-    """Hash of a file."""
+    """Returns the SHA-256 of a file."""
     sha = hashlib.sha256()
     with path.open("rb") as file:
         while data := file.read(READ_BYTES):

@@ -1,4 +1,4 @@
-"""Checks that an output folder is not in the corpus; its files would become inputs when the call resumes."""
+"""Checks that an output folder is not in the corpus; otherwise its files would become inputs when the call resumes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def check_apart(
 
     Args:
         places: the items of the corpus.
-        inputs: their files.
-        output: the folder.
+        inputs: files of the corpus.
+        output: the output folder.
         suffix: suffix of the shards.
 
     Raises:
-        ConfigError: one has; names it.
+        ConfigError: an item of the corpus includes the folder; the message names the item.
 
     Examples:
         >>> check_apart(["data/*.jsonl"], [], "data/out", ".bin")
@@ -49,10 +49,10 @@ def check_apart(
 
 
 def _has(place: str, folder: str, suffix: str) -> bool:
-    """True if a path, glob or folder has the files of a folder."""
+    """True if a path, glob or folder of a corpus includes the files of an output folder."""
     if os.path.lexists(place) or not glob.has_magic(place):
         head = _whole(place)
-        # The corpus omits hidden folders.
+        # A hidden folder is no conflict, because the corpus omits hidden folders.
         hidden = any(part.startswith(".") for part in PurePath(folder[len(head) :]).parts)
         return (folder == head or _is_below(folder, head)) and not hidden
     pattern = absolute(place).rstrip("/")

@@ -1,7 +1,7 @@
-"""Current rate of completed tasks of a folder, the time left, and the records that tasks have skipped.
+"""Current rate at which the tasks of a folder complete, and the number of records that they have skipped.
 
-A completion has no date, because a task that runs twice must write the same bytes. The rate follows from the times of
-modification of the completion files, so tasks of all machines count, even after an interruption.
+A completion stores no date, because a task that runs twice must write the same bytes. So the rate is computed from the
+modification times of the completion files. It includes the tasks of all machines, even after an interruption.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from .tasks import Stage
 
 __all__ = ["Pace", "count_skipped", "pace_of"]
 
-WINDOW_S = 600  # completions of the last ten minutes count
+WINDOW_S = 600  # seconds; only completions of the last ten minutes count
 
 
 class Pace(NamedTuple):
-    """Rate of the tasks that complete.
+    """Rate at which tasks complete.
 
     Attributes:
-        bytes_per_s: bytes of input a second; None: fewer than two tasks have completed lately.
+        bytes_per_s: bytes of input per second; None: fewer than two tasks have completed in the last `WINDOW_S`
+            seconds.
         idle_s: seconds since the last task completed; None before the first one.
     """
 
@@ -33,7 +34,7 @@ class Pace(NamedTuple):
 
 
 def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
-    """The rate of a stage."""
+    """Returns the rate at which tasks of a stage complete."""
     times = folder.storage.times(stage.folder)
     sizes = {task.number: task.num_bytes for task in stage.tasks}
     found = [(times[name], sizes[number]) for name, number in _numbered(times) if number in sizes]
@@ -41,7 +42,7 @@ def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
 
 
 def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
-    """The rate of tasks: times at which they completed, and their bytes.
+    """Computes the rate from pairs: time at which a task completed, and its bytes of input.
 
     Examples:
         >>> _pace([(50, 10), (60, 30), (70, 20)], 75)
@@ -52,26 +53,26 @@ def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
     ordered = sorted(completed)
     if not ordered:
         return Pace()
-    now = max(now, ordered[-1][0])  # the clock of another machine may be ahead
+    now = max(now, ordered[-1][0])  # the clock of another machine may be ahead of this one
     recent = [one for one in ordered if one[0] >= now - WINDOW_S]
     elapsed = now - recent[0][0] if recent else 0
-    done = sum(size for _, size in recent[1:])  # the first one only marks the start of the interval
+    done = sum(size for _, size in recent[1:])  # the first completion only marks the start of the interval
     return Pace(done / elapsed if done and elapsed else None, now - ordered[-1][0])
 
 
 def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Names of completions, and the numbers of their tasks."""
+    """Returns pairs: name of a completion, and number of its task."""
     stems = ((name, name.removesuffix(".json")) for name in names if name.endswith(".json"))
     return [(name, int(stem)) for name, stem in stems if stem.isdecimal()]
 
 
 def count_skipped(folder: ShardFolder, plan: Plan, done: Sequence[int]) -> int | None:
-    """Records that tasks of the first stage have skipped; None if a completion is being replaced."""
+    """Counts the records that tasks of the first stage have skipped; None if a completion is being replaced."""
     stage, total = plan.stages[0], 0
     try:
         for data in folder.storage.read(f"{stage.folder}/{number:05}.json" for number in done):
             facts: Any = json.loads(data)
             total += sum(count for count, _ in facts.get("skipped", {}).values())
-    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # damaged ones are errors of `merge`
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # `merge` reports damaged completions
         return None
     return total

@@ -1,10 +1,12 @@
 """Packing: documents → rows of one length, as pieces of documents and padding.
 
-``"concatenate"`` cuts the ids of all documents, back to back, at multiples of the length. ``"best_fit"`` cuts only
-documents that are longer than a row; the pieces are placed by best-fit decreasing. Either packs one shard by itself.
+``"concatenate"`` joins the ids of all documents and cuts them at multiples of the row length. ``"best_fit"`` cuts only
+documents that are longer than a row; the pieces are placed by best-fit decreasing. Both methods pack each shard
+separately.
 
-The result is a table of pieces in the order of the file; ids are not touched here. Rows of ``"best_fit"`` are ordered
-by the document that opened them, pieces of a row by document, so that packing keeps the order of a shuffle.
+The result is a table of pieces in the order of the file; this module does not read ids. Rows of ``"best_fit"`` are
+ordered by the document that was placed first in them, and pieces of a row by document, so that packing keeps the order
+of a shuffle.
 
 Source: Ding et al., Fewer Truncations Improve Language Modeling (arXiv 2404.10830).
 """
@@ -34,16 +36,16 @@ PADDING = -1  # "document" of padding
 
 
 class Packed(NamedTuple):
-    """Pieces in the order of the file: each row has pieces whose lengths add up to the length of a row.
+    """Pieces in the order of the file. The lengths of the pieces in each row add up to the row length.
 
     Attributes:
-        documents: document of each piece, or `PADDING`.
-        firsts: index in its document of the first id of each piece.
-        lengths: ids of each piece.
-        row_ends: number of pieces up to the end of each row.
-        cut: documents with more than one piece.
-        padding: ids of padding.
-        dropped: ids after the last whole row, which are not written.
+        documents: number of each piece's document, or `PADDING`.
+        firsts: index of each piece's first id in its document.
+        lengths: number of ids of each piece.
+        row_ends: number of pieces before the end of each row.
+        cut: number of documents with more than one piece.
+        padding: number of padding ids.
+        dropped: number of ids after the last whole row, which are not written.
     """
 
     documents: Int64
@@ -58,10 +60,10 @@ class Packed(NamedTuple):
 def packing_of(
     tok: Tokenizer, pack: int | None, method: str, rest: str, pad: str | None, eos: int | None
 ) -> dict[str, Any] | None:
-    """The options of packing for a plan; None without.
+    """Returns the options of packing for a plan; None without packing.
 
     Raises:
-        ConfigError: an invalid option, or no token for padding.
+        ConfigError: an invalid option, or the tokenizer has no token for padding.
     """
     choice(method, "packing", METHODS)
     choice(rest, "rest", RESTS)
@@ -90,7 +92,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
     """Checks options that were read from a plan.
 
     Raises:
-        ValueError: they are not the output of `packing_of`.
+        ValueError: `packing_of` cannot have returned the options.
     """
     if set(options) != {"length", "method", "rest", "pad"}:
         raise ValueError("unknown options of packing")
@@ -102,7 +104,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
 
 
 def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
-    """The id of padding: the id of the given token, else that of the role pad, else eos."""
+    """Returns the padding id: that of the given token, else of the token with the role pad, else of eos."""
     if pad is not None:
         if pad not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
@@ -121,7 +123,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:
-    """Packs documents; none may be empty.
+    """Packs documents, given by their lengths. No document may be empty.
 
     Examples:
         >>> made = pack(np.array([3, 4]), {"length": 5, "method": "concatenate", "rest": "pad"})
@@ -160,7 +162,7 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
     firsts = row * (np.arange(len(documents)) - np.repeat(np.cumsum(num_pieces) - num_pieces, num_pieces))
     pieces = np.minimum(lengths[documents] - firsts, row)
     rows = np.frombuffer(best_fit(pieces.astype("<u4").view(np.uint8), row), "<u4").astype(np.int64)
-    order = np.argsort(-pieces, kind="stable")  # order of placement: rows are numbered as they are opened
+    order = np.argsort(-pieces, kind="stable")  # order of placement; a row is numbered when its first piece is placed
     _, opening = np.unique(rows[order], return_index=True)
     ranks = np.empty(len(opening), np.int64)
     ranks[np.argsort(order[opening])] = np.arange(len(opening))
@@ -182,5 +184,5 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
 
 
 def _row_ends(pieces: NDArray[np.int64], row: int) -> Int64:
-    """Number of pieces up to the end of each row."""
+    """Returns the number of pieces before the end of each row."""
     return np.flatnonzero(np.cumsum(pieces) % row == 0) + 1

@@ -1,14 +1,14 @@
-"""`Plan`: everything that determines the bytes of the shards, as plain data that is the same on every host.
+"""`Plan`: all data that determines the bytes of the shards. It is the same on every host.
 
-A plan names its inputs by size and version, its tokenizer by fingerprint, and its options. It is stored in
-``plan.json``, with the tokenizer beside it, so that a worker needs the folder and the inputs only. The number of
-workers, the runner and the version of Jeton are not part of it: they do not change the shards.
+A plan lists its inputs with size and version, the fingerprint of its tokenizer, and its options. It is stored in
+``plan.json``, with the tokenizer beside it, so a worker needs only the folder and the inputs. The number of workers,
+the runner and the version of Jeton are not part of a plan, because they do not change the shards.
 
-A task has an identity, the digest of all that determines its bytes: its pieces with the versions of their files, and
-the options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks
-whose identity is the same.
+A task has an identity, the digest of everything that determines its bytes: its pieces with the versions of their files,
+and the options. If inputs are added or repaired, or the error policy changes, tasks stay complete if their identity is
+the same.
 
-Planning lists files and reads none.
+Planning lists files, but does not read them.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ __all__ = [
 ]
 
 VERSION = 2
-# Two seconds of encoding: little is lost with a task, and the cost of starting one is negligible.
+# Two seconds of encoding: little work is lost with a task, and the cost of starting a task is negligible.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
-# Tasks, and shards, of a plan: status and merge hold all of them in memory, 0.4 KB and 4 KB each.
+# Limit of tasks, and of shards: `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
@@ -77,7 +77,7 @@ _is_name: Check = lambda path: is_text(path) and path != "" and "\0" not in path
 _is_file = list_of(_is_name, is_count, is_text)
 _is_cut_file = list_of(_is_name, is_count, is_text, is_count)
 _is_counting = record(stages=lambda value: isinstance(value, dict), special_tokens=list_of(is_text))
-# Entries of the JSON of a plan; `OPTIONAL`: those that a plan without the option does not have.
+# Entries that the JSON of every plan has. `OPTIONAL` lists the entries that are left out if the option is not set.
 FACTS: dict[str, Check] = {
     "version": either(VERSION),
     "inputs": lambda value: (
@@ -100,7 +100,7 @@ def _is_mask(value: Any) -> bool:
 
 
 def is_names(value: Any) -> bool:
-    """True for names of fields to keep."""
+    """True for a valid list of field names to keep: not empty, without empty names and duplicates."""
     return list_of(is_text)(value) and len(value) > 0 and "" not in value and len(set(value)) == len(value)
 
 
@@ -127,38 +127,38 @@ OPTIONAL: dict[str, Check] = {
 }
 # Fields that are left out of the JSON if they are None or empty, so that older plans keep their digest.
 LEFT_OUT = ("shuffle", "packing", "chat", "conversations", "grown", "keep", "hash_range", "arguments")
-MAX_ARGUMENTS = 1000  # maximum number whose totals a manifest lists
+MAX_ARGUMENTS = 1000  # maximum number of arguments whose totals a manifest lists
 MAX_HASH = 12  # characters of a fingerprint in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
-# Policies for conversations that are longer than a row, the default first; "cut" is that of older plans.
+# Policies for conversations that are longer than a row, the default first; older plans have "cut".
 TOO_LONG: tuple[str, ...] = ("truncate", "drop", "split", "cut")
-# Counts of these conversations.
+# Counts of conversations that are longer than a row, in the report.
 LONG = ("too_long", "truncated", "split", "dropped", "replies_dropped")
-# Options of `Chat.reply_mask`, with their values, the default first.
+# Options of `Chat.reply_mask` -> their values, the default first.
 MASK: dict[str, tuple[Any, ...]] = {
     "turns": ("all", "last"),
     "reasoning": (True, False),
     "stop": (True, False),
     "source": ("auto", "markers", "provenance"),
 }
-# Options of `Corpus` that a plan has. Samples and weights are not supported.
-UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as in `SourceReader`
+UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
+# Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
-INPUT_TYPE = "input_type"  # only in plans where it is not the default, so that older ones keep their digest
+INPUT_TYPE = "input_type"  # left out if it is the default, so that older plans keep their digest
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of a folder of shards. `jeton.shards.plan` makes one.
+    """Plan of a folder of shards, made by `jeton.shards.plan`.
 
     Attributes:
         inputs: files, in order.
         reading: options of reading, as in `Corpus`.
         format: format of the shards.
         dtype: type of the ids in files: ``"uint16"``, …; None for counts.
-        task_bytes: bytes of input of a task.
-        tokenizer: its fingerprint; None for counts.
+        task_bytes: bytes of input per task.
+        tokenizer: fingerprint of the tokenizer; None for counts.
         vocab_size: highest possible id plus one; 0 for counts.
         bos, eos: ids before and after each document; None: no id.
         counting: pattern and special tokens of counts; None for other formats.
@@ -166,12 +166,12 @@ class Plan:
         packing: length, method, rest and padding id of rows; None: documents are not packed.
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
-            the defaults; None: conversations are cut as other documents.
-        grown: number of inputs before each time that the corpus grew; a shuffle has a `Generation` for each.
+            the defaults; None: conversations are cut like other documents.
+        grown: for each time that inputs were added, the number of inputs before; a shuffle has a `Generation` for each.
         keep: names of fields of records that are kept as metadata; None: no fields.
         hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
         arguments: items of the corpus as they were given, with the number of consecutive inputs of each; None: more
-            than a table can have. They determine no bytes, and are not part of the digest.
+            than `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -203,16 +203,16 @@ class Plan:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks that read the inputs, by number.
+        """Tasks that read the inputs, in the order of their numbers.
 
         Raises:
-            ConfigError: they are more than `MAX_TASKS`.
+            ConfigError: there are more than `MAX_TASKS` tasks.
         """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
-        names_lines = self.format == "olmo"  # its table has the line of each document
+        names_lines = self.format == "olmo"  # the table of this format has the line of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
-            # The metadata of a text has the number of its line.
+            # Kept metadata of text files have line numbers, so these files are not split.
             is_divisible(
                 file.path,
                 documents,
@@ -234,7 +234,7 @@ class Plan:
 
     @cached_property
     def num_shards(self) -> int:
-        """Number of shards: of tasks, or of the buckets of a shuffle."""
+        """Number of shards: one per task, or in a shuffle one per bucket."""
         if self.shuffle is None:
             return self.num_tasks
         number = sum(map(self._num_buckets, pairwise(self._bounds)))
@@ -243,16 +243,16 @@ class Plan:
 
     @property
     def _bounds(self) -> tuple[int, ...]:
-        """Numbers of inputs between which those of each generation are."""
+        """Boundaries of the generations, as numbers of inputs; the first is 0."""
         return 0, *self.grown, len(self.inputs)
 
     def _num_buckets(self, bounds: tuple[int, int]) -> int:
-        """Number of buckets of a generation of inputs."""
+        """Returns the number of buckets of a generation of inputs."""
         return max(1, -(-sum(map(expected_bytes, self.inputs[slice(*bounds)])) // self.task_bytes))
 
     @cached_property
     def generations(self) -> tuple[Generation, ...]:
-        """The generations of a shuffle, in order; one without."""
+        """Generations of a shuffle, in order; without a shuffle, one generation has all inputs."""
         if self.shuffle is None:
             return (Generation(range(self.num_tasks), range(self.num_tasks), self.num_bytes),)
         firsts = [task.pieces[0].input for task in self.tasks]
@@ -264,14 +264,14 @@ class Plan:
         return tuple(found)
 
     def generation_of(self, number: int, folder: str) -> Generation:
-        """The generation of a task of a stage, which has a folder of completions."""
+        """Returns the generation of a task; `folder`: folder of completions of the task's stage."""
         return next(one for one in self.generations if number in (one.tasks if folder == SPOOL else one.buckets))
 
     def _check_number(self, number: int) -> None:
-        """Checks the number of tasks, or shards.
+        """Checks that there are not too many tasks, or shards.
 
         Raises:
-            ConfigError: they are too many.
+            ConfigError: there are more than `MAX_TASKS`.
         """
         if number > MAX_TASKS:
             message = f"{keyword('task_bytes', self.task_bytes)} makes more than {MAX_TASKS:,} tasks of these inputs"
@@ -279,16 +279,16 @@ class Plan:
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages of the work, in order; the last one writes the shards."""
+        """Stages of the work, in order; the last stage writes the shards."""
         if self.shuffle is None:
             return (Stage("shards", DONE, self.tasks),)
-        self.num_shards  # noqa: B018 - checks the number before there are tasks
+        self.num_shards  # noqa: B018 - checks the number before tasks are made
         buckets = tuple(task for one in self.generations for task in bucket_tasks(one.buckets, one.num_bytes))
         return Stage("spool", SPOOL, self.tasks), Stage("shuffle", DONE, buckets)
 
     @cached_property
     def shard_facts(self) -> ShardFacts:
-        """Facts for writing and reading a shard."""
+        """Facts that the layout needs for writing and reading a shard."""
         layout = LAYOUTS[self.format]
         has_mask = self.chat is not None or (self.packing is not None and layout.masks_padding)
         row_length = self.packing["length"] if self.packing is not None else None
@@ -296,7 +296,7 @@ class Plan:
 
     @cached_property
     def source_numbers(self) -> dict[str, int] | None:
-        """Input file -> its number, if the format names the source of each document."""
+        """Path of an input -> its number; None if the format does not store the source of each document."""
         if not LAYOUTS[self.format].has_sources:
             return None
         return {file.path: number for number, file in enumerate(self.inputs)}
@@ -308,22 +308,22 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the plan, without the times that the corpus grew where they do not change the shards.
+        """SHA-256 of the plan.
 
-        The names of arguments are not part of it, either.
+        `grown` is left out without a shuffle, and `arguments` always, because they do not change the shards.
         """
         same = replace(self, arguments=None, grown=() if self.shuffle is None else self.grown)
         return _sha256(same.to_json())
 
     @cached_property
     def argument_of(self) -> dict[str, str]:
-        """Input -> item of the corpus that it was given by; empty if the plan does not name them."""
+        """Path of an input -> item of the corpus that includes it; empty if the plan does not list arguments."""
         names = (name for name, count in self.arguments or () for _ in range(count))
         return {file.path: name for file, name in zip(self.inputs, names, strict=False)}
 
     @cached_property
     def _options(self) -> dict[str, Any]:
-        """The options that change bytes of a task."""
+        """Options that change the bytes of a task."""
         facts = self.to_json()
         for name in ("version", "inputs", "task_bytes", "grown", "arguments"):
             facts.pop(name, None)
@@ -334,20 +334,20 @@ class Plan:
         return _sha256(self._options)
 
     def identity(self, number: int, folder: str = DONE) -> str:
-        """SHA-256 of all that determines the bytes of a task; stored in its completion file.
+        """Returns the SHA-256 of everything that determines the bytes of a task. Completion files store it.
 
-        It excludes the error policy, because a task in which nothing was skipped or replaced is the same under each.
+        The error policy is excluded, because it does not change a task in which nothing was skipped or replaced.
 
         Args:
             number: number of the task.
-            folder: that of the completions of its stage.
+            folder: folder of the completions of the task's stage.
         """
         if self.shuffle is not None and folder == DONE:
             return _sha256([self._options_digest, number, self._generation_digests[self.generation_of(number, DONE)]])
         return self._read_identity(number)
 
     def _read_identity(self, number: int) -> str:
-        """Identity of a task that reads inputs."""
+        """Returns the identity of a task that reads inputs."""
         pieces = [[*self.inputs[piece.input][:3], piece.start, piece.end] for piece in self.tasks[number].pieces]
         facts = [self._options_digest, number, pieces]
         if self.shuffle is not None:
@@ -356,16 +356,16 @@ class Plan:
 
     @cached_property
     def _generation_digests(self) -> dict[Generation, str]:
-        """SHA-256 of the identities of the tasks that a generation of a shuffle has read."""
+        """Generation of a shuffle -> SHA-256 of the identities of the tasks that read its inputs."""
         return {one: _sha256([one.buckets.start, *map(self._read_identity, one.tasks)]) for one in self.generations}
 
     def corpus(self) -> Corpus:
-        """The options of reading, as a `Corpus`."""
+        """Returns a `Corpus` that has the options of reading, and no sources."""
         return Corpus([], **self.reading)
 
     @cached_property
     def _unreadable(self) -> dict[int, int]:
-        """Number of each input that could not be read -> its first task, which counts it as skipped."""
+        """Number of each unreadable input -> its first task, which counts the input as skipped."""
         found: dict[int, int] = {}
         for task in self.tasks:
             for piece in task.pieces:
@@ -376,11 +376,11 @@ class Plan:
     def reader(
         self, task: Task, check: Callable[[], None] = lambda: None, on_skip: OnSkip | None = None
     ) -> RangeReader:
-        """Reader of the documents of a task.
+        """Returns the reader of the documents of a task.
 
         Args:
             task: the task.
-            check: called often; may raise to stop.
+            check: called often; can raise an exception to stop.
             on_skip: called with each record that is skipped.
 
         Raises:
@@ -405,7 +405,7 @@ class Plan:
         return reader
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON."""
+        """Returns the plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in LEFT_OUT:
             if facts[name] in (None, ()):
@@ -418,7 +418,7 @@ class Plan:
         """Reads the output of `to_json`.
 
         Raises:
-            FormatError: it is not.
+            FormatError: an entry is missing or wrong.
         """
         version = facts.get("version") if isinstance(facts, Mapping) else None
         if version is not None and version != VERSION:
@@ -440,13 +440,13 @@ class Plan:
         return plan
 
     def check_options(self, stored: Plan, folder: str) -> None:
-        """Checks that a plan has the options of the one stored in its folder, except for the error policy.
+        """Checks that this plan and the one stored in the folder have equal options, except for the error policy.
 
         Raises:
-            ConfigError: they differ; names the first difference.
+            ConfigError: the options differ; the message names the first difference.
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
-        for name in sorted(now, key=lambda name: name != "tokenizer"):  # it determines the type of the ids
+        for name in sorted(now, key=lambda name: name != "tokenizer"):  # tokenizer first: it determines the type of ids
             if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
                 continue
             if name == "tokenizer":
@@ -468,13 +468,14 @@ class Plan:
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
 
     def grown_from(self, stored: Plan, folder: str) -> Plan:
-        """The plan of a folder whose inputs are listed again: with those that are new at the end.
+        """Returns this plan with the inputs in the stored order, followed by the new inputs.
 
-        Earlier inputs keep their order. The listing may have new ones between them, as a sorted one does.
+        Earlier inputs keep their order. This plan is from a new listing, which is sorted, so new inputs can be between
+        earlier ones.
 
         Args:
             stored: the plan in the folder.
-            folder: its name, for errors.
+            folder: name of the folder, for errors.
 
         Raises:
             ConfigError: an input is missing, or the order of earlier inputs differs.
@@ -497,7 +498,7 @@ class Plan:
         new = [file for key, (_, file) in now.items() if key not in then]
         grown = (*stored.grown, len(inputs)) if new else stored.grown
         every = (*inputs, *new)
-        names = {**self.argument_of, **stored.argument_of}  # earlier names stay
+        names = {**self.argument_of, **stored.argument_of}  # stored names take precedence
         arguments = None if stored.arguments is None else named_runs(every, names)
         return replace(self, inputs=every, grown=grown, arguments=arguments)
 
@@ -518,7 +519,7 @@ def _check_options(plan: Plan) -> None:
     """Checks options that were read from a plan, and combinations of them.
 
     Raises:
-        KeyError, TypeError, ValueError: they are not those of a plan.
+        KeyError, TypeError, ValueError: an option is missing or invalid.
     """
     is_counts = plan.format == COUNTS
     if plan.dtype not in ((None,) if is_counts else LAYOUTS[plan.format].dtypes):
@@ -558,16 +559,16 @@ def _check_options(plan: Plan) -> None:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message; a chat template has thousands of characters."""
-    text = repr(value)
+    """Returns a shortened value for a message, because a chat template has thousands of characters."""
+    text = "unset" if value is None else repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def reading_of(corpus: Corpus) -> dict[str, Any]:
-    """The options of reading of a corpus.
+    """Returns the options of a corpus that concern reading, for a plan.
 
     Raises:
-        ConfigError: a sample, which is not supported.
+        ConfigError: the corpus is sampled, which is not supported.
     """
     if corpus.sample_bytes is not None:
         message = f"{keyword('sample_bytes')} is not supported: shards have the whole corpus"
@@ -577,12 +578,12 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
-    """The files of a corpus, as `list_arguments`."""
+    """Returns the files of a corpus; raises as `list_arguments`."""
     return tuple(file for _, files in list_arguments(corpus) for file in files)
 
 
 def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
-    """The items of a corpus as they were given, each with its files, in order, with size and version.
+    """Returns each item of a corpus as it was given, with its files, in order; a file has its size and version.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, pipes, or sources with their own options.
@@ -591,7 +592,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     lister, rules = Lister(), corpus.rules(Source([]))
     listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
-    # A listing of an object store does not show permissions.
+    # Only for local files: a listing of an object store does not show permissions.
     skips = corpus.errors == "skip"
 
     def found(file: str) -> InputFile:
@@ -602,11 +603,11 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
 
 
 def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    """The arguments of a plan: name and number of consecutive inputs; None if there are too many to count by name.
+    """Returns `Plan.arguments`: pairs (item of the corpus, number of consecutive inputs); None for too many pairs.
 
     Args:
         inputs: the inputs, in order.
-        names: path of each -> item of the corpus that it was given by.
+        names: path of an input -> item of the corpus that includes it.
 
     Examples:
         >>> files = [InputFile(path, 3, "") for path in ("web/a", "web/b", "code/a")]
@@ -619,28 +620,28 @@ def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[t
 
 
 def _readable_identity(file: str) -> tuple[int | None, str]:
-    """Size and version of a file; if it cannot be read, 0 and `UNREADABLE` with the reason."""
+    """Returns the size and version of a file. If the file cannot be read: 0, and `UNREADABLE` with the reason."""
     try:
         found = identity_of(file)
         if not is_remote(file) and not os.access(file, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
     except OSError as error:
         is_of_file = isinstance(error, FileNotFoundError | PermissionError) or error.errno == errno.ELOOP
-        if not is_of_file:  # it may pass
+        if not is_of_file:  # the error may be temporary
             raise
         return 0, f"{UNREADABLE}{error.strerror}"
     return found
 
 
 def renewed(file: InputFile) -> InputFile:
-    """An input with its current size and version; unchanged if it can no longer be read."""
+    """Returns an input with its current size and version; unchanged if the file can no longer be read."""
     size, version = _readable_identity(file.path)
     now = InputFile(file.path, size or 0, version)
     return file if size is None or not now.is_readable or now[:3] == file[:3] else now
 
 
 def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
-    """The paths, globs, folders and URLs of a corpus.
+    """Returns the paths, globs, folders and URLs of a corpus.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, or sources with their own options.
@@ -649,7 +650,7 @@ def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
 
 
 def _place(place: Any) -> str | PathLike[str]:
-    """The path of an item of a corpus."""
+    """Checks an item of a corpus, and returns its path."""
     if isinstance(place, Source):
         for option in ("field", "documents", "encoding"):
             if getattr(place, option) is not None:
@@ -673,11 +674,11 @@ def _input(file: str, size: int | None, version: str) -> InputFile:
 
 
 def check_inputs(plan: Plan, task: Task) -> None:
-    """Checks that the inputs of a task are those that were planned.
+    """Checks that the inputs of a task have not changed since they were planned.
 
     Raises:
-        ShardError: one has changed.
-        FileNotFoundError: one is missing.
+        ShardError: an input has changed.
+        FileNotFoundError: an input is missing.
     """
     for piece in task.pieces:
         planned = plan.inputs[piece.input]

@@ -1,4 +1,4 @@
-"""`plan`: makes the plan of a folder, or compares it with that of an earlier call; `status`: progress."""
+"""`plan`: makes the plan of a folder, or compares it with the plan of an earlier call; `status`: shows progress."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = ["Status", "added_id", "difference_of", "missing_tasks", "plan", "stag
 
 _log = logging.getLogger("jeton")
 
-TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
+TEXT_FIELD, MESSAGES = "text", "messages"  # default field of texts, and default field of conversations
 
 StrPath = str | os.PathLike[str]
 
@@ -76,11 +76,12 @@ def plan(
 ) -> Plan:
     """Plans shards: lists the inputs, checks the options, and writes ``plan.json`` and the tokenizer into a folder.
 
-    No input is read. With an equal plan in the folder, the call changes nothing; tasks that are complete stay so.
+    Inputs are listed, but not read. If the folder has an equal plan, the call changes nothing, and complete tasks stay
+    complete.
 
-    If the folder has been planned with the same options and fewer inputs, the new ones are added at the end, and only
-    the previous last task and those of the new inputs run. If an input has changed, the tasks that read it run again.
-    Another error policy keeps the tasks in which nothing was skipped or replaced.
+    If the folder was planned with the same options and fewer inputs, the new inputs are added at the end, and only the
+    last earlier task and the tasks of the new inputs run. If an input has changed, the tasks that read it run again. If
+    the error policy changes, tasks stay complete if they skipped or replaced nothing.
 
     Args:
         corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
@@ -89,32 +90,33 @@ def plan(
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
         format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"mds"``
             (mosaicml-streaming), ``"litdata"``, ``"parquet"`` or ``"arrow"``; or ``"counts"``, for training.
-        dtype: type of the ids in files, ``"uint16"``, ``"int32"`` or ``"uint32"``, as the format has them; ``"auto"``:
-            the one that the format's own tools choose. It is checked against the highest possible id.
-        append_eos: add the id of the role `eos`, or of the special token that is named, after each document.
-        prepend_bos: likewise before each document, for `bos`.
-        task_bytes: bytes of input of a task, and so of a shard.
+        dtype: type of the ids in files: ``"uint16"``, ``"int32"`` or ``"uint32"``, if the format supports it;
+            ``"auto"``: the type that the format's own tools choose. The highest possible id must fit.
+        append_eos: True: add the id of the role `eos` after each document; a name: the id of this special token.
+        prepend_bos: the same for the role `bos`, before each document.
+        task_bytes: bytes of input per task; without a shuffle, also per shard.
         pattern, special_tokens: for counts, as in `count_pretokens`.
         shuffle: seed of a global shuffle of the documents, below 2⁶⁴; None: the order of the inputs.
         pack: length of rows, into which the documents of a shard are packed; None: documents are not packed.
         packing: ``"concatenate"`` cuts the ids of all documents at multiples of the length; ``"best_fit"`` cuts only
             documents that are longer than a row.
-        rest: the end of the last row of ``"concatenate"``: ``"pad"``, or ``"drop"`` the row. Both are counted.
-        pad: the special token of padding; None: that of the role `pad`, else `eos`.
+        rest: for the incomplete last row of ``"concatenate"``: ``"pad"`` it, or ``"drop"`` it. The ids of padding, and
+            those dropped, are counted.
+        pad: special token for padding; None: the token with the role `pad`, else `eos`.
         chat: the documents are conversations: lists of messages in the field of the `Corpus` (default ``"messages"``)
             of JSON Lines or Parquet, encoded by the tokenizer's chat template, with a loss mask.
         too_long: conversations that are longer than a row of ``"best_fit"``: ``"truncate"`` (default) ends them with
-            the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several of them, each with the
-            system messages; ``"cut"`` packs them in pieces of ids, the later ones without their context.
+            the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several conversations, each with the
+            system messages; ``"cut"`` cuts the ids into pieces, and later pieces lack the earlier context.
         mask: options of the loss mask, as for `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
         keep: fields of records to keep as metadata, ``["id", "meta.url"]``; `metadata` finds them by the number of the
             document. A document of a text file has the file and, with ``documents="line"``, the number of its line.
-        hash_range: only the documents whose hash is in this part of all hashes: ``(0, 0.01)`` for a hundredth of the
-            documents, ``(0.01, 1)`` for the others. `make_split` makes a folder for each part.
+        hash_range: use only documents whose hash is in this range: ``(0, 0.01)`` for one hundredth of the documents,
+            ``(0.01, 1)`` for the rest. `make_split` makes a folder for each part.
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder that was planned with other options, or with
-            inputs that are missing now (names the difference); a folder that is part of the corpus.
+            inputs that are missing now (the message names the difference); a folder that is part of the corpus.
         MissingDependencyError: the format, or an input of Parquet, needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
@@ -142,8 +144,8 @@ def plan(
     if format == COUNTS:
         if tok is not None or append_eos or prepend_bos or dtype != "auto":
             message = (
-                f"{keyword('format', 'counts')} counts pretokens: a tokenizer, {named('dtype')}, {named('append_eos')} "
-                f"and {named('prepend_bos')} have no effect"
+                f"{keyword('format', 'counts')} writes counts, not ids: omit the tokenizer, {named('dtype')}, "
+                f"{named('append_eos')} and {named('prepend_bos')}"
             )
             raise ConfigError(message)
         for option, value in (
@@ -193,7 +195,7 @@ def plan(
     made = Plan(inputs=inputs, arguments=arguments, **options)
     made.stages  # noqa: B018 - checks the number of tasks
     if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
-        arrow_modules()  # raises here, and not in each task
+        arrow_modules()  # raises here, instead of in each task
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
@@ -208,30 +210,30 @@ def plan(
         stored = folder.load_plan()
         made.check_options(stored, str(folder))
         made = updated(folder, stored, made)
-    # After the plan: of two concurrent calls, only the one that wrote the plan may write a tokenizer.
+    # Written after the plan: of two concurrent calls, only the one that wrote the plan may write its tokenizer.
     if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
     return made
 
 
 def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
-    """The plan of a folder whose inputs have been listed again; it is written if it differs from the stored one.
+    """Returns the plan of a folder after its inputs were listed again, and stores the plan if it has changed.
 
     Args:
         folder: the folder.
-        stored: its plan.
-        listed: the same with other inputs, or another error policy.
+        stored: plan in the folder.
+        listed: plan with the same options, from the new listing; inputs and error policy can differ.
 
     Raises:
         ConfigError: inputs are missing, or in another order.
     """
     made = listed.grown_from(stored, str(folder))
     if made.grown != stored.grown and not any(folder.done(stage.folder) for stage in stored.stages):
-        made = replace(listed, grown=())  # nothing is complete, so this is as if it was planned for the first time
+        made = replace(listed, grown=())  # no task is complete, so plan as if for the first time
     made.stages  # noqa: B018 - checks the number of tasks
     if made != stored:
         change_plan(folder, stored, made)
-        # A change that replaces shards is worth a warning.
+        # A change that replaces shards is logged as a warning.
         is_replaced = any(now != then for now, then in _pairs(made, stored))
         level = logging.WARNING if is_replaced else logging.INFO
         _log.log(level, "%s: %s", folder, difference_of(stored, made))
@@ -239,7 +241,7 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
 
 
 def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
-    """Yields the inputs that two plans of a folder have in common."""
+    """Yields pairs of inputs with the same path, of the new and of the stored plan."""
     then = {file.path: file for file in stored.inputs}
     return ((now, then[now.path]) for now in made.inputs if now.path in then)
 
@@ -267,7 +269,7 @@ def difference_of(stored: Plan, made: Plan) -> str:
 
 
 def _names(keep: Sequence[str]) -> tuple[str, ...] | None:
-    """The fields to keep; None without any."""
+    """Checks the names of fields to keep and returns them; None if there are none."""
     names = tuple(strings(keep, "keep"))
     if names and not is_names(names):
         wrong_one = next(name for name in names if not name or names.count(name) > 1)
@@ -290,7 +292,7 @@ def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) ->
 
 
 def _check_rows(plan: Plan) -> None:
-    """Checks that all inputs have rows, as conversations need them."""
+    """Checks that all inputs have records with fields, which conversations need."""
     for file in plan.inputs:
         if _kind(plan, file) in ("text", "csv", "tsv"):
             message = (
@@ -313,7 +315,7 @@ def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
 
 
 def added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
-    """The id of bos or eos, if it is added: for `append_eos=` and `prepend_bos=`.
+    """Returns the id that `append_eos=` or `prepend_bos=` adds; None if it adds none.
 
     Raises:
         ConfigError: the tokenizer has no such role or special token.
@@ -342,16 +344,18 @@ class Status:
     """Progress of a folder of shards.
 
     Attributes:
-        folder: its path.
-        done, total: completed tasks and all tasks, of the first stage that is not complete, or of the last.
-        bytes_done, bytes_total: size of their inputs, before decompression.
+        folder: path of the folder.
+        done, total: number of completed tasks, and number of all tasks, in the first incomplete stage, or in the last
+            stage if all stages are complete.
+        bytes_done, bytes_total: size of the inputs of these tasks, before decompression.
         merged: True if there is a manifest.
         missing: numbers of the first tasks that are not complete.
-        stage: name of the stage: ``"shards"``; of a shuffle ``"spool"`` or ``"shuffle"``.
-        skipped: records that complete tasks have skipped; this and the next ones with ``details=True`` only.
-        bytes_per_s: bytes of input a second, of the tasks that completed in the last ten minutes, on all machines.
-        seconds_left: time left for the stage at that rate; None: unknown.
-        idle_s: seconds since a task completed; None before the first one.
+        stage: name of the stage: ``"shards"``; in a shuffle, ``"spool"`` or ``"shuffle"``.
+        skipped: number of records that complete tasks have skipped. This and the following attributes need
+            ``details=True``.
+        bytes_per_s: bytes of input per second, of the tasks that completed in the last ten minutes, on all machines.
+        seconds_left: seconds until the stage is complete at this rate; None: unknown.
+        idle_s: seconds since the last task completed; None if none has.
 
     Examples:
         >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete
@@ -377,7 +381,7 @@ class Status:
         return self.done == self.total
 
     def to_json(self) -> dict[str, Any]:
-        """The status as JSON."""
+        """Returns the status as JSON."""
         return {**vars(self), "missing": list(self.missing)}
 
 
@@ -385,14 +389,14 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Progress of a folder, even while another process works on it. Reads names only.
+    """Returns the progress of a folder, even while another process works on it. Without `details`, lists names only.
 
     Args:
         output: the folder.
         details: also read the completions: skipped records, the rate, and the time left.
 
     Raises:
-        ShardError: there is no plan.
+        ShardError: the folder has no plan.
 
     Examples:
         >>> import jeton, tempfile
@@ -435,14 +439,14 @@ def status(output: StrPath, *, details: bool = False) -> Status:
 
 
 def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
-    """Numbers of the completed tasks of a stage.
+    """Returns the numbers of the completed tasks of a stage.
 
-    While the second stage of a shuffle is not complete, a task of the first one also needs its spooled documents.
-    `merge` removes these, so a shard that is lost afterwards requires both stages of its generation again.
+    While the second stage of a shuffle is incomplete, a task of the first stage is only complete if its spooled
+    documents exist. `merge` removes these, so if a shard is lost later, both stages of its generation run again.
     """
     stage = plan.stages[number]
-    # Listed before the shards: another process's `merge` may remove spools in between, but then the shards are
-    # complete, and nothing else is needed.
+    # Spools are listed before the shards: another process's `merge` may remove spools in between, but only when all
+    # shards are complete, and complete shards need no spools.
     spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))
     if stage.folder == SPOOL and (missing := missing_tasks(folder, plan, number + 1)):
@@ -453,14 +457,14 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
 
 
 def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
-    """Numbers of the tasks of a stage that are not complete.
+    """Returns the numbers of the tasks of a stage that are not complete.
 
-    A listing may leave out files that another process is replacing, so tasks that seem to be missing are looked up.
+    A listing can omit files that another process is replacing, so the completion of each missing task is looked up.
     """
     stage = plan.stages[number]
     missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))
     is_done = partial(_is_spooled, folder, plan) if stage.folder == SPOOL else partial(folder.is_done)
-    return [] if all(map(is_done, missing)) else missing  # the first one that is missing ends the search
+    return [] if all(map(is_done, missing)) else missing  # `all` stops at the first task that is really missing
 
 
 def _is_spooled(folder: ShardFolder, plan: Plan, task: int) -> bool:

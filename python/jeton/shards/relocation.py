@@ -1,6 +1,6 @@
-"""Inputs of a plan on this machine: their new places if they were moved, and whether any of them exists.
+"""Finds the inputs of a plan on this machine: replaces the paths of moved inputs, and tests if any input exists.
 
-A training cluster often has the shards alone, or the inputs in another place and with new times of modification.
+A training cluster often has the shards without the inputs, or the inputs at other paths with new modification times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["has_no_input", "moved_plan", "touched_inputs"]
 
 
 def moved_plan(plan: Plan, moved: Mapping[str, str]) -> Plan:
-    """The plan with moved inputs; `moved`: old prefix of their paths -> new one. The longest prefix wins.
+    """Returns the plan with new paths of inputs; `moved`: old prefix of a path -> new prefix. The longest prefix wins.
 
     Raises:
         ConfigError: not a mapping of paths, or no input has one of the prefixes.
@@ -53,10 +53,10 @@ def _folder(path: str) -> str:
 
 
 def has_no_input(plan: Plan, tasks: Iterable[Task]) -> bool:
-    """True if not one of the inputs of some tasks exists.
+    """True if none of the inputs of these tasks exists.
 
     Raises:
-        OSError: one cannot be looked up, as without permission or network.
+        OSError: an input cannot be looked up, for example without permission or network.
     """
     inputs = {plan.inputs[piece.input] for task in tasks for piece in task.pieces}
     names = sorted(file.path for file in inputs if file.is_readable)
@@ -70,16 +70,16 @@ def has_no_input(plan: Plan, tasks: Iterable[Task]) -> bool:
 
 
 def touched_inputs(plan: Plan, task: Task) -> int:
-    """Number of inputs of a task that have the planned size and another time of modification, or ETag.
+    """Returns the number of a task's inputs that have the planned size, but another modification time or ETag.
 
     Raises:
-        ShardError: one has another size.
-        FileNotFoundError: one is missing.
+        ShardError: an input has another size.
+        FileNotFoundError: an input is missing.
     """
     number = 0
     for piece in task.pieces:
         planned = plan.inputs[piece.input]
-        if not planned.is_readable:  # unreadable when it was planned: its task skips it
+        if not planned.is_readable:  # it was unreadable when it was planned, so its task skips it
             continue
         size, version = identity_of(planned.path)
         if size != planned.size:

@@ -1,4 +1,4 @@
-"""`Report`: totals, sources, largest documents, skipped records and warnings, as JSON, Markdown and a plot."""
+"""`Report` on shards, as JSON, Markdown and a plot: totals, sources, largest documents, skipped records, warnings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _is_packing = record(
     fill=lambda value: value is None or is_number(value),
 )
 _is_conversations = record(policy=is_text, **dict.fromkeys(LONG, is_count))
-# Entries of the JSON of a report.
+# Entries that the JSON of every report has.
 FACTS: dict[str, Check] = {
     "format": is_text,
     "dtype": is_text_or_none,
@@ -55,7 +55,7 @@ FACTS: dict[str, Check] = {
     "joined": list_of(is_text),
     "packing": lambda value: value is None or _is_packing(value),
 }
-# Older reports have none.
+# Entries that older reports lack.
 OPTIONAL: dict[str, Check] = {
     "conversations": _is_conversations,
     "generations": list_of(is_count),
@@ -70,27 +70,30 @@ class Report:
 
     Attributes:
         format, dtype, tokenizer: as in `Plan`.
-        inputs, input_bytes: number and size of the files, before decompression.
+        inputs, input_bytes: number of input files, and their size before decompression.
         shards: number of shards.
-        documents, bytes, tokens: documents that were written, their bytes, and their ids with bos and eos.
-        highest_id: highest id; -1 without any.
-        empty: documents without tokens, which are not written.
-        skipped: kind of error -> number of skipped records, and sources of the first of them.
+        documents, bytes, tokens: number of documents that were written, of their bytes, and of their ids with bos and
+            eos.
+        highest_id: highest id; -1 if there are no ids.
+        empty: number of documents without tokens, which are not written.
+        skipped: kind of error -> number of skipped records, and the sources of the first ones.
         replaced: file -> number of replacements by U+FFFD.
-        special: spelling of a special token -> occurrences in documents, where it is text.
-        largest: the documents with the most ids: ids and source.
-        sources: source -> its totals; a source is a file, or a folder if there are many. Counts have none.
-        seconds: stage -> seconds of processor or waiting time of all tasks: read, parse, encode, write, sync.
-        joined: files of all shards as one.
-        packing: for packed shards: length, method, rows, pieces of documents and padding, documents that were cut, ids
-            of padding, ids that were dropped, and fill, the share of ids that are not padding.
-        conversations: of conversations in rows: the policy for those that are longer than a row, their number
-            (``too_long``), how many of them were truncated, split or dropped, and the replies that are left out
-            (``replies_dropped``).
-        generations: for a shuffle to which inputs have been added: the number of shards of each `Generation`, whose
-            documents are shuffled among themselves.
-        arguments: path, glob, folder or URL as it was given -> its totals, if there are several.
-        kept: for shards with metadata: name of a field -> records that have it.
+        special: spelling of a special token -> number of its occurrences in documents, which are encoded as text.
+        largest: number of ids and source of the documents with the most ids.
+        sources: source -> its totals; a source is a file, or a folder if there are many files. Empty for counts.
+        seconds: stage of a task (read, parse, encode, write, sync) -> seconds of processor or waiting time, of all
+            tasks.
+        joined: names of the files that have all shards as one.
+        packing: for packed shards: row length, method, and the numbers of rows, of pieces of documents and padding, of
+            documents that were cut, of padding ids, and of dropped ids; and fill, the share of ids that are not
+            padding.
+        conversations: for conversations in rows: the policy for conversations that are longer than a row, their number
+            (``too_long``), how many of them were truncated, split or dropped, and the number of replies that are left
+            out (``replies_dropped``).
+        generations: if inputs were added to a shuffle: number of shards of each `Generation`, whose documents are
+            shuffled among themselves.
+        arguments: path, glob, folder or URL as it was given -> its totals; empty if there is only one.
+        kept: for shards with metadata: name of a field -> number of records that have it.
 
     Examples:
         >>> import jeton, tempfile
@@ -128,7 +131,7 @@ class Report:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text per id, bos and eos included; None without ids."""
+        """Bytes of text per id, including bos and eos; None if there are no ids."""
         return self.bytes / self.tokens if self.tokens else None
 
     @property
@@ -137,7 +140,7 @@ class Report:
         return sum(count for count, _ in self.skipped.values())
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """Returns the report as JSON."""
         facts = dict(vars(self))
         for name in OPTIONAL:
             if not facts[name]:
@@ -155,7 +158,7 @@ class Report:
         """Reads the output of `to_json`.
 
         Raises:
-            FormatError: it is not.
+            FormatError: an entry is missing or wrong.
         """
         try:
             check_fields(facts, FACTS, OPTIONAL)
@@ -179,10 +182,10 @@ class Report:
         """Saves a plot: bytes per token and tokens by source, the largest documents, and skipped records.
 
         Args:
-            path: ends in .png, .svg or .pdf.
+            path: path of the plot, which must end in .png, .svg or .pdf.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the path has another suffix.
             MissingDependencyError: matplotlib is not installed.
 
         Examples:
@@ -198,7 +201,7 @@ class Report:
         plot_report(self.to_json(), path)
 
     def complaints(self) -> list[str]:
-        """Warnings: replacements, skipped records, special tokens that documents spell, replies that are left out."""
+        """Returns warnings about replacements, skipped records, special tokens in documents, and replies left out."""
         lines = complaint_lines(self.replaced, self.skipped)
         if self.special:
             some = sorted(self.special.items(), key=lambda item: -item[1])[:MOST_SPECIAL]
@@ -218,7 +221,7 @@ class Report:
         return lines
 
     def to_markdown(self) -> str:
-        """The report as a page."""
+        """Returns the report as a page of Markdown."""
         name = "tokens" if self.tokenizer else "pretokens"
         ratio = self.bytes_per_token
         rows: list[tuple[str, str]] = [
@@ -276,7 +279,7 @@ def report(output: str | os.PathLike[str]) -> Report:
     """Reads the report of a folder that has been merged.
 
     Raises:
-        ShardError: it has not been.
+        ShardError: the folder has not been merged.
         FormatError: ``report.json`` is damaged.
 
     Examples:
@@ -301,7 +304,7 @@ def report(output: str | os.PathLike[str]) -> Report:
 
 
 def _number(number: int, noun: str) -> str:
-    """A number with its noun. The report is a file, so it stays English."""
+    """Formats a number with its noun. The report is a file, so it is not translated."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -316,5 +319,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in one line of a table: file names and spellings may have anything."""
+    """Escapes a text for a table cell, because file names and spellings can have any characters."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")

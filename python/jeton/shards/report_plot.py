@@ -1,4 +1,4 @@
-"""Plot of the JSON of a `Report`: bytes per token and tokens by source, the largest documents, skipped records."""
+"""Plots a `Report`, given as JSON: bytes per token and tokens by source, the largest documents, skipped records."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..drawing.figures import COLORS, drawable, figure_suffix, make_figure, save
 
 __all__ = ["plot_report"]
 
-ROW_INCHES, PANEL_INCHES = 0.24, 0.9  # height of a bar, and of a panel without bars
-MAX_NAME = 48  # characters of a name: its end, which differs
+ROW_INCHES, PANEL_INCHES = 0.24, 0.9  # inches: height of a bar, and of a panel without bars
+MAX_NAME = 48  # characters of a name that are shown: the last ones, in which names differ
 BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[6]
 
 
@@ -30,7 +30,7 @@ def plot_report(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None
 
 
 def _panels(report: Mapping[str, Any]) -> Any:
-    """Yields label, rows, color and digits after the point of each panel."""
+    """Yields, for each panel, the label, rows, color, and number of decimals."""
     sources = report["sources"] or {"all": report}
     ids = "token" if report["tokenizer"] else "pretoken"
     yield f"bytes per {ids}", [(name, each["bytes_per_token"] or 0.0) for name, each in sources.items()], BLUE, 3
@@ -48,13 +48,13 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
     axes.bar_label(bars, [f"{value:,.{digits}f}" for value in values], padding=3)
     axes.set_yticks(lines, [_literal(name) for name, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, max(*values, 1e-9, 0) * 1.18)  # space for the numbers
+    axes.set_xlim(0, max(*values, 1e-9, 0) * 1.18)  # leaves space for the numbers beside the bars
     axes.set_xlabel(label)
     axes.ticklabel_format(axis="x", style="plain")
     axes.xaxis.set_major_formatter(lambda value, position: f"{value:,.{0 if value == int(value) else 1}f}")
 
 
 def _literal(name: str) -> str:
-    """A name as matplotlib shows it: without mathematics, and with its end if it is long."""
+    """Returns a name, escaped so that matplotlib shows no mathematics. Of a long name only the end is left."""
     shown = name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
     return drawable(shown).replace("$", r"\$")

@@ -18,9 +18,10 @@ class PackedRows:
     """Consecutive rows of a packed shard.
 
     Attributes:
-        ids: the ids: rows, length. A view of the file.
-        lengths: ids of each document or piece of one, of all rows, in order; padding is one, too.
-        loss_mask: uint8, as `ids`: 0 for padding, and for ids of a conversation that are not trained.
+        ids: ids, of shape (rows, length); a view of the file.
+        lengths: number of ids of each document or piece of a document, in order, through all rows; padding counts as a
+            piece.
+        loss_mask: uint8, of the same shape: 0 for padding, and for ids of a conversation that are not trained.
 
     Examples:
         >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), np.ones((2, 4), np.uint8))
@@ -37,10 +38,10 @@ class PackedRows:
 
     @property
     def position_ids(self) -> NDArray[np.int32]:
-        """Positions, which begin at 0 with each document: rows, length."""
+        """Position ids, which begin at 0 with each document; of shape (rows, length)."""
         return positions(self.lengths).reshape(self.ids.shape)
 
     @property
     def cu_seqlens(self) -> NDArray[np.int32]:
-        """Ends of the documents in the flattened rows, after a 0, as FlashAttention's variable-length kernels take."""
+        """0, then the end of each document in the flattened rows, for FlashAttention's variable-length kernels."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int32)

@@ -1,4 +1,4 @@
-"""`run`: runs the tasks of a plan that are not complete, or those of one job of an array."""
+"""`run`: runs the incomplete tasks of a plan, or those of one job of an array."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .validity import remove_invalid
 
 __all__ = ["run", "run_plan"]
 
-MAX_SHOWN = 3  # failed tasks in a message
+MAX_SHOWN = 3  # failed tasks that a message lists
 
 _log = logging.getLogger("jeton")
 
@@ -46,22 +46,23 @@ def run(
     max_skipped: int | str | None = None,
     progress: Progress = None,
 ) -> Status:
-    """Runs the tasks of a plan that are not complete. It may be called on many machines at once, each with its job.
+    """Runs the incomplete tasks of a plan. Many machines can call it at the same time, each with its own job.
 
-    A completion that is damaged, or not of this plan, is removed, and its task runs again. Without a job, so does a
-    task whose files are missing or have another size.
+    If a completion is damaged, or belongs to another plan, it is removed, and its task runs again. Without `job`, tasks
+    whose files are missing or have another size also run again.
 
     Args:
         output: the folder with the plan, on a file system that all machines share.
-        job: ``(k, n)``: only the tasks k, k + n, k + 2n, … of each stage, with k from 0; None: all.
+        job: ``(k, n)``: only the tasks k, k + n, k + 2n, … of each stage, with k from 0 to n - 1; None: all tasks.
         stage: only this stage of a shuffle, ``"spool"`` or ``"shuffle"``; None: both, one after the other.
-        workers: tasks at a time; None: RAYON_NUM_THREADS, or all cores; for Ray, those of the cluster. A task uses one
-            thread.
-        runner: ``"threads"`` of this process, ``"processes"``, or ``"ray"``: tasks of a Ray cluster.
-        ray_address: address of the cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine.
+        workers: number of tasks at a time; None: RAYON_NUM_THREADS, or all cores; for Ray, the cores of the cluster. A
+            task uses one thread.
+        runner: ``"threads"`` of this process, ``"processes"`` on this machine, or ``"ray"``: tasks of a Ray cluster.
+        ray_address: address of the cluster; None: the value of ``RAY_ADDRESS``; without it, Ray is started on this
+            machine.
         keep_going: if a record or an input is bad, run the other tasks, and raise at the end.
-        max_skipped: end the run if more records are skipped: a number, or a percentage of all, ``"0.1%"``; of the tasks
-            of the job.
+        max_skipped: stop with an error if more records are skipped: a number, or a percentage of the job's records, as
+            ``"0.1%"``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
@@ -70,8 +71,9 @@ def run(
     Raises:
         ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
             stage shuffle begins before all tasks of the stage spool are complete, including those of other jobs; or,
-            with `keep_going`, tasks have failed: `failed` has the number of each, and its error.
-        JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
+            with `keep_going`, tasks have failed: the attribute `failed` has the number and the error of each.
+        JetonError: a bad record, under ``errors="strict"``; the message names file and line. Completed tasks stay
+            complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
     Examples:
@@ -103,19 +105,19 @@ def run_plan(
     keep_going: bool = False,
     max_skipped: int | str | None = None,
 ) -> int:
-    """Implements `run`; returns the number of records that these tasks skipped."""
+    """Implements `run`; returns the number of records that the tasks of this call skipped."""
     num_skipped = 0
     keeps_going, limit = flag(keep_going, "keep_going"), SkipLimit.of(max_skipped)
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     if ray_address is not None and runner != "ray":
-        raise ConfigError(f"{keyword('ray_address')} is for {keyword('runner', 'ray')}")
+        raise ConfigError(f"{keyword('ray_address')} applies only to {keyword('runner', 'ray')}")
     share = _share(job)
-    num_workers = num_threads(workers)
+    num_workers = num_threads(workers, "workers")
     plan = folder.load_plan()
     if stage is not None:
         choice(stage, "stage", [known.name for known in plan.stages])
-    folder.remove_stale()  # otherwise each killed run would take more disk space
+    folder.remove_stale()  # otherwise each killed run would leave temporary files on the disk
     tally, _ = remove_invalid(folder, plan, share, "sizes" if job is None else "none")
     limit.check(tally, str(folder), Fraction(0))
     for number, one in enumerate(plan.stages):
@@ -124,12 +126,12 @@ def run_plan(
         if not todo or stage not in (None, one.name):
             continue
         if folder.has(MANIFEST):
-            # Another process may have completed and merged the folder since its completions were listed.
+            # Listed again: another process may have completed and merged the folder in the meantime.
             done = stage_done(folder, plan, number)
             todo = [task for task in todo if task.number not in done]
             if not todo:
                 continue
-            folder.storage.remove([MANIFEST])  # its hashes are those of earlier shards
+            folder.storage.remove([MANIFEST])  # it has hashes of earlier shards
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
@@ -157,7 +159,7 @@ def run_plan(
                     prepare=partial(load_folder, *where),
                     address=ray_address,
                 )
-            with closing(results):  # stops the workers at once if `show` raises
+            with closing(results):  # stops the workers immediately if `show` raises
                 for facts in results:
                     if "failed" in facts:
                         failed.append((facts["task"], facts["failed"]))
@@ -172,7 +174,7 @@ def run_plan(
             raise _failed(folder, sorted(failed), len(one.tasks))
     limit.check(tally, str(folder))
     if folder.has(MANIFEST):
-        folder.remove_spools()  # spools of tasks that ran again while another process merged the folder
+        folder.remove_spools()  # tasks may have written spools again while another process merged the folder
     return num_skipped
 
 
@@ -189,7 +191,7 @@ def _check_stage(folder: ShardFolder, plan: Plan, number: int) -> None:
 
 
 def _share(job: tuple[int, int] | None) -> slice:
-    """The tasks of a job, as a slice."""
+    """Returns the slice that selects the tasks of a job."""
     if job is None:
         return slice(None)
     if not isinstance(job, tuple) or len(job) != 2:
@@ -199,7 +201,7 @@ def _share(job: tuple[int, int] | None) -> slice:
 
 
 def _failed(folder: ShardFolder, failed: list[tuple[int, str]], total: int) -> ShardError:
-    """The error for failed tasks; its message shows the first ones."""
+    """Returns the error for failed tasks; the message shows the first of them."""
     some = "; ".join(f"task {number}: {reason}" for number, reason in failed[:MAX_SHOWN])
     more = f"; and {len(failed) - MAX_SHOWN:,} more" if len(failed) > MAX_SHOWN else ""
     message = f"{folder}: {len(failed):,} of {total:,} tasks failed: {some}{more}"
@@ -216,33 +218,33 @@ def _run_here(
 class _Watch:
     """Progress of tasks on several threads, in bytes of input.
 
-    Within a task, bytes of text are shown up to the size of its input: compressed input has more.
+    For a running task, bytes of text are counted up to the size of its input, because compressed input expands to more.
     """
 
     def __init__(self, stage: str, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:
         self._stage, self._done, self._total, self._report = stage, done, total, report
-        self._running: dict[int, int] = {}  # task -> bytes of text
+        self._running: dict[int, int] = {}  # number of a running task -> bytes of text that it has processed
         self._lock = Lock()
 
     def add(self, task: Task, num_bytes: int) -> None:
-        """Adds bytes of a running task; called by its thread."""
+        """Adds bytes of a running task; called by the thread of the task."""
         with self._lock:
             self._running[task.number] = min(self._running.get(task.number, 0) + num_bytes, task.num_bytes)
 
     def complete(self, facts: Facts) -> None:
-        """Completes a task."""
+        """Records that a task is complete."""
         with self._lock:
             self._running.pop(facts["task"], None)
             self._done += facts["input_bytes"]
 
     @property
     def part(self) -> Fraction:
-        """Completed part of the bytes."""
+        """Share of the input bytes that is complete."""
         with self._lock:
             return Fraction(self._done, self._total) if self._total else Fraction(1)
 
     def show(self) -> None:
-        """Reports the progress; called by the thread that waits."""
+        """Reports the progress; called by the thread that waits for the tasks."""
         with self._lock:
             done = self._done + sum(self._running.values())
         self._report(ProgressEvent(self._stage, min(done, self._total), self._total, "B"))

@@ -1,6 +1,6 @@
 """Job scripts: a Slurm array, and an indexed Job of Kubernetes. Each job runs its share of the tasks of a folder.
 
-Both can be submitted again: failed tasks are repeated, complete ones are not.
+Both can be submitted again: failed tasks are repeated, complete tasks are not.
 
 Sources: Slurm, sbatch(1); Kubernetes, Job, "Indexed Job for parallel processing" and "Backoff limit per index".
 """
@@ -19,21 +19,21 @@ from .storage import LocalStorage
 
 __all__ = ["kubernetes_manifest", "slurm_script"]
 
-# Exit code 3: records were skipped, as the plan permits; the report names them.
+# Exit code 3 counts as success: records were skipped, which the plan permits; the report lists them.
 SKIPPED = "[ $? -eq 3 ]"
 
 
 def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 8, stage: str | None = None) -> str:
-    """A script for `sbatch`.
+    """Returns a script for `sbatch`.
 
     Args:
         output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
-        stage: for a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"`` (``--dependency=afterok:JOB``).
+        stage: for a shuffle, which needs two arrays: ``"spool"``, then ``"shuffle"`` (``--dependency=afterok:JOB``).
 
     Raises:
-        ShardError: there is no plan.
+        ShardError: the folder has no plan.
         ConfigError: a shuffle without a stage, or a stage that the plan does not have.
 
     Examples:
@@ -74,19 +74,19 @@ def kubernetes_manifest(
     mount: str | None = None,
     stage: str | None = None,
 ) -> str:
-    """A manifest for `kubectl apply`, in JSON, which YAML has as a subset.
+    """Returns a manifest for `kubectl apply`, in JSON, which is also valid YAML.
 
     Args:
         output: a folder with a plan, as the pods see it, or its URL, which needs no volume.
-        jobs: number of indexes.
+        jobs: number of indexes of the Job.
         cpus: cores of each pod.
         image: container image with Jeton.
-        claim: the persistent volume claim that has the folder and the inputs.
+        claim: name of the persistent volume claim with the folder and the inputs.
         mount: where pods mount it; None: the parent of the folder.
-        stage: for a shuffle, which takes two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
+        stage: for a shuffle, which needs two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
 
     Raises:
-        ShardError: there is no plan.
+        ShardError: the folder has no plan.
         ConfigError: a shuffle without a stage, or a stage that the plan does not have.
 
     Examples:
@@ -113,8 +113,8 @@ def kubernetes_manifest(
     if isinstance(folder.storage, LocalStorage):
         container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
         pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
-    # A wrong command (2) would only fail again; a pod with a possibly transient failure (1), or a killed one, is
-    # restarted.
+    # A wrong command (exit code 2) would fail again, so its index fails; a pod with a possibly transient failure (1),
+    # or a killed pod, is restarted.
     policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [2]}}]
     spec = {
         "completionMode": "Indexed",
@@ -134,7 +134,7 @@ def kubernetes_manifest(
 
 
 def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tuple[ShardFolder, int]:
-    """The folder, and the number of jobs, which is at most the number of tasks of the stage."""
+    """Returns the folder, and the number of jobs, limited to the number of tasks of the stage."""
     folder = ShardFolder(output)
     if not folder.storage.absolute().isprintable():
         raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")

@@ -1,13 +1,13 @@
-"""Files that end in a digest of their own bytes, so that a changed byte is found when one is read.
+"""Files that end in a digest of their own bytes, so that reading a file detects changed bytes.
 
-A file of JSON has it as the last entry, a page of Markdown as a comment:
+In a file of JSON, the digest is the last entry; in a page of Markdown, a comment:
 
     {"task": 0, …,              # Shards
      "sha256": "…"              …
     }                           <!-- sha256: … -->
 
-Names of files that are not UTF-8 have lone surrogates (PEP 383); JSON gets them as escapes. The digest finds damage,
-not forgery: whoever can write a file can also write its digest, so `checks` validates the content.
+File names that are not UTF-8 contain lone surrogates (PEP 383), which JSON stores as escapes. The digest detects
+damage, not forgery: whoever can write a file can also write its digest, so `checks` validates the content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JSON_END, PAGE_END = ',\n "sha256": "{}"\n}}\n', "\n<!-- sha256: {} -->\n"
 
 
 def sealed_json(text: str) -> bytes:
-    """The file of a JSON object, which must have an entry.
+    """Adds a digest to the text of a JSON object, which must not be empty; returns the bytes of the file.
 
     Examples:
         >>> unsealed_json(sealed_json('{"name": "a\\udcff.txt"}')) == {"name": "a\\udcff.txt"}
@@ -32,22 +32,22 @@ def sealed_json(text: str) -> bytes:
 
 
 def sealed(text: str, end: str = PAGE_END) -> bytes:
-    """The file of a text, with its digest at the end."""
+    """Returns the bytes of a file: a text with its digest at the end."""
     body = text.encode("utf-8", "backslashreplace")
     return body + _tail(body, end)
 
 
 def has_digest(data: bytes, end: str = PAGE_END) -> bool:
-    """True if a file ends in its digest."""
+    """True if a file ends in the correct digest of its bytes."""
     size = len(_tail(b"", end))
     return len(data) > size and data[-size:] == _tail(data[:-size], end)
 
 
 def unsealed_json(data: bytes) -> dict[str, Any]:
-    """The JSON object of a file, without its digest.
+    """Returns the JSON object of a file, without its digest.
 
     Raises:
-        ValueError: the file has been changed.
+        ValueError: the digest is missing or wrong, or the file is not a JSON object.
 
     Examples:
         >>> unsealed_json(sealed_json('{"task": 1}').replace(b"1", b"2", 1))
@@ -65,7 +65,7 @@ def unsealed_json(data: bytes) -> dict[str, Any]:
 
 
 def version_of(data: bytes) -> Any:
-    """The version that a file of JSON names, whatever its digest; None without."""
+    """Returns the entry `version` of a file of JSON, without checking the digest; None if it has none."""
     try:
         facts = _parsed(data)
     except ValueError:

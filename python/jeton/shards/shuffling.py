@@ -1,20 +1,20 @@
-"""Global shuffle in two stages: tasks spool their documents by bucket; a task for each bucket sorts it into a shard.
+"""Global shuffle in two stages: tasks spool their documents by bucket; then a task per bucket sorts it into a shard.
 
-The key of a document is a 64-bit hash of seed, task, and index in the task. The shards, in their order, have all
-documents sorted by key; a bucket is a range of keys. The order is thus a pseudorandom permutation of the corpus, and
-depends on the plan alone. Inputs that are added to a folder are a generation of their own: their documents are shuffled
-among themselves, in further shards.
+The key of a document is a 64-bit hash of seed, task, and index in the task. A bucket is a range of keys, so the
+documents of all shards, one shard after the other, are sorted by key. This order is a pseudorandom permutation of the
+corpus, and depends only on the plan. Inputs that are added to a folder form a new generation: their documents are
+shuffled among themselves, in further shards.
 
     spool/00000.bin    documents of a task, in sections: one for each bucket
     spool/00000.json   completion of the task
 
-A section has, for its n documents, uint32[n] indices in the task, uint32[n] lengths, for formats with sources uint32[n]
-files and int64[n] numbers, with metadata uint32[n] sizes, then the ids, the loss mask, and the
-metadata. The table at the end of the file has offset, ids, documents and CRC-32 of each section, and the CRC-32 of the
-entry.
+A section of n documents has uint32[n] indices in the task and uint32[n] lengths; for formats with sources, uint32[n]
+files and int64[n] numbers; for metadata, uint32[n] sizes; then the ids, the loss mask, and the metadata. At the end of
+the file, a table has an entry for each section: its offset, its numbers of ids and of documents, its CRC-32, and the
+CRC-32 of the entry itself.
 
-Memory: 16 bytes for each document of a task, then the ids of one bucket. Files: one for each task. Reads of the second
-stage: tasks times buckets, of about task_bytes / buckets each.
+Memory: 16 bytes for each document of a task, then the ids of one bucket. Files: one per task. The second stage makes
+tasks × buckets reads, of about task_bytes / buckets bytes each.
 
 Source: the hash is SplitMix64 (Steele et al., Fast Splittable Pseudorandom Number Generators, 2014).
 """
@@ -43,7 +43,7 @@ __all__ = ["SpoolWriter", "buckets_of", "document_keys", "run_bucket"]
 
 BLOCK = 1 << 20  # ids that are written at a time
 SECTION = np.dtype([("offset", "<u8"), ("tokens", "<u8"), ("documents", "<u4"), ("crc", "<u4")])
-ENTRY_BYTES = SECTION.itemsize + 8  # an entry of the table, and its own CRC-32
+ENTRY_BYTES = SECTION.itemsize + 8  # an entry of the table, with its own CRC-32
 MAX_DOCUMENTS = (1 << 32) - 2
 UInt64 = NDArray[np.uint64]
 
@@ -56,7 +56,7 @@ def _mixed(values: UInt64) -> UInt64:
 
 
 def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt64:
-    """Keys of documents: the outputs, by index, of the generator whose state is a hash of seed and task.
+    """Returns keys of documents: the outputs at `indices` of a generator whose state is a hash of seed and task.
 
     Examples:
         >>> document_keys(7, np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()
@@ -69,7 +69,7 @@ def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt
 
 
 def buckets_of(keys: UInt64, number: int) -> NDArray[np.uint32]:
-    """Bucket of each key: ranges of equal size, in order."""
+    """Returns the number of each key's bucket. Buckets are ranges of keys of equal size."""
     return (((keys >> np.uint64(32)) * np.uint64(number)) >> np.uint64(32)).astype(np.uint32)
 
 
@@ -112,12 +112,12 @@ class SpoolWriter(ShardWriter):
 
 
 def spool_name(task: int) -> str:
-    """Name of the file of a task, in the folder `SPOOL`."""
+    """Returns the name of a task's file in the folder `SPOOL`."""
     return f"{task:05}.bin"
 
 
 def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[int, int, int, int]:
-    """Writes the section of some documents; returns its entry in the table."""
+    """Writes documents as a section; returns the entry of the section in the table."""
     offset, crc = file.num_bytes, 0
 
     def put(values: NDArray[Any]) -> None:
@@ -146,7 +146,7 @@ def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[
 
 
 def _entry(folder: ShardFolder, name: str, bucket: int, number: int) -> Any:
-    """The entry of a section in the table of a file."""
+    """Reads the entry of a section from the table at the end of a file."""
     with folder.storage.open(name) as file:
         file.seek(max(file.seek(0, 2) - (number - bucket) * ENTRY_BYTES, 0))
         data = file.read(ENTRY_BYTES)
@@ -175,14 +175,14 @@ def run_bucket(
 
     Raises:
         ShardError: a file of the first stage is damaged.
-        FileNotFoundError: it is missing.
+        FileNotFoundError: a file of the first stage is missing.
         OSError: reading or writing failed.
     """
     began = time.perf_counter()
     try:
         documents = _read_bucket(folder, plan, task, check, report)
     except FileNotFoundError:
-        # Another process has completed all buckets, and `merge` has removed the spooled files.
+        # No error if another process has completed this bucket, and `merge` has removed the spooled files.
         if not folder.is_done(task.number):
             raise
         return next(folder.read_done([task.number], plan))
@@ -213,7 +213,7 @@ def run_bucket(
 def _read_bucket(
     folder: ShardFolder, plan: Plan, task: Task, check: Callable[[], None], report: Callable[[int], object]
 ) -> Collected:
-    """The documents of a bucket, by key."""
+    """Reads the documents of a bucket, sorted by key."""
     generation, facts = plan.generation_of(task.number, DONE), plan.shard_facts
     bucket, number = task.number - generation.buckets.start, len(generation.buckets)
     own_tasks = plan.tasks[generation.tasks.start : generation.tasks.stop]
@@ -258,12 +258,12 @@ def _read_bucket(
 def _read_section(
     folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
 ) -> NDArray[np.uint8]:
-    """Reads a section into arrays, one of which has the sizes of the metadata; returns the metadata."""
+    """Reads a section into `columns`, one of which is `sizes`, the sizes of the metadata; returns the metadata."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))
         for column in columns:
-            view = as_bytes(column)  # a section of documents has no empty column
+            view = as_bytes(column)  # a section has documents, so no column is empty
             if file.readinto(view) != len(view):  # type: ignore[attr-defined]
                 raise _damaged(folder, name)
             crc = zlib.crc32(view, crc)
@@ -272,7 +272,7 @@ def _read_section(
             start = file.tell()
             left = file.seek(0, 2) - start
             file.seek(start)
-            # Damaged sizes do not reserve memory.
+            # The limit `left` prevents damaged sizes from allocating too much memory.
             read = file.read(min(left, int(sizes.sum(dtype=np.int64))))
             crc, data = zlib.crc32(read, crc), np.frombuffer(read, np.uint8)
     if crc != int(entry["crc"]):

@@ -1,9 +1,10 @@
-"""Skipped records of ``errors="skip"``: files of rejects, limits of their number, and inputs that gave no document.
+"""Records that ``errors="skip"`` skips: files of rejects, limits of their number, and inputs without any document left.
 
     rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
-    rejects.jsonl          those of all tasks, written by `merge`; lines are those of the files
+    rejects.jsonl          skipped records of all tasks, written by `merge`; lines are numbered by file
 
-A line is ``{"file": …, "line": …, "kind": …, "reason": …}``; the line, or the row of a table, is null for a whole file.
+A record is ``{"file": …, "line": …, "kind": …, "reason": …}``. ``line`` is a line or the row of a table, or null if a
+whole file was skipped.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from .tasks import Task
 
 __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "split_place"]
 
-WITHOUT_FIELD = "file without the field"  # kind of `SourceReader`: its rows are not read
-MAX_REASON = 1000  # characters
+WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
+MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files without documents in a completion
+MAX_FILES = 100  # maximum number of files without documents that a completion lists
 
 
 def split_place(place: str) -> tuple[str, int | None]:
-    """File and number of a place.
+    """Splits a place into file and line number; None without a number.
 
     Examples:
         >>> split_place("rows.jsonl:12"), split_place("a.txt")
@@ -49,23 +50,23 @@ class Rejects:
     """Skipped records of a task: written as JSON Lines, and counted by file."""
 
     def __init__(self, folder: ShardFolder, files: OutputFiles, plan: Plan, task: Task) -> None:
-        """`files`: those of the folder `REJECTS`; one is opened for the first record."""
+        """`files`: output files in the folder `REJECTS`. A file is opened when the first record is added."""
         self._folder, self._files, self._plan, self._task = folder, files, plan, task
         self._file: OutputFile | None = None
         self._names = {plan.inputs[piece.input].path for piece in task.pieces}
         self._documents, self._skipped = Counter[str](), Counter[str]()
 
     def add(self, kind: str, place: str, reason: str) -> None:
-        """Adds a record."""
+        """Writes a skipped record."""
         if self._file is None:
             self._folder.create(REJECTS)
             self._file = self._files.open(rejects_name(self._task.number))
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is one record
+        if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is not counted by file
             self._skipped[file] += 1
-        if kind == REFUSED:  # it was counted as a document before
+        if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
 
     def count(self, batch: Batch) -> None:
@@ -74,9 +75,9 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Documents and skipped records of files that other tasks read, too, or that gave no document.
+        """Counts documents and skipped records of files that other tasks also read, or that have no document left.
 
-        `left_out`: file -> documents that were read, and belong to another part of the corpus.
+        `left_out`: file -> number of documents that were read, but belong to another part of the corpus.
         """
         found: dict[str, list[int]] = {}
         for piece in self._task.pieces:
@@ -90,17 +91,17 @@ class Rejects:
 
 
 def rejects_name(task: int) -> str:
-    """Name of the file of a task, in the folder `REJECTS`."""
+    """Returns the name of a task's file in the folder `REJECTS`."""
     return f"{task:05}.jsonl"
 
 
 def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[str, int]) -> Iterator[bytes]:
-    """Yields the lines of the file of a task, with the numbers that lines have in their files.
+    """Yields the lines of a task's file of rejects, with line numbers that count from the start of each input.
 
     Args:
         folder: the folder.
         facts: completion of the task.
-        before: file -> lines before its range.
+        before: file -> number of lines before the task's range of this file.
 
     Raises:
         ShardError: the file is missing or damaged.
@@ -125,7 +126,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Records of tasks: documents, including those without tokens or of other parts of the corpus, and skipped ones.
+    """Number of skipped records, and of documents, including documents without tokens or of other parts of the corpus.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
@@ -136,7 +137,7 @@ class Tally(NamedTuple):
     documents: int = 0
 
     def plus(self, facts: Mapping[str, Any]) -> Tally:
-        """With those of a completion."""
+        """Adds the records of a completion."""
         skipped = sum(count for count, _ in facts.get("skipped", {}).values())
         documents = sum(facts.get(name, 0) for name in ("documents", "empty", "left_out"))
         return Tally(self.skipped + skipped, self.documents + documents)
@@ -144,7 +145,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class SkipLimit:
-    """Limit of skipped records: a number of them, or a share of all records.
+    """Limit of skipped records: a number, or a share of all records.
 
     Examples:
         >>> SkipLimit.of("0.5%").share, SkipLimit.of(100).count, SkipLimit.of("100%").allows_all
@@ -157,10 +158,10 @@ class SkipLimit:
 
     @classmethod
     def of(cls, value: object) -> SkipLimit:
-        """The limit of an argument; None has no limit.
+        """Reads the limit from an argument; None means no limit.
 
         Raises:
-            ConfigError: neither a number nor a percentage.
+            ConfigError: the argument is neither a number nor a percentage.
         """
         if value is None:
             return cls()
@@ -178,7 +179,7 @@ class SkipLimit:
 
     @property
     def allows_all(self) -> bool:
-        """True for 100%, which also permits that all records of an input are skipped."""
+        """True for 100%; only then is it permitted that all records of an input are skipped."""
         return self.share == 1
 
     def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:
@@ -187,11 +188,11 @@ class SkipLimit:
         Args:
             tally: records so far.
             folder: the folder, for the message.
-            part: part of the input that has been read. A share is that of the records that are expected in the end, so
-                that a run ends early if it is passed even when nothing else is skipped.
+            part: share of the input that has been read. The number of all records is extrapolated from it, so that a
+                run stops as soon as the limit is exceeded even if no more records are skipped.
 
         Raises:
-            ShardError: there are too many.
+            ShardError: too many records are skipped.
         """
         expected = (tally.skipped + tally.documents) / part if part else Fraction(0)
         is_over = (self.count is not None and tally.skipped > self.count) or (
@@ -205,16 +206,16 @@ class SkipLimit:
 
 
 def check_any_left(records: Mapping[str, list[int]], tally: Tally, kinds: list[str], folder: str) -> None:
-    """Checks that not everything is skipped, of the corpus or of an input.
+    """Checks that at least one document is left, in the corpus and in each input.
 
     Args:
-        records: input -> documents and skipped records, at least of those without documents.
+        records: input -> number of documents and of skipped records; inputs with documents can be left out.
         tally: records of all inputs.
         kinds: the kinds of errors, for the message.
         folder: the folder, for the message.
 
     Raises:
-        ShardError: no document is left.
+        ShardError: all records of the corpus or of an input are skipped.
     """
     empty = [(file, skipped) for file, (documents, skipped) in records.items() if skipped and documents <= 0]
     if tally.skipped and not tally.documents:

@@ -1,8 +1,9 @@
-"""Sources of the report: the files of a corpus or, if they are many, the folders that have them.
+"""Sources of the report: the files of a corpus or, if there are many files, the folders that contain them.
 
-A corpus of four files has four sources. One of 100,000 files in six folders has six: parents replace files until there
-are at most `MAX_SOURCES`. A task groups its own files, so that its totals do not depend on other inputs, which may be
-added later. `merge` adds them up to the sources of all inputs, which are the same or parent folders.
+A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
+folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
+its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
+adds up the totals by these sources. Each source of a task is one of them, or is inside one.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from .encoding import EncodedDocuments
 
 __all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files", "regroup"]
 
-MAX_SOURCES = 40  # rows of a table that people read, and of a plot
+MAX_SOURCES = 40  # rows of a table or of a plot, so that people can read it
 
 
 class SourceTotals(NamedTuple):
-    """Totals of a source: documents that were written, bytes before encoding, and ids with bos and eos.
+    """Totals of a source: number of written documents, of bytes before encoding, and of ids with bos and eos.
 
     Examples:
         >>> SourceTotals(2, 100, 25).bytes_per_token
@@ -34,16 +35,16 @@ class SourceTotals(NamedTuple):
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text per id; None without ids."""
+        """Bytes of text per id; None if there are no ids."""
         return self.bytes / self.tokens if self.tokens else None
 
     def plus(self, other: Sequence[int]) -> SourceTotals:
-        """The sum of two."""
+        """Returns the sum of these totals and other ones."""
         return SourceTotals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """File -> source: the file itself, or the deepest level of its folders that has at most `most`.
+    """Returns file -> source: the file, or its folder on the deepest level with at most `most` folders.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -61,18 +62,18 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Source of a task -> that of all inputs.
+    """Returns the mapping from sources of a task to sources of all inputs.
 
     Args:
         files: the files of the task.
-        sources: those of all inputs, as `group_files` returns them.
+        sources: file -> source for all inputs, as `group_files` returns it.
 
     Examples:
         >>> regroup(["a/x.txt"], group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2))
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # a task of an earlier version had the sources of all inputs, when they were fewer
+    for file in files:  # earlier versions used the sources of all inputs, perhaps of fewer inputs than now
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]
@@ -81,7 +82,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
 
 
 def _parent(name: str) -> str:
-    """The folder of a file or folder, with a slash at its end; the name itself if there is none above."""
+    """Returns the folder above a file or folder, with a slash at its end; the name itself if there is none."""
     head = name.rstrip("/").rpartition("/")[0]
     return f"{head}/" if head.strip("/") and not head.endswith(":/") else name
 
@@ -90,12 +91,12 @@ class SourceTally:
     """Totals by source, of one task."""
 
     def __init__(self, sources: dict[str, str]) -> None:
-        """`sources`: as `group_files` returns it."""
+        """`sources`: file -> source, as `group_files` returns it."""
         self._sources = sources
         self.totals: dict[str, SourceTotals] = {}
 
     def add(self, batch: Batch, found: EncodedDocuments) -> None:
-        """Adds a batch and its ids."""
+        """Adds the documents of a batch and their ids."""
         documents = [place.num_documents for place in found.places]
         ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
         tokens = np.diff(ends).tolist()

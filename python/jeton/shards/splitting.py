@@ -1,11 +1,12 @@
-"""`make_split`: a corpus in parts, such as ``train`` and ``validation``, each an ordinary folder of shards.
+"""`make_split`: divides a corpus into parts, such as ``train`` and ``validation``; each is a folder of shards.
 
     OUT/train         documents whose hashes are in no other part
-    OUT/validation    its share of the hashes, from 0 on; further parts follow it
+    OUT/validation    documents whose hashes are in the first range; further parts have the next ranges
 
-The parts have ranges of the hashes of documents (`hashing`), so that no document is in two of them, none is lost, and
-equal documents are in the same one. A document stays in its part when the corpus grows, and when the share of the first
-part does. Each part reads the whole corpus, and encodes its own documents.
+Each part is a range of the hashes of documents (`hashing`), so each document is in exactly one part, and equal
+documents are in the same part. A document stays in its part when the corpus grows; a document in ``validation`` also
+stays there when the share of ``validation`` grows. To make a part, the whole corpus is read, but only the documents of
+the part are encoded.
 """
 
 from __future__ import annotations
@@ -43,21 +44,21 @@ def make_split(
     validation: Share | Mapping[str, Share],
     **options: Any,
 ) -> dict[str, Report]:
-    """Makes shards of a corpus in parts: ``train``, and a share of the documents in ``validation``.
+    """Makes shards of a corpus in parts: ``validation`` has a share of the documents, ``train`` the rest.
 
     A hash of its bytes decides the part of a document: equal documents are in the same part, and no document changes
     its part when the corpus grows. After an interruption, the same call resumes.
 
     Args:
         corpus, tok, options: as `make`.
-        output: the folder of the folders ``train`` and ``validation``, which `open` reads.
-        validation: share of the documents, between 0 and 1; or several: ``{"validation": 0.01, "test": 0.005}``.
+        output: folder that will contain the folders ``train`` and ``validation``, which `open` reads.
+        validation: share of the documents, between 0 and 1; or shares by name: ``{"validation": 0.01, "test": 0.005}``.
 
     Returns:
         Name of each part -> its report; ``"train"`` first.
 
     Raises:
-        ConfigError: an invalid share; a folder that has shards of its own; or as `make`.
+        ConfigError: an invalid share; `output` itself has shards; or as `make`.
         JetonError, OSError: as `make`.
 
     Examples:
@@ -73,7 +74,7 @@ def make_split(
         103
     """
     if isinstance(tok, str | os.PathLike):
-        tok = load(tok)  # once for all parts
+        tok = load(tok)  # loaded once for all parts
     parts = _checked_parts(output, validation)
     return {
         name: make(corpus, folder_in(output, name), tok, hash_range=part, **options) for name, part in parts.items()
@@ -88,7 +89,7 @@ def plan_split(
     validation: Share | Mapping[str, Share],
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_split`, to be run and merged folder by folder, as by many machines.
+    """Plans the shards of `make_split`; many machines can then run and merge folder by folder.
 
     Args:
         corpus, output, tok, options: as `plan`.
@@ -119,10 +120,10 @@ def plan_split(
 
 
 def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, Share]]:
-    """Name of each part -> its range of hashes, as shares of all hashes.
+    """Returns the parts: name -> range of hashes, as two shares of all hashes.
 
     Raises:
-        ConfigError: a share that is not between 0 and 1, shares that leave nothing to ``train``, or an invalid name.
+        ConfigError: a share is not between 0 and 1, the shares leave no documents for ``train``, or a name is invalid.
 
     Examples:
         >>> for name, part in parts_of({"validation": 0.01, "test": 0.02}).items():
@@ -144,7 +145,7 @@ def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, 
         if not is_number or not is_finite(share) or not 0 < share < 1:
             shown = str(share) if isinstance(share, Fraction) else repr(share)
             raise ConfigError(f"{keyword('validation')}: {shown} is not a share between 0 and 1", option="validation")
-        end = start + Fraction(str(share))  # decimals are exact
+        end = start + Fraction(str(share))  # through text, so that decimals are exact
         found[name] = start, end
         start = end
     if start >= 1:
@@ -154,10 +155,10 @@ def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, 
 
 
 def check_name(name: object, option: str) -> None:
-    """Checks the name of a folder in another one.
+    """Checks the name of a folder inside another folder.
 
     Raises:
-        ConfigError: not a name of letters, digits, ``-``, ``_`` and ``.``.
+        ConfigError: the name has other characters than letters, digits, ``-``, ``_`` and ``.``.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         message = f"{keyword(option)}: {name!r} is not the name of a folder, of letters, digits, '-', '_' and '.'"
@@ -165,7 +166,7 @@ def check_name(name: object, option: str) -> None:
 
 
 def folder_in(output: str | os.PathLike[str], name: str) -> str:
-    """The path or URL of a folder in another one.
+    """Returns the path or URL of a folder inside `output`.
 
     Examples:
         >>> folder_in("s3://bucket/out/", "train")

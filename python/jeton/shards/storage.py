@@ -1,6 +1,6 @@
 """Storage of a folder of shards: a local folder, or a URL of fsspec such as ``s3://bucket/folder``.
 
-Both publish a file whole or not at all, which is all that the other modules rely on:
+Both publish a file whole or not at all; the other modules rely only on this property:
 
     local   temporary file → fsync → rename; `flush` makes names durable
     URL     temporary file of this machine → one PUT, or the parts of one upload, whose last request publishes it
@@ -32,12 +32,12 @@ from ..util.atomic import remove_stale, write_atomically
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
-READ_AHEAD = 256  # files that are read at once
+READ_AHEAD = 256  # files that are read in parallel
 LISTINGS = 8  # attempts to list a folder whose files vanish during the call
 
 
 class Storage(ABC):
-    """Files of a folder.
+    """Base class of the storage of a folder's files.
 
     Attributes:
         name: the path or URL of the folder, as given.
@@ -48,41 +48,41 @@ class Storage(ABC):
 
     @abstractmethod
     def absolute(self) -> str:
-        """Name that is valid in every process: an absolute path, or the URL."""
+        """Returns a name of the folder that is valid in every process: an absolute path, or the URL."""
 
     @abstractmethod
     def location(self, name: str) -> str:
-        """Path or URL of a file."""
+        """Returns the path or URL of a file."""
 
     @abstractmethod
     def create(self, folders: Iterable[str]) -> None:
-        """Creates the folder and some in it."""
+        """Creates the folder, and the given folders in it."""
 
     @abstractmethod
     def sizes(self, folder: str = "") -> dict[str, int]:
-        """Name -> size of the files in a folder; empty if it is missing.
+        """Returns the files in a folder: name -> size in bytes; empty if the folder is missing.
 
-        A file that another process is replacing may be left out, as POSIX permits: `size` looks it up.
+        The listing can omit a file that another process is replacing, as POSIX permits; `size` finds such a file.
         """
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Name -> time of modification of the files in a folder, in seconds since 1970; empty if it is missing."""
+        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty if it is missing."""
 
     def names(self, folder: str = "") -> list[str]:
-        """Names of the files in a folder; empty if it is missing."""
+        """Returns the names of the files in a folder; empty if the folder is missing."""
         return list(self.sizes(folder))
 
     @abstractmethod
     def size(self, name: str) -> int | None:
-        """Size of a file; None if it is missing."""
+        """Returns the size of a file; None if the file is missing."""
 
     @abstractmethod
     def read(self, names: Iterable[str]) -> Iterator[bytes]:
         """Yields the content of files.
 
         Raises:
-            FileNotFoundError: one is missing.
+            FileNotFoundError: a file is missing.
         """
 
     @abstractmethod
@@ -91,44 +91,44 @@ class Storage(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files; some may be missing."""
+        """Removes files; ignores missing ones."""
 
     @abstractmethod
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Opens a file for writing; it is published when the block ends without an error."""
+        """Opens a file for writing. It is published when the ``with`` block ends without an error."""
 
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
-        """Publishes a small file, and makes its name durable. `sweep`: removes stale temporary files of it first."""
+        """Publishes a small file, and makes its name durable. `sweep`: first remove its stale temporary files."""
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:
-        """As `put`, if the file is missing; False if it exists, even if another process has just created it."""
+        """Like `put`, but returns False if the file exists, even if another process has just created it."""
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """A folder of this machine that has some files while the block runs.
+        """Returns a context manager: a local folder that has these files while the block runs.
 
         Raises:
-            FileNotFoundError: one is missing.
+            FileNotFoundError: a file is missing.
         """
 
     def temporary(self) -> BinaryIO:
-        """A temporary file, which may have the size of a shard."""
+        """Returns a temporary file with space for a whole shard."""
         return cast(BinaryIO, tempfile.TemporaryFile())
 
     def flush(self, folder: str = "") -> None:  # noqa: B027
-        """Makes the names in a folder durable."""
+        """Makes the names of files in a folder durable, so that they survive a crash."""
 
     def remove_stale(self, folder: str = "") -> None:  # noqa: B027
         """Removes temporary files that killed processes left in a folder."""
 
 
 def storage_of(output: str | os.PathLike[str]) -> Storage:
-    """The storage of an output folder.
+    """Returns the storage of an output folder.
 
     Raises:
-        ConfigError: not a path, or a URL of an unknown protocol.
+        ConfigError: `output` is not a path, or is a URL with an unknown protocol.
         MissingDependencyError: the package for the protocol of a URL is not installed.
 
     Examples:
@@ -142,7 +142,7 @@ def storage_of(output: str | os.PathLike[str]) -> Storage:
 
 
 class LocalStorage(Storage):
-    """A local folder, also on a file system that many machines share.
+    """Storage in a local folder, which can be on a file system that many machines share.
 
     Attributes:
         path: the folder.
@@ -182,12 +182,12 @@ class LocalStorage(Storage):
             return
         with entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # removed since: a temporary file, most often
+                with suppress(FileNotFoundError):  # the file was removed since the listing; mostly a temporary file
                     if entry.is_file():
                         yield entry.name, entry.stat()
 
     def names(self, folder: str = "") -> list[str]:
-        """See `Storage`. Does not query each file, because a shared file system answers slowly."""
+        """See `Storage`. Does not query the size of each file, which is slow on a shared file system."""
         with suppress(FileNotFoundError):
             return os.listdir(self.path / folder)
         return []
@@ -237,19 +237,19 @@ class LocalStorage(Storage):
         return nullcontext(self.path)
 
     def temporary(self) -> BinaryIO:
-        """See `Storage`. In the folder, whose disk has space for a shard; TMPDIR may be small, or in memory."""
+        """See `Storage`. The file is in the folder, whose disk has space for a shard; TMPDIR can be small."""
         return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
         """See `Storage`."""
         try:
             descriptor = os.open(self.path / folder, os.O_RDONLY)
-        except PermissionError:  # Windows opens no folders
+        except PermissionError:  # Windows cannot open folders
             return
         try:
             os.fsync(descriptor)
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # file systems that flush no folders
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # some file systems cannot flush folders
                 raise
         finally:
             os.close(descriptor)
@@ -260,7 +260,7 @@ class LocalStorage(Storage):
 
 
 class RemoteStorage(Storage):
-    """A URL of fsspec.
+    """Storage at a URL, through fsspec.
 
     Examples:
         >>> storage = RemoteStorage("memory://bucket/storage")
@@ -272,7 +272,7 @@ class RemoteStorage(Storage):
 
     def __init__(self, name: str) -> None:
         super().__init__(name.rstrip("/"))
-        if glob.has_magic(name):  # fsspec would look for files that match
+        if glob.has_magic(name):  # fsspec would treat the name as a glob
             raise wrong("output", name, "the URL of a folder: it has one of the characters *?[")
         self._system, self._root = filesystem(self.name, "output")
 
@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing: object stores have no folders; a missing bucket shows at the first file."""
+        """See `Storage`. Does nothing: object stores have no folders. A missing bucket fails at the first file."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
@@ -297,18 +297,18 @@ class RemoteStorage(Storage):
         return {name: seconds for name, seconds in found if seconds is not None}
 
     def _listing(self, folder: str) -> dict[str, dict[str, Any]]:
-        """Name -> entry of the listing, of the files in a folder."""
+        """Returns the files in a folder: name -> entry of fsspec's listing."""
         path = self._path(folder)
 
         def ask() -> dict[str, dict[str, Any]]:
-            self._system.invalidate_cache()  # other machines write, too
+            self._system.invalidate_cache()  # other machines also write files
             found = self._system.ls(path, detail=True)
             return {info["name"].rpartition("/")[2]: info for info in found if info["type"] == "file"}
 
         for _ in range(LISTINGS):
             try:
                 return remote_call(self.location(folder), ask)
-            except FileNotFoundError:  # the folder is missing, or one of its files was just removed
+            except FileNotFoundError:  # the folder is missing, or a file was removed during the listing
                 if not remote_call(self.location(folder), partial(self._system.exists, path)):
                     return {}
         return remote_call(self.location(folder), ask)
@@ -328,7 +328,7 @@ class RemoteStorage(Storage):
             return None
 
     def read(self, names: Iterable[str]) -> Iterator[bytes]:
-        """See `Storage`. Many files are read at once."""
+        """See `Storage`. Files are read in parallel."""
         left = list(names)
         for start in range(0, len(left), READ_AHEAD):
             some = left[start : start + READ_AHEAD]
@@ -338,7 +338,7 @@ class RemoteStorage(Storage):
             yield from (found[path] for path in paths)
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """See `Storage`. The file is read by ranges."""
+        """See `Storage`. The file is read in ranges of bytes."""
         return open_path(self.location(name))
 
     def remove(self, names: Iterable[str]) -> None:
@@ -349,7 +349,7 @@ class RemoteStorage(Storage):
 
     @contextmanager
     def write(self, name: str) -> Iterator[BinaryIO]:
-        """See `Storage`. The file is spooled to a disk of this machine, so memory does not limit its size."""
+        """See `Storage`. The file is first written to a local disk, so that memory does not limit its size."""
         with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
             path = Path(folder, os.path.basename(name))
             with path.open("wb") as file:
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Two processes at once are only told apart if the package for the protocol supports that."""
+        """See `Storage`. Of two concurrent calls, one returns False only if the protocol's package supports that."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file
@@ -371,13 +371,13 @@ class RemoteStorage(Storage):
         except OSError:
             if self.size(name) is None:
                 raise
-            return False  # another call created it; or this one did, and the response was lost
+            return False  # another call created the file; or this one did, and the response was lost
         return True
 
     @contextmanager
     def fetch(self, names: Iterable[str]) -> Iterator[Path]:
         """See `Storage`."""
-        # Windows removes no file that is still mapped.
+        # Errors are ignored, because Windows cannot remove a file that is still mapped.
         with tempfile.TemporaryDirectory(prefix="jeton-", ignore_cleanup_errors=True) as folder:
             for name in names:
                 source, target = self._path(name), Path(folder, name)
@@ -390,7 +390,7 @@ class RemoteStorage(Storage):
 
 
 def _time_of(info: dict[str, Any]) -> float | None:
-    """Time of modification in an entry of a listing, whose name and type depend on the protocol; None without."""
+    """Returns the modification time in an entry of a listing; None if missing. Name and type depend on the protocol."""
     for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
         value = info.get(name)
         if isinstance(value, str):

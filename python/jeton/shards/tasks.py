@@ -1,14 +1,14 @@
 """Tasks: consecutive pieces of files, in the order of the inputs, of about the same number of bytes.
 
 Rows of JSON, text with ``documents="line"`` and Parquet are split at any byte: a line belongs to the piece in which it
-begins, a row group to the piece that has its middle. Every other file is one piece, and small ones share a task. The
-tasks follow from names, sizes and options alone, so they are computed on every host, and no data is read.
+begins, a row group to the piece that has its middle. Every other file is one piece, and small files share a task. The
+tasks depend only on names, sizes and options, so every host can compute them without reading data.
 
-Invariant: the pieces of all tasks, in order, have each byte of each file once. Documents and their order therefore do
-not depend on the size of a task.
+Invariant: the pieces of all tasks, in order, cover each byte of each file exactly once. Therefore, documents and their
+order do not depend on the size of a task.
 
-A corpus may grow: files at its end change none of the tasks but the last. A file that has changed keeps the cuts of its
-earlier size (`InputFile.cut`), so that the tasks of the files after it stay the same.
+A corpus can grow: files that are added at its end change only the last task. A file that has changed keeps the split
+points of its earlier size (`InputFile.cut`), so that the tasks of later files stay the same.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ __all__ = [
     "is_divisible",
 ]
 
-DONE, SPOOL = "done", "spool"  # folders of completions; the latter also of outputs
+DONE, SPOOL = "done", "spool"  # folders of completions; `SPOOL` also has outputs
 UNREADABLE = "unreadable: "
-EXPANSION = 4  # assumed ratio of compression, to group compressed files
+EXPANSION = 4  # assumed compression ratio, for grouping compressed files into tasks
 
 
 class InputFile(NamedTuple):
     """A file of the corpus.
 
     Attributes:
-        path: its absolute path or URL.
-        size: its size in bytes.
-        version: a value that changes with its content: its mtime or ETag; `UNREADABLE` and a reason for a file that
-            could not be read when it was planned, which ``errors="skip"`` skips.
-        cut: its earlier size, by which it is still cut into pieces, if the size has changed; the last piece has the
-            rest.
+        path: absolute path or URL of the file.
+        size: size in bytes.
+        version: a value that changes with the content: modification time or ETag. If the file could not be read when it
+            was planned: `UNREADABLE` and a reason; ``errors="skip"`` skips the file.
+        cut: if the size has changed, the earlier size, which still determines the split points; the last piece has the
+            additional bytes. Else None.
     """
 
     path: str
@@ -59,16 +59,16 @@ class InputFile(NamedTuple):
 
     @property
     def cut_size(self) -> int:
-        """Size by which it is cut."""
+        """Size that determines the split points."""
         return self.size if self.cut is None else self.cut
 
     @property
     def is_readable(self) -> bool:
-        """True if it could be read when it was planned."""
+        """True if the file could be read when it was planned."""
         return not self.version.startswith(UNREADABLE)
 
     def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:
-        """The file as it is now, which keeps its cuts unless its size differs by more than a task.
+        """Returns the changed file. It keeps its split points, unless its size differs by more than a task.
 
         Examples:
             >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 30, "2"), 10)
@@ -86,7 +86,7 @@ class Piece(NamedTuple):
     Attributes:
         input: number of the input.
         start: first byte.
-        end: one past the last byte; None: the whole file, which is not divisible.
+        end: one past the last byte; None: the whole file, because it cannot be split.
     """
 
     input: int
@@ -96,12 +96,12 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A unit of work, which becomes one shard.
+    """Unit of work; its output is one shard.
 
     Attributes:
-        number: its number, from 0.
-        pieces: ranges of its inputs, in order.
-        num_bytes: size of its pieces, before decompression.
+        number: number of the task, from 0.
+        pieces: ranges of the inputs, in order.
+        num_bytes: total size of the pieces, before decompression.
     """
 
     number: int
@@ -110,12 +110,12 @@ class Task:
 
 
 class Stage(NamedTuple):
-    """Tasks that run after all of an earlier stage.
+    """Tasks that run after all tasks of the earlier stage.
 
     Attributes:
-        name: ``"shards"``; of a shuffle ``"spool"``, then ``"shuffle"``.
+        name: ``"shards"``; in a shuffle ``"spool"``, then ``"shuffle"``.
         folder: folder of the completions.
-        tasks: its tasks, by number.
+        tasks: tasks of the stage, by number.
     """
 
     name: str
@@ -124,17 +124,17 @@ class Stage(NamedTuple):
 
     @property
     def outputs(self) -> str:
-        """Folder of the outputs, in that of the shards."""
+        """Subfolder of the outputs in the folder of shards; empty for the folder itself."""
         return SPOOL if self.folder == SPOOL else ""
 
 
 class Generation(NamedTuple):
-    """Inputs that are shuffled together: those of the first plan, and those of each time that the corpus grew.
+    """Inputs that are shuffled together: the inputs of the first plan, or those that were added at one time.
 
     Attributes:
-        tasks: numbers of the tasks that read them.
-        buckets: numbers of their shards.
-        num_bytes: their size.
+        tasks: numbers of the tasks that read the inputs.
+        buckets: numbers of the shards with their documents.
+        num_bytes: size of the inputs.
     """
 
     tasks: range
@@ -143,12 +143,12 @@ class Generation(NamedTuple):
 
 
 def expected_bytes(file: InputFile) -> int:
-    """Estimated size of an input after decompression, by which it is cut."""
+    """Estimates the size of an input after decompression, which determines how inputs are grouped into tasks."""
     return file.cut_size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
 
 
 def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
-    """Yields the tasks of a second stage: equal shares of the bytes of their inputs.
+    """Yields the tasks of a shuffle's second stage. Each gets an equal share of the bytes of the inputs.
 
     Examples:
         >>> [(task.number, task.num_bytes) for task in bucket_tasks(range(5, 8), 10)]
@@ -162,9 +162,10 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
 def is_divisible(
     path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
 ) -> bool:
-    """True if a file can be split between tasks; not by lines if the format names lines.
+    """True if a file can be split between tasks. `names_lines`: stored line numbers prevent this for files of lines.
 
-    A ``.json`` cannot: only its content tells whether it has lines, and planning does not read inputs.
+    A ``.json`` file cannot be split: only its content shows if it has one record per line, and planning does not read
+        inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
@@ -184,13 +185,13 @@ def is_divisible(
 def cut_tasks(
     inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int, breaks: Container[int] = ()
 ) -> Iterator[Task]:
-    """Yields the tasks of inputs; no task has a file twice, because line numbers are counted by file.
+    """Divides inputs into tasks. No task has a file twice, because line numbers are counted by file.
 
     Args:
         inputs: the files.
-        divisible: True for each that may be split.
+        divisible: True for each file that can be split.
         task_bytes: bytes of a task.
-        breaks: numbers of inputs that begin a task.
+        breaks: numbers of inputs that must begin a new task.
 
     Examples:
         >>> files = [InputFile("a.jsonl", 25, ""), InputFile("b.txt", 3, ""), InputFile("c.txt", 4, "")]
@@ -202,14 +203,14 @@ def cut_tasks(
         4 [(2, 0, None)]
     """
     held: list[Piece] = []
-    names: set[str] = set()  # names of their files
+    names: set[str] = set()  # names of the files in the current task
     number = cost = num_bytes = 0
     for index, file in enumerate(inputs):
         start, end_of_cuts = 0, file.cut_size
         while True:
             if divisible[index]:
                 end = min(end_of_cuts, start + max(task_bytes - cost, 1))
-                # If the size of a file has changed, its last piece has the additional bytes, and pieces may be empty.
+                # If a file has grown, its last piece has the additional bytes; if it has shrunk, pieces can be empty.
                 stop = file.size if end >= end_of_cuts else min(end, file.size)
                 piece, expected = Piece(index, min(start, file.size), stop), end - start
                 size = stop - piece.start

@@ -1,10 +1,11 @@
-"""Tasks whose results no longer match the plan: their completions are removed, so that they run again.
+"""Finds tasks whose results no longer match the plan, and removes their completions, so that they run again.
 
-A completion is invalid if it is damaged, or if its identity differs from its task's (`Plan.identity`), as after an
-input has been repaired. On demand, the files of a task are compared with it: their sizes, or their hashes, too.
+A completion is invalid if it is damaged, or if its identity differs from that of the task (`Plan.identity`), for
+example after an input was repaired. Optionally, the sizes, or sizes and hashes, of the task's files are compared with
+the completion.
 
-Every change begins by removing completions. So a process may end at any moment: the next call runs the tasks without
-one.
+Every change begins by removing completions. So a process can end at any moment: the next call runs the tasks that have
+no completion.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ def remove_invalid(
 
     Args:
         folder: the folder.
-        plan: its plan, or its future one.
-        share: the tasks of each stage to look at.
-        files: facts of a task's files to compare with its completion: none, sizes or hashes.
+        plan: plan of the folder, or the plan that will replace it.
+        share: slice of the tasks of each stage that are checked.
+        files: what is compared with a task's completion: nothing, the sizes of its files, or also their hashes.
 
     Returns:
-        Records of the tasks that are valid; number of tasks that are not.
+        Tally of the records of the valid tasks; number of invalid tasks.
     """
     tally = Tally()
-    found: list[tuple[str, set[int]]] = []  # folder of completions, tasks that are not valid
-    again: set[int] = set()  # tasks of a shuffle's second stage whose documents are spooled again
+    found: list[tuple[str, set[int]]] = []  # folder of completions, invalid tasks
+    again: set[int] = set()  # tasks of a shuffle's second stage whose documents must be spooled again
     for stage in plan.stages:
         done = folder.done(stage.folder)
         sizes = folder.storage.sizes(stage.outputs) if files != "none" else {}
@@ -57,21 +58,22 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # The shards of a shuffle first: if the process ends between the stages, the spools are still found invalid.
+    # Completions of a shuffle's shards are removed first: if the process ends between the stages, the next call still
+    # finds the invalid spools.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number
 
 
 def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: dict[str, int], files: Files) -> bool:
-    """True if the files of a task are those of its completion; spooled documents may have been removed."""
+    """True if the files of a task match its completion. Spools may be missing, because `merge` removes them."""
     prefix = f"{stage.outputs}/" if stage.outputs else ""
     expected = {f"{prefix}{name}": file for name, file in facts["outputs"].items()}
     found = {f"{prefix}{name}": size for name, size in sizes.items()}
     if files == "hashes":
         expected |= {f"{REJECTS}/{name}": file for name, file in facts.get("rejects", {}).items()}
     for name, file in expected.items():
-        # A listing may leave out a file that another process is replacing.
+        # A listing can omit a file that another process is replacing.
         size = found[name] if found.get(name) == file["bytes"] else folder.storage.size(name)
         if size is None and stage.folder == SPOOL and not name.startswith(REJECTS):
             continue
@@ -86,12 +88,12 @@ def _sha256(folder: ShardFolder, name: str) -> str:
 
 
 def change_plan(folder: ShardFolder, stored: Plan, plan: Plan) -> None:
-    """Gives a folder another plan; tasks that both have stay complete.
+    """Replaces the plan of a folder. Tasks that are the same in both plans stay complete.
 
-    The plan is written last: until then, the earlier one is valid, with fewer complete tasks.
+    The plan is written last: until then, the earlier plan is valid, with fewer complete tasks.
     """
     if folder.has(MANIFEST):
-        folder.storage.remove([MANIFEST])  # its shards change, or become more
+        folder.storage.remove([MANIFEST])  # it lists earlier shards
     for before, after in zip(stored.stages, plan.stages, strict=True):
         folder.upgrade_done(stored, before.folder)
         left = folder.done(before.folder) - set(range(len(after.tasks)))

@@ -1,10 +1,10 @@
-"""`verify`: reads all shards again and compares them with the records of their tasks, and samples with the source.
+"""`verify`: reads all shards again and compares them with the completions; compares samples with the inputs.
 
-The manifest and the report must be those that `merge` would make of the completions, and every file is hashed; one
-whose hash differs is not read further. Ids and documents are counted, and the highest id, bos and eos are checked. The
-first batch of some tasks is read from its source and encoded again: its ids must be those of the shard. If an input of
-such a task has the planned size but another modification time, the whole task is encoded again, unless shards are
-shuffled or packed. Without inputs, documents of some shards are decoded.
+The manifest and the report must equal what `merge` would make of the completions. Every file is hashed; if the hash
+differs, the file is not checked further. Ids and documents are counted, and the highest id, bos and eos are checked.
+For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard. If an
+input of such a task has the planned size but another modification time, the whole task is encoded again, unless shards
+are shuffled or packed. Without inputs, documents of some shards are decoded instead.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from .tokenizers import load_tokenizer
 __all__ = ["Verification", "verify"]
 
 BLOCK = 1 << 20
-NUM_SOURCES = 4  # tasks whose first batch is encoded again
-NUM_DECODED = 16  # documents of each that are decoded
+NUM_SOURCES = 4  # number of tasks whose first batch is encoded again
+NUM_DECODED = 16  # number of documents of each task that are decoded
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Verification:
     Attributes:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
-        compared: documents that were read from their source again, and whose ids are equal.
-        decoded, decoded_equal: documents of these that were decoded, and those whose bytes equal the source. A
-            tokenizer that normalizes, or drops white space, does not decode to the source. Without inputs: documents
-            that were decoded, and those whose text has the same ids again.
-        problems: differences; empty if there are none.
-        inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: none of them is on this machine;
-            ``"ignored"``: with ``inputs=False``.
-        touched: inputs of the samples with the planned size, but another time of modification or ETag.
+        compared: number of documents that were read from the inputs and encoded again, with equal ids.
+        decoded, decoded_equal: number of these documents that were decoded, and number whose bytes then equal the
+            source. A tokenizer that normalizes, or drops white space, does not decode to the source. Without inputs:
+            number of documents that were decoded, and number whose text encodes to the same ids.
+        problems: descriptions of all differences; empty if there are none.
+        inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
+            machine; ``"ignored"``: with ``inputs=False``.
+        touched: number of inputs of the samples with the planned size, but another modification time or ETag.
 
     Examples:
         >>> Verification("out", 1, 2, 9, 2, 2, 2, ()).is_valid
@@ -83,11 +83,11 @@ class Verification:
 
     @property
     def is_valid(self) -> bool:
-        """True if nothing differs."""
+        """True if there are no differences."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Returns the result as JSON."""
         return {**vars(self), "problems": list(self.problems)}
 
 
@@ -98,14 +98,15 @@ def verify(
     moved: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Verification:
-    """Reads all shards of a merged folder again, and compares samples with the source.
+    """Reads all shards of a merged folder again, and compares samples with the inputs.
 
     Args:
         output: the folder.
-        inputs: True: compare samples with the inputs; one that is missing is a difference. False: do not look for the
-            inputs, and decode documents of some shards instead. None: False if none of the samples' inputs exists.
-        moved: inputs that are in another place: prefix of their paths in the plan -> its new path, as in
-            ``{"/data/corpus": "/mnt/corpus"}``.
+        inputs: True: compare samples with the inputs; a missing input is a difference. False: do not look for the
+            inputs, and decode documents of some shards instead. None: as False if none of the samples' inputs exists,
+            else as True.
+        moved: for inputs that were moved: prefix of paths in the plan -> new prefix, as in ``{"/data/corpus":
+            "/mnt/corpus"}``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
@@ -113,7 +114,7 @@ def verify(
 
     Raises:
         ShardError: the folder has no plan, or is not merged.
-        FormatError: its plan or manifest is damaged, or of another version.
+        FormatError: the plan or the manifest is damaged, or of another version.
         ConfigError: no input has a prefix of `moved`.
 
     Examples:
@@ -149,22 +150,22 @@ def verify(
 
 
 class _Verifier:
-    """One run, which collects problems."""
+    """One run of `verify`; collects the problems that its checks find."""
 
     def __init__(self, folder: ShardFolder, plan: Plan, manifest: dict[str, Any], reading: Plan, inputs: str) -> None:
-        """`reading`: the plan with inputs where they are; `inputs`: as in `Verification`."""
+        """`reading`: the plan with the current paths of inputs; `inputs`: as in `Verification`."""
         self._folder, self._plan, self._manifest, self._reading = folder, plan, manifest, reading
         self._inputs, self._touched = inputs, 0
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # totals of the completions
+        self._totals: Totals | None = None  # totals that follow from the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> ids of its first documents, number of documents and of ids found in the shards
+        # task -> expected ids of its first batch, number of its documents and of its ids found in the shards so far
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
-        """Checks everything; `sampled`: tasks whose documents are compared with the source."""
+        """Runs all checks; `sampled`: tasks whose documents are compared with the inputs."""
         plan, manifest = self._plan, self._manifest
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
@@ -211,13 +212,13 @@ class _Verifier:
         )  # fmt: skip
 
     def _check_completions(self, _: Path) -> None:
-        """Compares the manifest with the sums of the completions."""
+        """Compares the manifest with the totals of the completions."""
         manifest = self._manifest
         joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
         expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects, manifest.get("pad"))
         if (rejects is None) != (not self._totals.rejects):
-            expected["rejects"] = object()  # likewise
+            expected["rejects"] = object()  # differs from any entry, and from a missing one
         if (files is None) != (self._plan.tokenizer is None):
             expected["tokenizer_files"] = object()  # differs from any entry, and from a missing one
         if "input_root" not in manifest:  # manifest of an earlier version
@@ -229,7 +230,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with the sums of the completions, except for times, which differ if a task ran again."""
+        """Compares the report with the totals of the completions; not the times, which differ if a task ran again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))
@@ -238,7 +239,7 @@ class _Verifier:
                 self._problems.append(f"{where}: it differs from that of {DONE}/; merge again")
 
     def _check_page(self, _: Path) -> None:
-        """Checks the digest of the report as a page."""
+        """Checks the digest of the Markdown page of the report."""
         name = f"{REPORT}.md"
         if not has_digest(self._folder.read_bytes(name)):
             where = self._folder.storage.location(name)
@@ -252,7 +253,7 @@ class _Verifier:
             return None
 
     def _collect(self, name: str, check: Callable[[Path], None], folder: Path) -> None:
-        """Runs a check on the files in a folder; its errors are problems."""
+        """Runs a check on the files in a folder; records its errors as problems."""
         try:
             check(folder)
         except (JetonError, OSError) as error:
@@ -266,12 +267,13 @@ class _Verifier:
         hint: str,
         check: Callable[[Path], None] = lambda folder: None,
     ) -> None:
-        """Checks size and hash of files and, if all are as they were written, their content. `hint`: how to make them
-        again.
+        """Checks size and hash of files; if all are equal, runs `check` on their content.
+
+        `hint`: text for messages that says how to make the files again.
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # A listing may leave out a file that another process is replacing.
+        # A listing can omit a file that another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
@@ -289,7 +291,7 @@ class _Verifier:
     def _check_shard(
         self, number: int, shard: dict[str, Any], tok: Tokenizer | None, is_sampled: bool, folder: Path
     ) -> None:
-        """Reads the documents of a shard, whose files are in a folder."""
+        """Checks the content of a shard, whose files are in `folder`."""
         plan, stem = self._plan, self._folder.stem(number)
         if plan.format == COUNTS:
             from ..training import Counts
@@ -324,7 +326,7 @@ class _Verifier:
                 f"{stem}{METADATA}", "lines", len(lines), shard["documents" if plan.packing is None else "rows"]
             )
         if len(self._problems) > before:
-            return  # the checks below rely on these numbers
+            return  # the checks below rely on equal numbers
         if plan.packing is None:
             self._check_frames(stem, found)
         if self._is_reordered:
@@ -336,7 +338,7 @@ class _Verifier:
                 self._decode(number, found, tok)
 
     def _check_joined(self, folder: Path) -> None:
-        """Reads all shards as one, whose documents and ids must be those of the shards."""
+        """Checks that the joined file has as many documents and ids as all shards together."""
         if self._plan.format == COUNTS or "joined" not in self._manifest:
             return
 
@@ -353,7 +355,7 @@ class _Verifier:
         self._collect(JOINED, check, folder)
 
     def _check_frames(self, stem: str, found: Documents) -> None:
-        """Checks that each document has its bos and eos."""
+        """Checks that each document begins with bos and ends with eos, if the plan has them."""
         for name, id, edges in (("bos", self._plan.bos, found.firsts), ("eos", self._plan.eos, found.lasts)):
             if id is not None:
                 missing = sum(int(np.count_nonzero(found.tokens[block] != id)) for block in edges())
@@ -362,13 +364,13 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, or all of a task with an input that has been touched."""
+        """Encodes the first batch of a task again; if an input has another modification time, the whole task."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
         stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
-        documents = tokens = metadata_read = 0  # documents, ids and bytes that have been compared
+        documents = tokens = metadata_read = 0  # number of documents, ids and bytes of metadata that have been compared
         paths = ((plan.inputs[at].path, self._plan.inputs[at].path) for at in (piece.input for piece in task.pieces))
         planned = {now: then for now, then in paths if now != then}
         for batch in reader.batches():
@@ -387,7 +389,7 @@ class _Verifier:
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
-            # Only if documents and texts correspond by index, and no template has rewritten the text.
+            # Decoded only if documents and texts correspond by index, and no template has rewritten the text.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:
                 for index, _, _ in self._spread(ends):
                     self._decoded += 1
@@ -400,7 +402,7 @@ class _Verifier:
     def _difference(
         self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
     ) -> str | None:
-        """Describes the difference in the documents from `first` on, whose ids begin at `start`; None without one."""
+        """Compares the documents from `first` on, whose ids begin at `start`. Returns a difference, or None."""
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids differ from those of its source"
         if len(found) < first + len(ends):
@@ -415,25 +417,25 @@ class _Verifier:
         return None
 
     def _decode(self, number: int, found: Documents, tok: Tokenizer) -> None:
-        """Decodes documents of a shard, which needs no input: ids that the tokenizer does not have are errors."""
+        """Decodes documents of a shard, which needs no inputs; ids that the tokenizer does not have raise an error."""
         is_whole = self._plan.packing is None and self._plan.chat is None
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # pieces of documents, and text of a template, may have other ids when encoded alone
+            if is_whole:  # pieces of documents, and text of a template, can encode to other ids
                 self._decoded += 1
-                with suppress(InvalidTextError):  # a tokenizer with unknown characters
+                with suppress(InvalidTextError):  # the tokenizer cannot encode some characters
                     again = tok.encode(text, add_special_tokens=False)
                     self._decoded_equal += list(again) == self._content(found[index])
 
     def _content(self, ids: NDArray[Any]) -> list[int]:
-        """The ids of a document without bos and eos."""
+        """Returns the ids of a document without bos and eos."""
         content = ids[self._plan.bos is not None :]
         kept: list[int] = (content[:-1] if self._plan.eos is not None else content).tolist()
         return kept
 
     def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, to be found in shuffled or packed shards."""
+        """Encodes the first batch of a task again, to search its documents in shuffled or packed shards later."""
         plan, task = self._reading, self._reading.tasks[number]
         self._touched += touched_inputs(plan, task)
         reader = plan.reader(task)
@@ -442,7 +444,7 @@ class _Verifier:
             self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
 
     def _find_samples(self, stem: str, found: Documents, folder: Path) -> None:
-        """Compares the documents of a shard that are samples with their expected ids."""
+        """Compares those documents of a shard that belong to samples with their expected ids."""
         origins = read_origins(folder, stem)
         if len(origins) != len(found):
             self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")
@@ -469,27 +471,27 @@ class _Verifier:
             self._samples[number] = known[0], documents + int((firsts == 0).sum()), tokens + int(lengths.sum())
 
     def _check_samples(self) -> None:
-        """Checks that all documents of the samples have been found; packing may have dropped ids."""
+        """Checks that all documents of the samples were found in the shards, unless packing drops ids."""
         dropped = self._plan.packing is not None and self._plan.packing["rest"] == "drop"
         for number, (expected, documents, tokens) in self._samples.items():
-            if not dropped and not self._problems:  # after a problem, some shard was not read
+            if not dropped and not self._problems:  # after a problem, some shards were not read
                 self._equal(f"task {number}", "documents in shards", documents, len(expected.lengths))
                 self._equal(f"task {number}", "ids in shards", tokens, len(expected.ids))
             self._compared += documents
 
     @staticmethod
     def _spread(ends: list[int]) -> Iterator[tuple[int, int, int]]:
-        """Yields index, start and end of some documents."""
+        """Yields index, start and end of up to `NUM_DECODED` documents."""
         for index in _spread_numbers(len(ends), NUM_DECODED):
             yield index, ends[index - 1] if index else 0, ends[index]
 
     def _check_sums(self) -> None:
-        """Compares totals with the manifest."""
+        """Compares the totals of the shards with the manifest."""
         if self._problems:
-            return  # wrong totals would only follow from these problems
+            return  # wrong totals would only be consequences of these problems
         for name, value in (("documents", self._documents), ("tokens", self._tokens)):
             self._equal(MANIFEST, name, value, self._manifest[name])
-        if self._plan.packing is None:  # packing adds padding, and may drop ids
+        if self._plan.packing is None:  # packing adds padding ids, and can drop ids
             self._equal(MANIFEST, "highest_id", self._highest, self._manifest["highest_id"])
 
     def _equal(self, name: str, what: str, value: int, expected: int) -> None:
@@ -498,7 +500,7 @@ class _Verifier:
 
 
 def _spread_numbers(number: int, most: int) -> list[int]:
-    """Up to `most` numbers below `number`, evenly spread.
+    """Returns up to `most` numbers below `number`, evenly spread.
 
     Examples:
         >>> _spread_numbers(9, 3), _spread_numbers(2, 3), _spread_numbers(0, 3)
@@ -508,7 +510,7 @@ def _spread_numbers(number: int, most: int) -> list[int]:
 
 
 def _with_planned_file(line: bytes, planned: Mapping[str, str]) -> bytes:
-    """The metadata of a document; without a record, they name its file, which may have been moved since."""
+    """Returns the metadata of a document; replaces the path of a moved input by the planned path."""
     if planned and line.startswith(b'{"file": '):
         facts = json.loads(line)
         if facts.keys() <= {"file", "number"} and isinstance(facts["file"], str) and facts["file"] in planned:

@@ -1,4 +1,4 @@
-"""The writer of a task's documents: that of the format, of rows, or of a shuffle's first stage."""
+"""Selects the class that writes a task's documents: in the format, in packed rows, or for a shuffle's first stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["task_writer"]
 
 
 def task_writer(files: OutputFiles, plan: Plan, task: Task) -> ShardWriter:
-    """Starts the output of a task."""
+    """Opens the output of a task, and returns its writer."""
     if plan.shuffle is not None:
         return SpoolWriter(files, plan, task)
     stem = ShardFolder.stem(task.number)

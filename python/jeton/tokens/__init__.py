@@ -1,8 +1,8 @@
-"""Tokens of a vocabulary beside its model: added and special tokens, their roles, and the spelling of all.
+"""Tokens of a vocabulary outside the model: added and special tokens and their roles, and spellings of all tokens.
 
 ```text
-added       flags of an added token; matcher: where a text has one; adding: ids of new ones
-special     the caller's permission for special tokens; roles: which of them is bos, eos, pad …
+added       flags of an added token; matcher: finds added tokens in a text; adding: assigns ids to new added tokens
+special     the caller's permission for special tokens; roles: which special token is bos, eos, pad …
 spelling    id ↔ spelling; vocab_view: id → bytes; kinds of entries; merge_list: entries and merges, checked
 ```
 

@@ -1,4 +1,4 @@
-"""Added tokens: matched in the text as a whole, before the model runs, with flags for their matching.
+"""Added tokens: tokens that are matched in the text before it is split and the model runs, with flags for matching.
 
 Left out: which special tokens a caller permits (`special`), and how each format spells the flags (`formats`).
 """
@@ -27,27 +27,28 @@ __all__ = [
     "with_added_tokens",
 ]
 
-# Field of `AddedToken` -> the core's bit.
+# Field of `AddedToken` -> bit of the flag in the core.
 FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}  # the flags of Hugging Face
 _ALL_FLAGS = {**FLAGS, "ascii_space": 32}
-_IS_ENTRY = 16  # the core's bit of an added token that the model has as an entry, too
+_IS_ENTRY = 16  # bit in the core: the added token is also an entry of the model
 
 
 @record(frozen=True)
 class AddedToken:
-    """A token that is matched in the text as a whole. The fields have the meaning of Hugging Face's `AddedToken`.
+    """A token that is matched in the text before it is split. Fields mean the same as in Hugging Face's `AddedToken`.
 
     Attributes:
-        content: its spelling.
+        content: spelling of the token.
         special: True: a special token, matched by permission only. False: always matched.
-        lstrip, rstrip: it takes the white space to its left, to its right.
-        single_word: it is not matched inside of a word.
-        normalized: it is matched in the normalized text, not in the raw text. (SentencePiece's models match all tokens
-            in the raw text.)
-        ascii_space: it takes ASCII white space only, as in llama.cpp; Hugging Face has no such flag.
+        lstrip, rstrip: the match includes the white space to its left, to its right.
+        single_word: the token is not matched inside a word.
+        normalized: the token is matched in the normalized text, not in the raw text. (SentencePiece's models match all
+            tokens in the raw text.)
+        ascii_space: `lstrip` and `rstrip` apply to ASCII white space only, as in llama.cpp; Hugging Face has no such
+            flag.
 
     Raises:
-        ConfigError: a content that is empty or not Unicode text.
+        ConfigError: `content` is empty or not Unicode text.
 
     Examples:
         >>> import jeton
@@ -72,12 +73,12 @@ class AddedToken:
 
     @property
     def is_exact(self) -> bool:
-        """True if it is matched exactly as spelled, in the raw text: no flag is set."""
+        """True if no flag is set: the token is matched exactly as spelled, in the raw text."""
         return not _bits(self)
 
 
 def added_tokens(core: Core) -> dict[int, AddedToken]:
-    """Id -> added token, in the core's order."""
+    """Returns id -> added token, in the core's order."""
     return {
         id: AddedToken(content, special, **{name: bool(bits & bit) for name, bit in _ALL_FLAGS.items()})
         for id, content, special, bits in core.added_tokens()
@@ -85,33 +86,33 @@ def added_tokens(core: Core) -> dict[int, AddedToken]:
 
 
 def special_pairs(special_tokens: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
-    """Pairs of id and special token, from a mapping spelling -> id that a caller passed as `special_tokens`.
+    """Converts a caller's `special_tokens`, a mapping spelling -> id, to pairs of id and special token.
 
     Raises:
-        ConfigError: a spelling that is not a token.
+        ConfigError: a spelling is empty or not Unicode text.
     """
     return [(id, AddedToken(spell(content).decode())) for content, id in special_tokens.items()]
 
 
 def token_of_json(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
-    """An added token with the flags of a JSON object."""
+    """Builds an added token with the flags of a JSON object."""
     return AddedToken(content, special, **{name: bool(facts.get(name)) for name in FLAGS})
 
 
 def model_entries(core: Core) -> list[int]:
-    """Ids of the added tokens that the model has as entries, too."""
+    """Returns the ids of added tokens that are also entries of the model."""
     return [id for id, _, _, bits in core.added_tokens() if bits & _IS_ENTRY]
 
 
 def with_added_tokens(
     vocabulary: Vocabulary, tokens: Iterable[tuple[int, AddedToken]], entries: Collection[int] = ()
 ) -> Vocabulary:
-    """The vocabulary with added tokens.
+    """Returns a copy of a vocabulary with added tokens.
 
     Args:
         vocabulary: the entries of the model.
-        tokens: pairs of id and token; one with the id of an entry replaces it.
-        entries: ids of those that the model keeps as entries.
+        tokens: pairs of id and token; a token with the id of an entry replaces that entry.
+        entries: ids of added tokens that the model keeps as entries.
     """
     rows = [
         (id, token.content.encode(), token.special, _bits(token) | (_IS_ENTRY if id in entries else 0))
@@ -122,5 +123,5 @@ def with_added_tokens(
 
 
 def _bits(token: AddedToken) -> int:
-    """The flags in the core's form."""
+    """Returns the flags as the core's bits."""
     return sum(bit for name, bit in _ALL_FLAGS.items() if getattr(token, name))

@@ -1,4 +1,4 @@
-"""`Tokenizer.add_tokens`: ids of new added tokens."""
+"""Implementation of `Tokenizer.add_tokens`: assigns ids to new added tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HasAddedTokens(HasSpelling, Protocol):
 
 
 def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, special: bool) -> Vocabulary | None:
-    """Implements `Tokenizer.add_tokens`; None if there is nothing to add."""
+    """Implements `Tokenizer.add_tokens`; returns None if there is no token to add."""
     if isinstance(tokens, str):
         raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
     added: dict[int, AddedToken] = {}
@@ -56,7 +56,7 @@ def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, speci
 
 
 def _entry(tok: HasAddedTokens, content: str) -> int | None:
-    """Id of an existing entry that decodes to the token and has the same spelling in files."""
+    """Returns the id of an existing entry that decodes to the token and has the same spelling in files."""
     encoded = content.encode()
     id = tok._added.get(encoded)
     if id is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = ["ADDED", "BYTE", "ENDS_WORD", "GIANT_BYTES", "MAX_ID", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED"]
 
-TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
+TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # values of the core's `Kind`
 
-# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
+# The core's limit. With larger ids, arrays indexed by id would be far larger than any embedding.
 MAX_ID = (1 << 24) - 1
 
-# Training and the audit warn of longer tokens. The longest tokens of GPT-2, cl100k and o200k have 128 bytes.
+# Training and the audit warn of tokens with more bytes. The longest tokens of GPT-2, cl100k and o200k have 128 bytes.
 GIANT_BYTES = 256

@@ -1,4 +1,4 @@
-"""Location of the added tokens of a text, without running the model."""
+"""Finds the added tokens of a text, without running the model."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class AddedTokenMatch(NamedTuple):
 
 
 class AddedTokenMatcher:
-    """Locates the special tokens of a text, all of them permitted, without running the model.
+    """Finder of all special tokens that a text spells, as if all were permitted, without running the model.
 
-    Its core tokenizer matches the same added tokens, and encodes the text between two of them as one unknown token. So
-    a search takes a fraction of the time of encoding.
+    It has a core tokenizer that matches the same added tokens, and encodes the text between two added tokens as one
+    unknown token. So a search takes a fraction of the time of encoding.
 
     Attributes:
         controls: ids of the special tokens.
-        is_complete: whether every special token of an encoding is a match; false if the model may produce one from
-            text.
+        is_complete: whether every special token of an encoding is found; False if the model can produce a special token
+            from ordinary text.
 
     Examples:
         >>> import jeton
@@ -50,7 +50,8 @@ class AddedTokenMatcher:
         self._contents = {id: token.content for id, token in tokens.items()}
         self._is_exact = all(token.is_exact for token in tokens.values())
         self.controls = frozenset(id for id, token in tokens.items() if token.special)
-        # Tokens of such a model have the bytes of the text, so a special token in it would have been matched.
+        # The tokens of such a model have the bytes of the text, so any special token was spelled in the text and is
+        # found.
         self.is_complete = self._is_exact and definition.is_byte_level and not definition.normalizer
         unk = "\ue000"
         while any(unk in content for content in self._contents.values()):
@@ -74,7 +75,7 @@ class AddedTokenMatcher:
         ]
 
     def _starts(self, text: str, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Range of characters of each exact added token: the next occurrence of its content."""
+        """Yields the range of characters of each id, the next occurrence of its content; no added token has flags."""
         end = 0
         for id in ids:
             content = self._contents.get(id, "")
@@ -83,7 +84,7 @@ class AddedTokenMatcher:
             yield start, end
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Range of characters of each token."""
+        """Returns the range of characters of each token of the matcher's core tokenizer."""
         view = self._core.byte_spans(text, "all")
         numbers = unpack(f"<{len(view) // 8}q", view)
         spans = zip(numbers[::2], numbers[1::2], strict=True)
@@ -99,7 +100,7 @@ class AddedTokenMatcher:
         return ranges
 
     def num_controls(self, ids: NDArray[np.uint32], *, but: int | None) -> int:
-        """Number of special tokens among ids, without the id `but`."""
+        """Returns the number of special tokens among ids, not counting the id `but`."""
         import numpy as np
 
         if self._is_control is None:

@@ -1,4 +1,4 @@
-"""Vocabulary of a byte-level tokenizer, from its entries and its list of merges, which are checked."""
+"""Builds the vocabulary of a byte-level tokenizer from its entries and its list of merges, after checking them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["vocabulary_of_merges"]
 def vocabulary_of_merges(
     vocab: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], special_tokens: Mapping[str, int]
 ) -> Vocabulary:
-    """The vocabulary without its special tokens; for the arguments see `Tokenizer.from_merges`.
+    """Builds the vocabulary without special tokens; for the arguments see `Tokenizer.from_merges`.
 
     Raises:
-        ConfigError: contradicting entries or merges.
+        ConfigError: entries or merges contradict each other.
     """
     for id, content in instance(vocab, "vocab", Mapping, "a mapping from id to bytes").items():
         if not isinstance(content, bytes):
@@ -39,9 +39,9 @@ def vocabulary_of_merges(
 
 
 def _check_ids(option: str, ids: list[int]) -> None:
-    """Refuses values that are not ids: of another type or out of range."""
-    if {*map(type, ids)} <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) <= MAX_ID:
-        return  # fast path: checking ids one by one takes longer than everything else here
+    """Rejects values that have another type than ids or are out of range."""
+    if {*map(type, ids)} == {int}:
+        ids = [min(ids), max(ids)]  # fast path: checking ids one by one takes longer than everything else here
     for id in ids:
         if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
             raise ConfigError(f"{option}: {id!r} is not an id: expected an integer from 0 to {MAX_ID}", option=option)

@@ -1,4 +1,4 @@
-"""Members of a tokenizer that modules below it use."""
+"""Members of a tokenizer that modules in lower layers use."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["HasCore", "HasSpelling"]
 
 
 class HasCore(Protocol):
-    """A tokenizer whose core is used."""
+    """A tokenizer, of which only the core is used."""
 
     _core: Core
 
 
 class HasSpelling(HasCore, Protocol):
-    """Attributes that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
+    """Attributes that `Spelling` uses. `Spelling` holds the tokenizer because the core cannot be pickled."""
 
     @property
     def definition(self) -> Definition: ...  # noqa: D102

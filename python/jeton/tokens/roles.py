@@ -1,7 +1,7 @@
-"""Roles of special tokens: facts about a tokenizer that change no id.
+"""Roles of special tokens: properties of a tokenizer that change no id.
 
 A role names a special token: `eos` ends a text, `pad` fills the rows of a batch. transformers calls them ``eos_token``
-and so on. The names here are its standard ones; a tokenizer that was loaded may have others, which are kept.
+and so on. `ROLES` has transformers' standard roles; a tokenizer that was loaded can have other roles, which are kept.
 
 Left out: reading and writing them (`formats.config`).
 """
@@ -21,9 +21,9 @@ __all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "Roles", "role_id", "with
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-# Keys of a configuration with special tokens that have no role: of transformers 4, and of 5.
+# Keys of a configuration that list special tokens without a role: in transformers 4, and in transformers 5.
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
-# Keys of a configuration that let a class of transformers build its template from `bos` and `eos`.
+# Keys of a configuration with which a class of transformers builds its template from `bos` and `eos`.
 TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
 TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
 

@@ -1,6 +1,6 @@
 """Permission for special tokens, converted to the core's form.
 
-A special token's spelling is plain text unless the caller of `encode` permits the token. This module holds that
+A special token's spelling is ordinary text unless the caller of `encode` permits the token. This module implements that
 policy; the core matches the tokens.
 """
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Special", "permission", "spell"]
 
-MAX_SHOWN = 8  # special tokens in an error
+MAX_SHOWN = 8  # maximum number of special tokens that an error lists
 
 Special: TypeAlias = 'Literal["none", "all", "raise"] | Collection[str]'
 
 
 def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["all", "raise"] | list[int] | None:
-    """Permitted special tokens, in the core's form.
+    """Returns the permitted special tokens in the core's form.
 
     Args:
         special: ``"none"``, ``"all"``, ``"raise"``, or exactly the special tokens that may be matched.
-        special_tokens: the tokenizer's, spelling -> id.
+        special_tokens: spelling -> id, the special tokens of the tokenizer.
 
     Returns:
         None for no tokens, ``"all"``, ``"raise"``, or the permitted ids.
 
     Raises:
-        SpecialTokenError: the tokenizer does not have one of the named tokens.
+        SpecialTokenError: the tokenizer lacks one of the given special tokens.
         ConfigError: ``special`` is none of these.
 
     Examples:
@@ -63,10 +63,10 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
 
 
 def spell(token: object, option: str = "special_tokens") -> bytes:
-    """The bytes of an added token.
+    """Returns the bytes of an added token.
 
     Raises:
-        ConfigError: not a string, empty, or with a lone surrogate.
+        ConfigError: the token is not a string, empty, or has a lone surrogate.
 
     Examples:
         >>> spell("<|end|>")

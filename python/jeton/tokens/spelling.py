@@ -1,7 +1,7 @@
 """Spelling of tokens for display and in files: id ↔ spelling.
 
 The spelling of an entry is its content as the model matches it, followed by the end-of-word mark if it ends a word. As
-a string, a byte-level entry is spelled in GPT-2's byte alphabet.
+a `str`, the spelling of a byte-level entry is in GPT-2's byte alphabet.
 
 Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rules of each format (`formats`).
 """
@@ -25,7 +25,8 @@ __all__ = ["Spelling"]
 class Spelling:
     """Spellings of one tokenizer's tokens; calling it with an id returns the spelling's bytes.
 
-    An `Explanation` holds one, so it can be compared and pickled. Two are equal if they hold the same tokenizer object.
+    An `Explanation` holds a `Spelling`, so it must be comparable and picklable. Two spellings are equal if they hold
+    the same tokenizer object.
 
     Examples:
         >>> import jeton
@@ -38,7 +39,7 @@ class Spelling:
         self._tok = tok
 
     def __call__(self, id: int) -> bytes:
-        """Bytes of an entry as the model matches it, with the end-of-word mark if it ends a word."""
+        """Returns the bytes of an entry as the model matches it, with the end-of-word mark if it ends a word."""
         content = self._tok._core.content(id) or b""
         mark = self._end_of_word
         return content + mark.encode() if mark and self._tok._core.kind(id) == ENDS_WORD else content
@@ -50,7 +51,7 @@ class Spelling:
         return hash(self._tok)
 
     def token(self, id: int) -> str:
-        """Spelling of an id in `tokenizer.json`; the id must be in the vocabulary."""
+        """Returns the spelling of an id in `tokenizer.json`; the id must be in the vocabulary."""
         spelled = self(id)
         core = self._tok._core
         if self._tok.definition.is_byte_level and core.kind(id) in (TOKEN, ENDS_WORD):
@@ -59,7 +60,7 @@ class Spelling:
         return spelled.decode()
 
     def id(self, token: bytes | str) -> int:
-        """The id of a token, by its bytes or by its spelling (`token`).
+        """Returns the id of a token, given its bytes or its spelling (the result of `token`).
 
         Raises:
             UnknownTokenError: the token is not in the vocabulary.
@@ -82,7 +83,7 @@ class Spelling:
         return found
 
     def entry(self, token: str) -> int | None:
-        """Id of the model's entry with this spelling, or None."""
+        """Returns the id of the model's entry with this spelling, or None."""
         mark = self._end_of_word
         ends_word = mark is not None and token.endswith(mark)
         text = token[: -len(mark)] if mark and ends_word else token
@@ -95,16 +96,16 @@ class Spelling:
         return next((id for id in core.ids_of(UNREACHABLE) if core.content(id) == spelled), None)
 
     def all(self) -> dict[str, int]:
-        """Spelling -> id of all tokens, in order of id.
+        """Returns spelling -> id of all tokens, in order of id.
 
         Raises:
-            ConfigError: two entries have one spelling.
+            ConfigError: two entries have the same spelling.
         """
         spelled, clashes, _ = self._tok._core.vocab_json(
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
         vocab: dict[str, int] = json.loads(spelled)
-        if clashes:  # added tokens that are spelled like entries: the added token is matched first
+        if clashes:  # added tokens spelled like entries: the added token is matched first
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
         return vocab

@@ -1,6 +1,6 @@
-"""Templates in the notation of tokenizers: ``"<s> $A </s>"``, the special tokens around a text or a pair.
+"""Templates, the special tokens around a text or a pair, in the notation of `tokenizers`: ``"<s> $A </s>"``.
 
-Left out: applying a template (`_core`), reading and writing those of files (`formats.hf_template`).
+Left out: applying a template (`_core`), and templates in files (`formats.hf_template`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .roles import TEMPLATE_KEYS
 
 __all__ = ["with_template"]
 
-_PAIR = "$A $B:1"  # the default of TemplateProcessing of `tokenizers`
+_PAIR = "$A $B:1"  # the default pair template of TemplateProcessing in `tokenizers`
 _A, _B = ({"sequence": text, "type_id": 0} for text in "AB")
 _NOTHING = {"single": [_A], "pair": [_A, _B]}
 
@@ -24,7 +24,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
     """Implements `Tokenizer.with_template`; returns the fields of the definition that change."""
     config = {key: value for key, value in tok.definition.config.items() if key not in TEMPLATE_KEYS}
     old = tok.definition.template or {}
-    # The trimming of offsets depends on the pre-tokenizer's spaces, so it is kept.
+    # The new template keeps the old one's trimming of offsets, which depends on the pre-tokenizer's spaces.
     trims = {**_NOTHING, **{name: old.get(name, False) for name in ("trim_offsets", "add_prefix_space")}}
     if single is None:
         if pair is not None:
@@ -37,13 +37,13 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
         "trim_offsets": trims["trim_offsets"],
         "add_prefix_space": trims["add_prefix_space"],
     }
-    if sets_overflow_types(template):  # it looks like a RobertaProcessing, but is not one
+    if sets_overflow_types(template):  # it has the items of a RobertaProcessing, but is not one
         template["overflow_type_ids"] = False
     return {"template": template, "config": config}
 
 
 def _items(notation: str, option: str, ids: dict[str, int], texts: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Parses a template: texts and added tokens, separated by spaces; ``:1`` after one is its type id."""
+    """Parses a template: texts and added tokens, separated by spaces; ``:1`` after an item is its type id."""
     items: list[dict[str, Any]] = []
     for word in notation.split():
         name, colon, number = word.rpartition(":")
@@ -55,13 +55,14 @@ def _items(notation: str, option: str, ids: dict[str, int], texts: tuple[str, ..
             items.append({"ids": [ids[name]], "type_id": int(number)})
         else:
             expected = " nor ".join(f"${text}" for text in texts)
+            hint = "" if name.startswith("$") else f"; add_tokens([{name!r}]) makes it one"
             raise ConfigError(
-                f"{keyword(option, notation)}: {name!r} is neither {expected}, nor an added token of the tokenizer; "
-                f"add_tokens([{name!r}]) makes it one",
+                f"{keyword(option, notation)}: {name!r} is neither {expected}, nor an added token of the tokenizer"
+                f"{hint}",
                 option=option,
             )
     given = [item["sequence"] for item in items if "sequence" in item]
     if sorted(given) != list(texts):
         wanted = " and ".join(f"${text}" for text in texts)
-        raise ConfigError(f"{keyword(option, notation)} does not contain {wanted} exactly once", option=option)
+        raise ConfigError(f"{keyword(option, notation)} must contain {wanted} exactly once", option=option)
     return items

@@ -1,4 +1,4 @@
-"""`VocabBytes`: the facts about a vocabulary that constrained decoding needs, as plain lists."""
+"""`VocabBytes`: the data of a vocabulary that constrained decoding needs, as lists."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class VocabBytes:
     """Bytes of each id of a vocabulary.
 
     Attributes:
-        tokens: the bytes that each id adds to decoded text, the spelling of a special token, and ``b""`` for an id that
-            the vocabulary does not have.
+        tokens: for each id, the bytes that it adds to decoded text; for a special token, its spelling; for an id that
+            the vocabulary lacks, ``b""``.
         special_ids: ids of special tokens, ascending. No text produces them.
-        eos_id: id of the role ``eos``; None without one.
+        eos_id: id of the role ``eos``; None without this role.
     """
 
     tokens: list[bytes]
@@ -30,7 +30,7 @@ class VocabBytes:
 
     @property
     def text_tokens(self) -> list[bytes]:
-        """As `tokens`, with ``b""`` for special tokens, too."""
+        """`tokens`, but with ``b""`` for special tokens, too."""
         found = self.tokens.copy()
         for id in self.special_ids:
             found[id] = b""

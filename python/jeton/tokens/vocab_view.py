@@ -1,6 +1,6 @@
 """View of a vocabulary: the mapping id -> bytes.
 
-Left out: the entries themselves, which the core stores, and their spelling in files (`spelling`).
+Left out: storage of the entries, which is in the core, and their spelling in files (`spelling`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["VocabView"]
 
 
 class HasVocabulary(Protocol):
-    """Members of a tokenizer that `VocabView` uses. It holds the tokenizer because the core cannot be pickled."""
+    """Members of a tokenizer that `VocabView` uses. The view holds the tokenizer because the core cannot be pickled."""
 
     _core: Core
 

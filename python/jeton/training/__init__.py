@@ -1,13 +1,13 @@
 """corpus → counts → tokenizer.
 
 ```text
-count          corpus → counts: stages prepares documents, limits and spill bound the memory
-counts         `Counts`, the distinct pretokens; counts_file, counts_report, dropped: their parts
-train          corpus → counts → tokenizer, by the recipe that a preset makes of a request
-request        the arguments of `train`, checked; rules: its constraints on merges, required: its required tokens
+count          corpus → counts: `stages` prepares documents; `limits` and `runs` bound the memory
+counts         `Counts`: pretokens with counts; `counts_file` saves them, `counts_report` and `dropped` describe them
+train          corpus → counts → tokenizer, by the recipe that a preset makes from a request
+request        checked arguments of `train`; `rules` has constraints on merges, `required` adds required tokens
 presets/       Jeton's own rules and those of peer libraries: counts → vocabulary
-checkpoint     saves merges, to resume from
-facts          facts, log and trace of a run; replay shows a small one step by step, as a replay_result
+checkpoint     saves merges or pieces, so that learning can resume
+facts          facts, log and trace of a run; `replay` shows the steps of a small run, as a `replay_result`
 ```
 """
 

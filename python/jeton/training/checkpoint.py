@@ -1,10 +1,10 @@
 """Checkpoint of learning: the merges, or the pieces of Unigram, learned so far.
 
     merges.jtm   a line of JSON with the checksum of the counts and the options, then the merges
-    pieces.jtp   likewise, then the pieces after a step of EM or pruning
+    pieces.jtp   the same line, then the pieces after a step of EM or pruning
 
 The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options continues
-from there. For merges its vocabulary size may differ; pieces for another size are learned from the start.
+from there. A later run for merges can have another vocabulary size; pieces for another size are learned from the start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["checkpointed_piece_run", "checkpointed_run"]
 FILE_NAME = "merges.jtm"
 PIECES_FILE_NAME = "pieces.jtp"
 VERSION = 1
-SAVE_EVERY_S = 20.0  # writing the merges of a vocabulary of 128,000 takes some hundredths of a second
+SAVE_EVERY_S = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of a second
 
 
 def checkpointed_run(
@@ -39,13 +39,13 @@ def checkpointed_run(
 
     Args:
         counts: the counts to learn from.
-        how: all options that determine the merges, as JSON, except the vocabulary size.
+        how: all options that determine the merges except the vocabulary size, as JSON.
         limits: memory, threads, and the folder of the checkpoint, if any.
-        progress: called periodically with the number of merges.
+        progress: called periodically with the number of merges learned so far.
 
     Raises:
-        ConfigError: the checkpoint is of other counts or options.
-        FormatError: it is corrupt.
+        ConfigError: the checkpoint was made from other counts or options.
+        FormatError: the checkpoint is corrupt.
     """
     return _run(FILE_NAME, counts, how, limits, progress)
 
@@ -57,13 +57,13 @@ def checkpointed_piece_run(
     limits: Limits,
     progress: Callable[[int], object] | None = None,
 ) -> _core.Run:
-    """Builds the core's run settings for Unigram, as `checkpointed_run`.
+    """Builds the core's run settings for Unigram, with the arguments of `checkpointed_run`.
 
     The seeds depend on the vocabulary size, so the pieces of a checkpoint for another size are not used.
 
     Raises:
-        ConfigError: the checkpoint is of other counts or options.
-        FormatError: it is corrupt.
+        ConfigError: the checkpoint was made from other counts or options.
+        FormatError: the checkpoint is corrupt.
     """
     return _run(PIECES_FILE_NAME, counts, how, limits, progress, size=vocab_size)
 
@@ -76,7 +76,7 @@ def _run(
     progress: Callable[[int], object] | None,
     **other: int,
 ) -> _core.Run:
-    """Run settings with the checkpoint file of this name; `other`: numbers that must equal the checkpoint's."""
+    """Returns run settings with checkpoint file `name`; `other`: numbers that must equal those in the checkpoint."""
     memory, threads = limits.memory(), limits.num_threads
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
@@ -108,7 +108,7 @@ def _save(path: Path, made: Mapping[str, Any], learned: bytes, **other: int) -> 
 
 
 def _saved(path: Path, made: Mapping[str, Any], size: int | None = None) -> bytes | None:
-    """Reads the results of an earlier run; None if there is no file, or if it is for a size other than `size`."""
+    """Reads the results of an earlier run; None if the file is missing, or was made for another vocabulary size."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

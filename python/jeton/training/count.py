@@ -1,8 +1,8 @@
-"""corpus → counts of its distinct pretokens.
+"""Counts the distinct pretokens of a corpus.
 
-This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
-memory limit, and those of a checkpoint, are written to disk as sorted runs (`runs`). A result over the limit is
-memory-mapped, too (`Limits.memory`).
+This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts that
+exceed the memory limit, and counts for a checkpoint, are written to disk as sorted runs (`runs`). A result that exceeds
+the limit is memory-mapped (`Limits.memory`).
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ __all__ = ["count", "count_batches", "count_pretokens", "counts_of", "without_ra
 _log = logging.getLogger("jeton")
 
 SUFFIX = ".jtc"  # suffix of files of counts
-PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files of a folder of shards
+PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files in a folder of shards; the last is a prefix
 
-# Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
+# Seconds that a batch has after Ctrl-C to finish, so that its counts are not lost.
 PATIENCE = 0.6
 
-# Seconds between checkpoints; writing one takes some tenths of a second.
+# Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
 CHECKPOINT_EVERY = 30.0
 
-# Share of the memory limit that hash tables may fill before they are spilled: a growing table holds its old and new
-# slots at once, and texts need memory, too.
+# Share of the memory limit at which hash tables are spilled to disk. The rest is needed for texts, and because a
+# growing table has its old and new slots in memory at once.
 TABLES_SHARE = 0.3
 
 
 def counts_of(corpus: object) -> Counts | None:
-    """Loads counts if the corpus is files of counts, which are weighted and added, each once; else None.
+    """Loads the sum of weighted counts if the corpus consists of files of counts; else returns None.
 
-    The suffix decides, never the content. A folder stands for its files of counts; for a folder of shards, for all but
-    the joined file.
+    Files are recognized by their suffix, not by their content, and each is added once. A folder means all of its files
+    of counts; in a folder of shards, the joined file is left out.
 
     Raises:
-        ConfigError: a mixture of files of counts and other files, or shards of counts that are not complete.
+        ConfigError: files of counts are mixed with other files, or shards of counts are not complete.
 
     Examples:
         >>> import pathlib, tempfile
@@ -93,7 +93,7 @@ def counts_of(corpus: object) -> Counts | None:
 
 
 def _counts_at(name: str) -> list[str]:
-    """Files of counts, or globs of them, at a path or URL; empty if other files are there.
+    """Returns the files of counts, or globs of such files, at a path or URL; empty if there are none.
 
     Raises:
         ConfigError: as `counts_of`.
@@ -135,23 +135,23 @@ def count_pretokens(
             `Source`s, whose weights multiply their counts; or a `Corpus`, which has more options of reading.
         pattern: pre-tokenization pattern: a name or a regex. None does not split.
         normalizer: components that rewrite each document first, as in `Definition`: ``[{"type": "NFC"}]``.
-        pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
-        special_tokens: split the documents and are not counted.
+        pretokenizer: components that split each document, instead of `pattern`: ``tok.definition.pretokenizer``.
+        special_tokens: special tokens, which split the documents and are not counted.
         min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
-        limits: memory, disk, and a checkpoint to resume from.
+        limits: limits of memory and disk, and a checkpoint to resume from.
 
     Returns:
-        64-bit counts in order of first appearance. Threads, memory limit and interruptions do not change them.
+        64-bit counts in order of first appearance. They do not depend on threads, memory limit or interruptions.
 
     Raises:
-        FileNotFoundError: a missing path; the message says how to pass text instead.
-        InvalidTextError: invalid UTF-8; names the file and the byte.
+        FileNotFoundError: a path is missing; the message says how to pass text instead.
+        InvalidTextError: invalid UTF-8; the message names the file and the byte.
         FormatError: a corrupt compressed file or JSONL row; a file that expands too much; a document that is too large
             for memory; a corrupt checkpoint.
-        ConfigError: invalid options, or a checkpoint of another corpus or of other options.
-        OSError: the disk is full. A checkpoint stays as last saved.
+        ConfigError: invalid options, or the checkpoint was made from another corpus or with other options.
+        OSError: the disk is full. A checkpoint keeps its last saved state.
 
     Examples:
         >>> import jeton
@@ -163,8 +163,8 @@ def count_pretokens(
     limits = Limits.of(limits, threads)
     integer(min_count, "min_count", 0, MAX_COUNT)
     stages = Stages.make(pattern, normalizer, pretokenizer)
-    for token in strings(special_tokens, "special_tokens"):
-        spell(token)
+    for index, token in enumerate(strings(special_tokens, "special_tokens")):
+        spell(token, f"special_tokens[{index}]")
     reader = open_corpus(corpus)
     with make_reporter(progress) as report:
         return count(reader, stages, list(special_tokens), report, limits=limits, min_count=min_count)
@@ -180,7 +180,7 @@ def count(
     min_count: int = 1,
     kept: list[bytes] | None = None,
 ) -> Counts:
-    """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, if given."""
+    """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, unless it is None."""
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
     alone = True
@@ -202,7 +202,7 @@ def count(
 
 
 def without_rare(counts: Counts, min_count: int) -> Counts:
-    """Drops the pretokens with a count below `min_count`, as counting with it does, and logs a warning."""
+    """Drops the pretokens with a count below `min_count` and logs a warning, as `count_pretokens` does."""
     if min_count <= 1:
         return counts
     kept = counts.without_rare(min_count)
@@ -211,11 +211,11 @@ def without_rare(counts: Counts, min_count: int) -> Counts:
 
 
 def _log_dropped(counts: Counts) -> None:
-    """Warns of dropped pretokens."""
+    """Logs a warning about dropped pretokens."""
     if counts.dropped is not None:
         _log.warning(
-            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences): the count of a "
-            "pair is too low by its occurrences in them",
+            "dropped %d pretokens with fewer than %d occurrences (%d of all %d occurrences); counts of "
+            "pairs do not include them",
             *(counts.dropped.distinct, counts.dropped.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
@@ -224,7 +224,7 @@ def _log_dropped(counts: Counts) -> None:
 def count_batches(
     batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int = 1
 ) -> Counts:
-    """Counts the batches of one source, which have one weight. Logs nothing; `Counts.skipped` is left to the caller."""
+    """Counts the batches of one source, which have equal weights. The caller logs, and sets `Counts.skipped`."""
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
     folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
     spill = RunFolder.open(folder, checkpoint=limits.checkpoint is not None, options=options)
@@ -260,7 +260,7 @@ def _batches(corpus: DocumentReader, size: int, report: Reporter, kept: list[byt
 
 
 class _CountingRun:
-    """Counting of one weight group of a corpus."""
+    """Counts the documents of a corpus that have the same weight."""
 
     def __init__(
         self, batches: Iterator[Batch], counter: _core.Counter, spill: RunFolder, limit: int, threads: int
@@ -268,7 +268,8 @@ class _CountingRun:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)
         self._began = spill.position
-        # Positions before and after the current batch; after a signal, the counter's total tells which is valid.
+        # Positions before and after the current batch. After a signal, the total of the counter shows which position is
+        # valid.
         self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 
@@ -281,11 +282,11 @@ class _CountingRun:
                     self._put()
         except KeyboardInterrupt:
             if self._spill.is_checkpoint:
-                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: keep the last state
+                with suppress(RuntimeError):  # the counter stopped within a batch: keep the last saved state
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # spilled: when all sources are merged, only one may be in memory
+            self._put()  # spilled, because merging all sources has memory for only one of them
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""
@@ -297,7 +298,7 @@ class _CountingRun:
         patience = PATIENCE if self._spill.is_checkpoint else 0.0
         try:
             self._counter.add(batch.columns, threads=self._threads, skip=start, patience=patience)
-        except InvalidTextError as error:  # a regex that exceeds its budget of steps
+        except InvalidTextError as error:  # a regex exceeded its step budget
             source = batch.source(start + getattr(error, "document", 0))
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
 
@@ -323,10 +324,10 @@ class _CountingRun:
         self._check(passed, at_end=True)
 
     def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """Checks that the documents skipped so far are those that the checkpoint has counted.
+        """Checks that the documents passed over so far are those that the checkpoint has counted.
 
         Raises:
-            ConfigError: other documents.
+            ConfigError: the documents differ.
         """
         began = self._began
         is_other = passed.documents == began.documents and passed != began

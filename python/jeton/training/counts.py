@@ -1,7 +1,7 @@
-"""`Counts`: the distinct pretokens of a corpus with their counts, the input of learning.
+"""`Counts`: the distinct pretokens of a corpus with their counts, from which merges are learned.
 
-Counts can be saved and loaded (`counts_file`), added, subtracted, weighted, and described (`counts_report`). They
-record the stages and special tokens that they were made with.
+Counts can be saved and loaded (`counts_file`), added, subtracted, weighted, and described (`counts_report`). They store
+the stages and special tokens with which they were made.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Counts:
         documents: number of documents.
         corpus_bytes: total bytes of the documents.
         special_tokens: special tokens that split the documents.
-        special_tokens_found: number of their occurrences.
-        dropped: dropped rare pretokens; None without `min_count`.
+        special_tokens_found: number of occurrences of special tokens.
+        dropped: facts about dropped rare pretokens; None without `min_count`.
         skipped: kind of error -> number of skipped records (``errors="skip"``).
 
     Examples:
@@ -76,10 +76,10 @@ class Counts:
 
     @classmethod
     def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
-        """Counts from a mapping pretoken -> count. The empty pretoken is ignored.
+        """Makes counts from a mapping pretoken -> count. The empty pretoken is ignored.
 
         Raises:
-            ConfigError: a count that is not an integer from 0 to 2⁶⁴ - 1.
+            ConfigError: a count is not an integer from 0 to 2⁶⁴ - 1.
 
         Examples:
             >>> Counts.from_mapping({"low": 5, "lower": 2}).total
@@ -99,7 +99,7 @@ class Counts:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern, if the stages consist of one pattern only; else None.
+        """Pattern of the stages, if they consist of a single pattern; else None.
 
         Examples:
             >>> import jeton
@@ -109,16 +109,16 @@ class Counts:
         return self.stages.pattern if self.stages is not None else None
 
     def __len__(self) -> int:
-        """Number of distinct pretokens."""
+        """Returns the number of distinct pretokens."""
         return len(self._core)
 
     @property
     def total(self) -> int:
-        """Number of pretokens, with repetition."""
+        """Number of all pretokens: the sum of the counts."""
         return self._core.total
 
     def items(self) -> list[tuple[bytes, int]]:
-        """(pretoken, count) in order of first appearance.
+        """Returns pairs (pretoken, count) in order of first appearance.
 
         Examples:
             >>> Counts.from_mapping({"low": 5, "lower": 2}).items()
@@ -127,7 +127,7 @@ class Counts:
         return self._core.items()
 
     def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
-        """The n pretokens with the highest counts, in descending order; ties by first appearance.
+        """Returns the n pretokens with the highest counts, in descending order. Ties are in order of first appearance.
 
         Examples:
             >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
@@ -136,10 +136,10 @@ class Counts:
         return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
 
     def __add__(self, other: Counts) -> Counts:
-        """Counts of the concatenation of both corpora, this one first.
+        """Returns the counts of both corpora together, as if the other corpus followed this one.
 
         Raises:
-            ConfigError: different stages or special tokens.
+            ConfigError: the counts have different stages or special tokens.
         """
         if not isinstance(other, Counts):
             return NotImplemented
@@ -159,10 +159,10 @@ class Counts:
         )
 
     def __sub__(self, other: Counts) -> Counts:
-        """Counts of this corpus without the documents of `other`, which must be part of it. Keeps the order.
+        """Returns the counts of this corpus without the documents of `other`, which must be part of it.
 
         Raises:
-            ConfigError: `other` has a higher count of a pretoken; or as for a sum.
+            ConfigError: `other` has a higher count of a pretoken, or other stages or special tokens.
 
         Examples:
             >>> import jeton
@@ -188,7 +188,7 @@ class Counts:
         Pretokens whose count becomes 0 are removed. `corpus_bytes` is weighted, too; `documents` is not.
 
         Args:
-            weight: at least 0; a float has its exact binary value, `Fraction(1, 3)` is a third.
+            weight: number from 0; a float means its exact binary value, `Fraction(1, 3)` exactly one third.
 
         Raises:
             ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
@@ -213,7 +213,7 @@ class Counts:
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
-        """Drops the pretokens with a count below `min_count`; `dropped` describes them.
+        """Returns counts without the pretokens whose count is below `min_count`; `dropped` describes the dropped ones.
 
         Examples:
             >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)
@@ -226,7 +226,7 @@ class Counts:
         return self._with(core, dropped=before + DroppedPretokens(min_count, *dropped))
 
     def report(self, top: int = 20) -> CountsReport:
-        """Report on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).
+        """Reports on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).
 
         Args:
             top: number of most frequent pretokens to list.
@@ -247,7 +247,7 @@ class Counts:
         """Writes the counts to a file, atomically; ``.jtc`` is the usual suffix.
 
         Raises:
-            OSError: the file cannot be written; an existing one is unchanged.
+            OSError: the file cannot be written; an existing file is unchanged.
 
         Examples:
             >>> import os, tempfile
@@ -261,11 +261,11 @@ class Counts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Reads a file written by `save`, or its URL.
+        """Reads a file that `save` has written, from a path or URL.
 
         Raises:
-            FormatError: not a file of counts, or corrupt.
-            MissingDependencyError: a URL, without fsspec or without the package for its protocol.
+            FormatError: the file is not a file of counts, or is corrupt.
+            MissingDependencyError: for a URL, fsspec or the package for its protocol is not installed.
 
         Examples:
             >>> import pathlib, tempfile
@@ -289,7 +289,7 @@ class Counts:
             return cls(core, **facts)
 
     def __eq__(self, other: object) -> bool:
-        """True for equal pretokens, counts, order and facts."""
+        """Returns True if pretokens, counts, order and all other fields are equal."""
         if not isinstance(other, Counts):
             return NotImplemented
         mine, others = ({**counts._facts(), "items": counts.items()} for counts in (self, other))
@@ -298,22 +298,22 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
 
     def _write(self, file: BinaryIO | RawIOBase) -> None:
-        """Writes the counts into a file that is open."""
+        """Writes the counts into an open file."""
         counts_file.write(self._core, self._facts(), make_memory(*self._memory_options), file)
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
-        """A copy with other counts and facts."""
+        """Returns counts with other core data, and with fields replaced by `facts`."""
         return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
 
     def _facts(self) -> dict[str, Any]:
-        """All fields except the pretokens and the memory options."""
+        """Returns all fields except the pretokens and the memory options."""
         return {name: value for name, value in vars(self).items() if name not in ("_core", "_memory_options")}
 
     def _check_kin(self, other: Counts, done: str) -> None:
         """Refuses to combine counts that were made with different stages or special tokens.
 
         Raises:
-            ConfigError: they differ.
+            ConfigError: the stages or special tokens differ.
         """
         mine, others = self.stages, other.stages
         if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):

@@ -30,11 +30,11 @@ from .stages import Stages
 __all__ = ["read", "write"]
 
 MAGIC = b"JTCOUNT1"
-MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take about one MB
+MOST_FACTS = 1 << 26  # bytes; the rules of a normalizer and some thousand special tokens take about one MB
 
 
 def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:
-    """Writes counts into a file that is open; `facts`: the other arguments of `Counts`."""
+    """Writes counts into an open file; `facts`: the other arguments of `Counts`."""
     stages, dropped = facts["stages"], facts["dropped"]
     stored = {
         **facts,
@@ -49,7 +49,7 @@ def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, fi
 
 
 def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
-    """Reads counts, and the other arguments of `Counts`; see `Counts.load`."""
+    """Returns the counts of a file, and the other arguments of `Counts`; see `Counts.load`."""
     name = os.fspath(path)
     with open(path, "rb") as file:
         head = file.read(len(MAGIC) + 4)
@@ -72,11 +72,11 @@ def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
 
 
 def _is_count(number: object) -> bool:
-    return type(number) is int and 0 <= number < 1 << 128  # bytes times counts: more than 64 bits
+    return type(number) is int and 0 <= number < 1 << 128  # a product of bytes and counts can exceed 64 bits
 
 
 def _read(facts: dict[str, Any], name: str, at: int) -> tuple[_core.Counts, dict[str, Any]]:
-    """Counts of a file whose entries begin at byte `at`."""
+    """Reads the entries of a file, which begin at byte `at`, and the fields in `facts`."""
     if facts["version"] != 1:
         version = facts["version"]
         raise FormatError(f"version {version!r}; this Jeton reads version 1: use a newer Jeton", format="counts")

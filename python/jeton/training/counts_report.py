@@ -1,6 +1,6 @@
 """Report on counts: frequent pretokens, scripts, and growth of the number of distinct pretokens.
 
-The growth is exact: every pretoken has the position of its first occurrence in the corpus.
+The growth is exact, because counts store the position of each pretoken's first occurrence in the corpus.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .dropped import DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "counts_report"]
 
-POINTS = 32  # points of the curve
+POINTS = 32  # number of points of the growth curve
 
 
 class ScriptShare(NamedTuple):
-    """Share of the pretokens in one script. A pretoken has the script of its first character that has one."""
+    """Pretokens of one script. The script of a pretoken is that of its first character with a script."""
 
     script: str
     distinct: int
@@ -36,15 +36,15 @@ class CountsReport:
     Attributes:
         documents, corpus_bytes: size of the corpus.
         distinct, total: number of pretokens, without and with repetition.
-        once: number of pretokens with a count of 1.
-        top: the most frequent: (pretoken, count).
+        once: number of distinct pretokens with a count of 1.
+        top: most frequent pretokens: (pretoken, count).
         scripts: shares by script, in descending order of bytes; ``None`` for pretokens without a script (digits,
             punctuation, white space).
-        growth: points (bytes of the corpus, distinct pretokens up to there); the last is the whole corpus. Empty for
-            counts that were not made from text.
-        heaps: (k, beta) of Heaps' law, k · bytes^beta, fitted to `growth` by least squares of the logarithms; None with
-            too few points.
-        dropped: dropped rare pretokens.
+        growth: points (n, number of distinct pretokens in the first n bytes of the corpus); the last point is the whole
+            corpus. Empty for counts that were not made from text.
+        heaps: parameters (k, beta) of Heaps' law, number of distinct pretokens = k · bytes^beta, fitted to `growth` by
+            least squares of the logarithms; None if there are too few points.
+        dropped: facts about dropped rare pretokens.
 
     Examples:
         >>> import jeton
@@ -75,7 +75,7 @@ class CountsReport:
     dropped: DroppedPretokens | None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
+        """Returns the report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
 
         Examples:
             >>> import jeton
@@ -112,10 +112,10 @@ class CountsReport:
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Plots the growth of distinct pretokens, both axes logarithmic; the suffix selects .png, .svg or .pdf.
+        """Plots the growth of distinct pretokens on logarithmic axes; the path ends in .png, .svg or .pdf.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the path has another suffix.
             MissingDependencyError: matplotlib is not installed.
         """
         from ..drawing.figures import COLORS, figure_suffix, make_figure, save_figure
@@ -163,14 +163,14 @@ def counts_report(
 
 
 def _growth(core: _core.Counts, total: int) -> list[tuple[int, int]]:
-    """Distinct pretokens at logarithmically spaced positions of the corpus."""
+    """Returns the number of distinct pretokens at logarithmically spaced positions: (bytes, pretokens)."""
     steps = {round(total ** (step / POINTS)) for step in range(POINTS // 4, POINTS)} | {total}
     at = sorted(step for step in steps if 0 < step <= total)
     return list(zip(at, core.distinct_before([step * core.end // total for step in at]), strict=True))
 
 
 def _heaps(growth: list[tuple[int, int]]) -> tuple[float, float] | None:
-    """K and beta of Heaps' law, by least squares of the logarithms.
+    """Fits k and beta of Heaps' law by least squares of the logarithms; None with fewer than 4 points.
 
     Source: Heaps 1978, Information Retrieval, section 7.5.
     """

@@ -1,4 +1,4 @@
-"""`DroppedPretokens`: rare pretokens that counts lack."""
+"""`DroppedPretokens`: facts about rare pretokens that were dropped from counts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["DroppedPretokens"]
 
 @dataclass(frozen=True, slots=True)
 class DroppedPretokens:
-    """Rare pretokens that were dropped from counts.
+    """Numbers of rare pretokens that were dropped from counts.
 
-    Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
-    pretoken. A dropped pretoken has a count of at most `min_count` - 1.
+    Error bound: the count of a pair of symbols is too low by at most `occurrences` × n, if the pair occurs at most n
+    times in one dropped pretoken. The count of a dropped pretoken is at most `min_count` - 1.
 
     Attributes:
         min_count: pretokens with a lower count were dropped.
-        distinct: number of dropped pretokens.
-        occurrences: sum of their counts.
-        bytes: total bytes of these occurrences.
+        distinct: number of distinct dropped pretokens.
+        occurrences: sum of the counts of dropped pretokens.
+        bytes: total number of bytes of these occurrences.
 
     Examples:
         >>> import jeton

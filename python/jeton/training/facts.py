@@ -1,7 +1,7 @@
 """Facts of a training run: attached to the tokenizer, written as a log, or printed as a trace.
 
-`TrainingLog` has every merge, with the state of the corpus after it. `trace_training` prints a run on small input, as a
-`Replay`.
+`TrainingLog` has every merge, with the token counts of the corpus after the merge. `trace_training` prints a run on
+small input, as `Replay` shows it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger("jeton")
 
 
 def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
-    """Reason for fewer merges than requested; None if there are enough.
+    """Returns the reason for fewer merges than requested; None if there are enough.
 
     Examples:
         >>> why_stopped(3, 5, 1), why_stopped(5, 5, 1)
@@ -41,11 +41,11 @@ def why_stopped(num_merges: int, asked: int, min_frequency: int) -> str | None:
 
 
 def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | None, **facts: Any) -> Tokenizer:
-    """The tokenizer with the facts of its training; logs a warning if training stopped early.
+    """Returns the tokenizer with the facts of its training; logs a warning if training stopped early.
 
     Args:
         tok: the trained tokenizer.
-        counts: its counts.
+        counts: counts that it was trained on.
         began: start time, by `time.perf_counter`.
         stopped: reason for an early stop, or None.
         facts: the other fields of `TrainingFacts`.
@@ -67,7 +67,7 @@ def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | N
 
 
 class TrainingLog(Sequence[TrainingStep]):
-    """Merges in the order of learning, stored in columns. Only available in the process that trained."""
+    """Sequence of merges in the order of learning, stored in columns. Only the process that trained has it."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class TrainingLog(Sequence[TrainingStep]):
     ) -> None:
         """Builds the log from the core's columns: pair counts, corpus tokens, tokens in use.
 
-        `merges` is needed if the tokenizer's model stores none.
+        `merges` is needed if the tokenizer's model stores no merges.
         """
         self._tok = tok
         self._merges = merges
@@ -105,7 +105,7 @@ class TrainingLog(Sequence[TrainingStep]):
 
 
 def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
-    """Writes the log atomically as tab-separated text, with a header and one merge per line."""
+    """Writes the log as tab-separated text, with a header and one merge per line, atomically."""
     if not isinstance(facts.log, TrainingLog):
         raise TrainingError("the training log is only available in the process that trained")
     spelling = Spelling(facts.log._tok)
@@ -125,17 +125,17 @@ def trace_training(
     split: bool,
     write: Callable[[str], None],
 ) -> None:
-    """Replays a training run and writes one line per merge.
+    """Replays a training run, and passes one line per merge to `write`.
 
     Args:
         tok: the trained tokenizer.
-        texts: the documents, or (split=False) the pretokens, that it was trained on.
-        counts: count of each text; None: 1.
-        split: True if the texts are documents.
+        texts: training documents, or with split=False the pretokens.
+        counts: count of each text; None: every count is 1.
+        split: True if the texts are documents, which are split into pretokens.
         write: called with each line.
 
     Raises:
-        ConfigError: too much text.
+        ConfigError: the texts exceed the limit of a replay.
 
     Examples:
         >>> import jeton

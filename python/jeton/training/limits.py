@@ -21,7 +21,7 @@ from ..util.threads import num_threads
 
 __all__ = ["Limits", "MemoryOptions", "make_memory", "parse_bytes"]
 
-# (limit as for `parse_bytes`, folder for spilled data)
+# (memory limit as for `parse_bytes`, folder for spilled data)
 MemoryOptions: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
 
 UNITS = {
@@ -37,8 +37,8 @@ UNITS = {
 }
 MIN_BYTES = 1 << 20
 
-# Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch fits into
-# memory with its counts. With a checkpoint, a batch must end soon after Ctrl-C.
+# Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch and its
+# counts fit into memory. With a checkpoint, batches are smaller, so that a batch ends soon after Ctrl-C.
 BATCH_BYTES = 64 << 20
 CHECKPOINT_BATCH_BYTES = 16 << 20
 
@@ -47,15 +47,16 @@ CHECKPOINT_BATCH_BYTES = 16 << 20
 class Limits:
     """Limits of memory, disk and threads for counting and learning. They do not change the result.
 
-    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` take them as ``limits=``.
+    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` have the argument ``limits=``.
 
     Attributes:
-        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk, and
-            learning reads and writes files beyond it. None: a quarter of the memory of the machine or container.
+        memory_limit: bytes, or a string such as ``"500MB"``. Counts that exceed the limit are spilled to disk, and
+            learning uses memory-mapped files for data that exceeds it. None: a quarter of the available memory of the
+            machine or container.
         spill_folder: parent of the temporary folder for spilled data. None: the system's temporary folder.
-        checkpoint: folder in which counts are saved every 30 seconds, merges and Unigram pieces every 20, and all at
-            Ctrl-C. The same call with the same folder resumes, even after the process was killed. The folder is not
-            removed.
+        checkpoint: folder in which counts are saved every 30 seconds, and merges and Unigram pieces every 20 seconds;
+            all are also saved at Ctrl-C. The same call with the same folder resumes, even after the process was killed.
+            The folder is not removed.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
 
     Raises:
@@ -81,12 +82,12 @@ class Limits:
 
     @classmethod
     def of(cls, limits: Limits | None, threads: int | None) -> Limits:
-        """Limits from the arguments ``limits=`` and ``threads=``.
+        """Combines the arguments ``limits=`` and ``threads=``.
 
         Raises:
-            ConfigError: the threads are given twice, or another type.
+            ConfigError: `threads` is given twice, or `limits` has another type.
         """
-        limits = cls() if limits is None else instance(limits, "limits", cls, "a Limits, or None")
+        limits = cls() if limits is None else instance(limits, "limits", cls, "a jeton.Limits or None")
         if threads is None:
             return limits
         if limits.threads is not None:
@@ -95,34 +96,34 @@ class Limits:
 
     @property
     def num_threads(self) -> int:
-        """Number of threads to use."""
+        """Number of threads: `threads`, or its default."""
         return num_threads(self.threads)
 
     @property
     def batch_bytes(self) -> int:
         """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three batches are in memory
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # memory has up to three batches
 
     @property
     def memory_options(self) -> MemoryOptions:
-        """The memory limit, and the folder for spilled data."""
+        """Memory limit, and folder for spilled data."""
         return self.memory_limit, self.spill_folder or self.checkpoint
 
     def memory(self) -> _core.Memory:
-        """The memory limit of the core for everything after counting."""
+        """Returns the core's memory limit for all steps after counting."""
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:
-        """Limits for counting a part of the corpus, or the corpus again, with a separate checkpoint."""
+        """Returns limits with a separate checkpoint `name`, for counting a part of the corpus, or the corpus again."""
         return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 
 def parse_bytes(limit: int | str | None) -> int:
-    """Parses a limit in bytes: an integer, or a string such as ``"500MB"`` or ``"2GiB"``; None: `available` / 4.
+    """Parses a limit: a number of bytes, or a string such as ``"500MB"``; None: a quarter of the available memory.
 
     Raises:
-        ConfigError: another type or syntax, or below 1 MiB.
+        ConfigError: the limit has another type or syntax, or is below 1 MiB.
 
     Examples:
         >>> parse_bytes("500MB"), parse_bytes("1.5GiB"), parse_bytes(1 << 30)
@@ -143,5 +144,5 @@ def parse_bytes(limit: int | str | None) -> int:
 
 
 def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
-    """Builds the core's memory limit, with the folder for memory-mapped files beyond it."""
+    """Builds the core's memory limit; `folder`: folder for memory-mapped files with the data that exceeds it."""
     return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))

@@ -1,10 +1,10 @@
-"""Replay of a training run: the text before and after every merge, with the counts of its pairs.
+"""Replays a training run: shows the text before and after every merge, with the counts of its pairs.
 
-The learner stores no sequences, so the run is replayed from its merges. Plain Python recounts all pairs for every
-merge: time is text × merges.
+The learner does not store the text after each merge, so the merges are applied again. Plain Python recounts all pairs
+for every merge, so the time is proportional to text × merges.
 
-WordPiece and SentencePiece keep no merges, but the log of their training does. Their pretokens are those of training,
-so they are replayed on counts.
+WordPiece and SentencePiece models store no merges, but the log of their training does. Their pretokens in training
+differ from those in encoding, so they are replayed on the counts of training.
 
 Left out: Unigram, which prunes pieces instead of merging, and second stages that merge across words.
 """
@@ -28,28 +28,28 @@ from .rules import Rules
 
 __all__ = ["replay", "replay_texts"]
 
-# Every step recounts the whole text, which is quadratic. 10,000 bytes and 1,000 merges take about two seconds.
+# Limits: every step recounts the whole text. 10,000 bytes and 1,000 merges take about two seconds.
 MAX_BYTES = 10_000
 MAX_MERGES = 10_000
 
-_WALL = -1  # separator after each sequence; ids are not negative
+_WALL = -1  # separator after each sequence; it is never an id
 
 
 def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Counts, *, top: int = 10) -> Replay:
     """Replays a training run.
 
     Args:
-        tok: the trained tokenizer. `jeton.prune` reduces a large one to its first merges. One that keeps no merges
-            (``preset="bert"``, ``"sentencepiece"``) can be replayed in the process that trained it.
-        corpus: its training corpus, up to 10,000 bytes. The merges can be replayed on another text, too; then a merge
-            need not be the most frequent pair. A tokenizer that keeps no merges, or whose symbols have a prefix, needs
-            the `Counts` that it was trained on.
+        tok: the trained tokenizer. `jeton.prune` reduces a large tokenizer to its first merges. A tokenizer that stores
+            no merges (``preset="bert"``, ``"sentencepiece"``) can only be replayed in the process that trained it.
+        corpus: its training corpus, up to 10,000 bytes; or another text, in which a merge need not be the most frequent
+            pair. A tokenizer that stores no merges, or whose symbols have a prefix, needs the `Counts` that it was
+            trained on.
         top: number of most frequent pairs to list in each step.
 
     Raises:
-        ConfigError: a tokenizer without merges, or with merges across words; documents where counts are needed; too
-            much text or too many merges; or a character that is not in the vocabulary.
-        TrainingError: a corpus without text.
+        ConfigError: the tokenizer has no merges, or merges across words; documents were passed where counts are needed;
+            there is too much text, or there are too many merges; or a character is not in the vocabulary.
+        TrainingError: the corpus has no text.
         FileNotFoundError, InvalidTextError, FormatError: as `train`.
 
     Examples:
@@ -77,7 +77,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         if batch.weight != 1:
             raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
         texts += batch.texts
-        _check_size(sum(map(len, texts)))  # checked before the rest of a large file is read
+        _check_size(sum(map(len, texts)))  # for each batch, before the rest of a large file is read
     return replay_texts(tok, texts, top=top)
 
 
@@ -90,8 +90,9 @@ def replay_texts(
     top: int = 10,
     num_bytes: int = 0,
 ) -> Replay:
-    """`replay` for documents, or (split=False) for pretokens with their counts; `num_bytes`: size of the corpus, if it
-    is not that of the pretokens.
+    """Implements `replay` for documents, or with split=False for pretokens with their counts.
+
+    `num_bytes`: size of the corpus; 0: the size of the texts.
 
     Examples:
         >>> import jeton
@@ -129,10 +130,10 @@ def replay_texts(
 
 
 def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
-    """The merges, of the model or of the log of its training.
+    """Returns the merges of the model, or else those in the log of its training.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: there are no merges.
     """
     model, facts = tok.definition.model, tok.training
     if isinstance(model, Bpe):
@@ -143,7 +144,7 @@ def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
 
 
 def _is_by_words(tok: Tokenizer) -> bool:
-    """True if training had other pretokens than encoding, or spelled them differently from the text."""
+    """True if training used other pretokens than encoding does, or spelled them differently from the text."""
     model = tok.definition.model
     return not isinstance(model, Bpe) or bool(model.continuing_subword_prefix)
 
@@ -158,7 +159,7 @@ def _check_size(num_bytes: int) -> None:
 
 
 class _ReplayRun:
-    """All sequences, concatenated with a separator after each, at one step of the run."""
+    """State of a replay at one step: all sequences, concatenated, with a separator after each."""
 
     def __init__(self, tok: Tokenizer, top: int) -> None:
         facts = tok.training
@@ -170,15 +171,15 @@ class _ReplayRun:
         model = tok.definition.model
         self._by_character = not isinstance(model, Bpe) or model.level == "char"
         self._first: list[int] = []  # symbols before the first merge, with separators
-        self._joined: list[int | None] = []  # for each of these, the merge that removed the boundary after it
+        self._joined: list[int | None] = []  # for each symbol: rank of the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
-        self._ends: list[int] = []  # for each of these, the index of its last symbol in `_first`
+        self._ends: list[int] = []  # for each item of `_ids`: index of its last symbol in `_first`
         self._weighted = False
-        self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in it
+        self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in the token
         self._allowed: dict[tuple[int, int], bool] = {}
 
     def add(self, ids: list[int], count: int) -> None:
-        """Appends a sequence."""
+        """Appends a sequence of ids that occurs `count` times."""
         if not ids:
             return
         self.starts.append((len(self._first), count))
@@ -189,7 +190,7 @@ class _ReplayRun:
         self._ends = list(range(len(self._first)))
 
     def sequences(self) -> list[ReplayedSequence]:
-        """The sequences with the ranks of their removed boundaries."""
+        """Returns the sequences, with the rank of the merge that removed each boundary."""
         ends = [start - 1 for start, _ in self.starts[1:]] + [len(self._first) - 1]
         return [
             ReplayedSequence(tuple(self._first[start:end]), tuple(self._joined[start : end - 1]), count)
@@ -209,7 +210,7 @@ class _ReplayRun:
         )
 
     def _pairs(self) -> dict[tuple[int, int], int]:
-        """All pairs with their counts, in order of first appearance."""
+        """Returns all pairs with their counts, in order of first appearance."""
         if self._weighted:
             counted: Counter[tuple[int, int]] = Counter()
             counts = iter([count for _, count in self.starts])
@@ -223,7 +224,7 @@ class _ReplayRun:
         return {pair: count for pair, count in counted.items() if _WALL not in pair}
 
     def _best(self, pairs: Mapping[tuple[int, int], int]) -> tuple[PairCount, ...]:
-        """The most frequent pairs that may merge, in the order of the tie rule, or else of first appearance."""
+        """Returns the most frequent pairs that the rules permit; ties in the order of the tie rule, if known."""
         if self._rules:
             pairs = {pair: count for pair, count in pairs.items() if self._may_merge(pair)}
         counts = sorted(pairs.values(), reverse=True)[: self._top]
@@ -238,7 +239,7 @@ class _ReplayRun:
                 found.sort(key=lambda pair: (self.spell(pair[0]), self.spell(pair[1])), reverse=True)
             case "shortest":
                 found.sort(key=lambda pair: (self._size(pair), self.spell(pair[0]) + self.spell(pair[1]), pair))
-        found.sort(key=lambda pair: -pairs[pair])  # stable: keeps the order of equal counts
+        found.sort(key=lambda pair: -pairs[pair])  # a stable sort, which keeps the order of equal counts
         return tuple(PairCount(*pair, pairs[pair]) for pair in found[: self._top])
 
     def _size(self, pair: tuple[int, int]) -> int:
@@ -260,7 +261,7 @@ class _ReplayRun:
                 at = ids.index(left, at)
             except ValueError:
                 break
-            if ids[at + 1] != right:  # never out of range, because the last item is a separator
+            if ids[at + 1] != right:  # `at + 1` is in range, because the last item is a separator
                 at += 1
                 continue
             self._joined[ends[at]] = rank
@@ -284,7 +285,7 @@ class _ReplayRun:
 
 
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
-    """The pretokens of a document that training counted: without special tokens, which split it."""
+    """Yields the pretokens of a document that training counted, without the special tokens between them."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {token.content.encode() for token in tok.added_tokens.values()}
     for start, end, _ in pretokens:
@@ -293,7 +294,7 @@ def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
 
 
 def _symbols(tok: Tokenizer, pretoken: bytes) -> list[int]:
-    """Symbols of a pretoken before the first merge."""
+    """Returns the ids of a pretoken's symbols before the first merge."""
     model = tok.definition.model
     if isinstance(model, Bpe) and model.level == "byte":
         units = [bytes([byte]) for byte in pretoken]

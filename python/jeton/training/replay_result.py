@@ -1,7 +1,7 @@
-"""`Replay`: a training run, step by step, as `replay` returns it.
+"""`Replay`: result of `replay`, a training run step by step.
 
-A merge removes boundaries between symbols, each boundary once. The rank of the merge that removed each boundary
-therefore describes the text at every step, in memory linear in the text.
+A merge removes boundaries between symbols, and each boundary is removed at most once. So it suffices to store, for each
+boundary, the rank of the merge that removed it. This describes the text at every step, in memory linear in the text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class ReplayedStep(NamedTuple):
     Attributes:
         rank: rank of the merge, from 0.
         left, right: the pair.
-        id, token: the new token.
+        id, token: id and bytes of the new token.
         pair_count: occurrences of the pair, with overlaps (``aaa`` contains ``aa`` twice).
-        pairs: the most frequent pairs, in the order of the tie rule.
+        pairs: most frequent pairs before the merge; ties are in the order of the tie rule.
         num_pairs: number of distinct pairs.
-        corpus_tokens: tokens of the text after the merge.
+        corpus_tokens: number of tokens of the text after the merge.
         bytes_per_token: bytes of the text divided by `corpus_tokens`.
     """
 
@@ -53,11 +53,12 @@ class ReplayedStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSequence:
-    """A document or pretoken at every step of the run.
+    """Document or pretoken, at every step of the run.
 
     Attributes:
-        ids: its n symbols before the first merge.
-        joined: n - 1 ranks: the merge that removed the boundary after each symbol but the last; None: never removed.
+        ids: ids of its n symbols before the first merge.
+        joined: for each of the n - 1 boundaries between symbols, the rank of the merge that removed it; None: not
+            removed.
         count: number of occurrences; 1, unless the corpus is counts.
 
     Examples:
@@ -70,12 +71,12 @@ class ReplayedSequence:
     count: int = 1
 
     def at(self, num_merges: int, made: Sequence[int]) -> list[int]:
-        """The ids after `num_merges` merges; `made` are the new ids of the merges, by rank.
+        """Returns the ids after `num_merges` merges; `made`: rank of a merge -> its new id.
 
-        A token is a run of symbols between remaining boundaries. Its id is that of the last merge inside the run.
+        A token is a run of symbols between remaining boundaries. Its id is the new id of the last merge inside the run.
         """
         result: list[int] = []
-        last = -1  # the highest rank inside the run
+        last = -1  # highest rank inside the run so far
         for index, id in enumerate(self.ids):
             rank = self.joined[index] if index < len(self.joined) else None
             if rank is not None and rank < num_merges:
@@ -88,7 +89,7 @@ class ReplayedSequence:
 
 @dataclass(frozen=True, repr=False)
 class Replay:
-    """A training run, step by step.
+    """Training run, step by step.
 
     Attributes:
         sequences: the documents, or the pretokens if there is a pattern, in the order of the text.
@@ -125,10 +126,10 @@ class Replay:
         return sum(len(sequence.ids) * sequence.count for sequence in self.sequences)
 
     def at(self, num_merges: int) -> list[list[int]]:
-        """The sequences after `num_merges` merges.
+        """Returns the sequences after `num_merges` merges.
 
         Raises:
-            IndexError: more than there are.
+            IndexError: the run has fewer merges.
         """
         instance(num_merges, "num_merges", int, "an integer")
         if not 0 <= num_merges <= len(self.steps):
@@ -136,13 +137,13 @@ class Replay:
         return [sequence.at(num_merges, self._made) for sequence in self.sequences]
 
     def line(self, num_merges: int) -> str:
-        """The spelled sequences after `num_merges` merges."""
+        """Returns a line with the spelling of all tokens after `num_merges` merges."""
         return " | ".join(
             "[" + ", ".join(quoted(self.spell(id)) for id in sequence) + "]" for sequence in self.at(num_merges)
         )
 
     def lines(self) -> Iterator[str]:
-        """Yields the run as lines: the text before the first merge, then each merge with the text after it."""
+        """Yields the run as lines: the text before the first merge, then a line per merge with the text after it."""
         yield self.line(0)
         for step in self.steps:
             made = f"({step.left}, {step.right}) -> {step.id} {quoted(step.token)} ×{step.pair_count}"
@@ -155,7 +156,7 @@ class Replay:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
     def to_json(self) -> dict[str, Any]:
-        """The replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
+        """Returns the replay as JSON; `tokens`: id -> bytes in hexadecimal, for every id that occurs."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
         return {

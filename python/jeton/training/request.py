@@ -1,6 +1,6 @@
 """`TrainingRequest`: the arguments of `train` other than the corpus and the preset, checked in one place.
 
-Presets fill in defaults, and refuse arguments that contradict them.
+Presets fill in defaults, and raise for arguments that contradict the preset.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ NO_RULES = Rules()
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRequest:
-    """Arguments of `train` other than the corpus and the preset; None: not given.
+    """Arguments of `train` other than the corpus and the preset; None means not given.
 
     Raises:
-        ConfigError: a value of the wrong type or outside its range.
+        ConfigError: a value has the wrong type or is outside its range.
 
     Examples:
         >>> TrainingRequest(vocab_size=300, tie_break="highest")
@@ -63,8 +63,8 @@ class TrainingRequest:
             object.__setattr__(self, "min_frequency", integer(self.min_frequency, "min_frequency", 0, MAX_COUNT))
         special_tokens = tuple(strings(self.special_tokens, "special_tokens"))
         object.__setattr__(self, "special_tokens", special_tokens)
-        for token in special_tokens:
-            spell(token)
+        for index, token in enumerate(special_tokens):
+            spell(token, f"special_tokens[{index}]")
         for option in ("unk_token", "end_of_word"):
             if getattr(self, option) is not None:
                 spell(getattr(self, option), option)
@@ -72,11 +72,11 @@ class TrainingRequest:
 
     @property
     def by_character(self) -> bool:
-        """True at character level."""
+        """True if symbols are characters, False if they are bytes."""
         return self.level == "char"
 
     def to_json(self) -> dict[str, Any]:
-        """The arguments that determine the merges, as saved with a checkpoint; excludes the vocabulary size."""
+        """Returns the arguments that a checkpoint stores: all that determine the merges, except the vocabulary size."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "vocab_size"}
         rules, superwords = given.pop("rules"), given.pop("superwords")
         if rules != NO_RULES:
@@ -86,7 +86,7 @@ class TrainingRequest:
         return given
 
     def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
-        """Refuses options that the preset determines itself; `decides` maps option -> explanation.
+        """Raises if an option was given that the preset determines itself; `decides`: option -> explanation.
 
         Raises:
             ConfigError: one of the options was given.
@@ -100,7 +100,7 @@ class TrainingRequest:
 
 
 def with_unk(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str, ...]:
-    """The distinct special tokens; the unknown token is the first unless it is one of them.
+    """Returns the distinct special tokens. The unknown token is put first, unless it is already one of them.
 
     Examples:
         >>> with_unk(["<s>", "</s>", "<s>"], "<unk>"), with_unk(["<s>", "<unk>"], "<unk>")

@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): merges after the learned ones, which complete each token."""
+"""Required tokens (`Rules.required`): appends merges that complete each token to the learned merges."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["add_required", "check_required"]
 
 
 def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
-    """Refuses required tokens that no text can yield.
+    """Raises for required tokens that encoding cannot yield from any text.
 
     Raises:
-        ConfigError: the pattern splits one, or another rule forbids it.
+        ConfigError: the pattern splits a required token, or another rule forbids it.
     """
     for text in rules.required:
         if len(pattern.split(text)) != 1:
@@ -29,19 +29,19 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
 def add_required(
     vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: appends merges that join the tokens into which the learned merges encode it.
+    """Makes each text one token: encodes it with the learned merges, and appends merges that join the result.
 
     Args:
         vocabulary: the alphabet and the learned merges.
-        required: the texts.
+        required: texts that must be one token.
         max_entries: maximum number of entries; learned merges are removed from the end to make space.
-        by_character: at character level.
+        by_character: True at character level, False at byte level.
 
     Returns:
-        The vocabulary, and the number of learned merges that it keeps.
+        The new vocabulary, and the number of learned merges that are left in it.
 
     Raises:
-        ConfigError: more texts than fit, or a character that is not in the alphabet.
+        ConfigError: the texts need more than `max_entries`, or a character is not in the alphabet.
     """
     ids, kinds, contents, merges = vocabulary.columns()
     num_symbols = len(ids) - len(merges)
@@ -50,7 +50,7 @@ def add_required(
     for text, its_units in zip(required, units, strict=True):
         if missing := [unit for unit in its_units if unit not in symbols]:
             raise ConfigError(
-                f"the required token {text!r} has {missing[0].decode()!r}, which the corpus does not have",
+                f"the required token {text!r} contains {missing[0].decode()!r}, which does not occur in the corpus",
                 option="rules",
             )
     texts = [[symbols[unit] for unit in its_units] for its_units in units]
@@ -74,7 +74,7 @@ def add_required(
 
 
 def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """Missing merges that make each text one token, in the order of the texts, from left to right."""
+    """Returns the merges that are missing to make each text one token: in the order of texts, from left to right."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []
     for text in texts:

@@ -1,13 +1,13 @@
-"""Constraints on merges: `Rules` on the tokens of a vocabulary, and `Superwords`, a second stage that crosses words.
+"""Constraints on merges: `Rules` for the tokens of a vocabulary, and `Superwords`, a second stage across words.
 
 `Rules` checks and converts the options. The core applies them to each pair when it first appears
 (``train/rules/named.rs``). Digit grouping from the right is part of the pattern instead, because the group of a digit
 depends on the digits after it. `required` adds the merges of required tokens.
 
-Left out: rules about the position of a token in the text.
+Left out: rules that depend on the position of a token in the text.
 
 Source of `Superwords`: SuperBPE, Liu et al. 2025, arXiv 2503.13423: BPE for part of the vocabulary, then merges across
-white space. The limit of four words is theirs; their rule that a colon ends a token is not adopted.
+white space. The limit of four words is from this paper; its rule that a colon ends a token is not adopted.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _DIGITS_FROM_RIGHT = r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """Constraints on merged tokens. Each is a property of a token's bytes and can be checked on any vocabulary.
+    """Constraints on merged tokens. Each depends only on the bytes of a token, so it can be checked on any vocabulary.
 
     Attributes:
-        whole_characters: a token that holds a part of a character holds nothing else. (Byte-level tokens of rare
-            characters are built from such parts.) At byte level, the next three rules imply it.
+        whole_characters: a token has either whole characters, or only bytes of a single character (byte-level tokens of
+            rare characters are built from these). At byte level, the next three rules imply this rule.
         one_class: a token consists of letters with their marks, of numbers, of white space, or of other characters,
             after at most one leading space.
         one_script: the letters of a token have one script; Han, Hiragana and Katakana count as one.
-        lone_punctuation: a punctuation mark or symbol is a token of its own and never merges.
+        lone_punctuation: a punctuation mark or symbol is a separate token and never merges.
         digits_from_right: the pattern splits runs of digits into threes from the right, 1|234|567.
         max_token_length: maximum length, in bytes at byte level, else in characters.
         blocked: texts that never become a token.
-        required: texts that become one token for any corpus; they get the last merges. Unlike special tokens, they are
-            ordinary vocabulary and need no permission.
-        max_words: maximum number of words in a token, for merges across words.
+        required: texts that become one token with any corpus; their merges are the last ones. Unlike special tokens,
+            they are ordinary entries and need no permission.
+        max_words: maximum number of words in a token, if merges can cross words.
 
     Examples:
         >>> import jeton
@@ -68,7 +68,7 @@ class Rules:
     max_words: int | None = None
 
     def __post_init__(self) -> None:
-        """Checks types and contradictions."""
+        """Checks the types of the fields, and that they do not contradict each other."""
         for name in ("max_token_length", "max_words"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -88,7 +88,7 @@ class Rules:
         """Converts from `Rules`, or from names of boolean rules.
 
         Raises:
-            ConfigError: an unknown name.
+            ConfigError: a name is not the name of a rule.
 
         Examples:
             >>> Rules.of(["one_script"]).one_script
@@ -96,7 +96,9 @@ class Rules:
         """
         if rules is None or isinstance(rules, Rules):
             return rules or cls()
-        names = [rules] if isinstance(rules, str) else items(rules, "rules", "a Rules, or a list of names of rules")
+        names = (
+            [rules] if isinstance(rules, str) else items(rules, "rules", "a jeton.Rules or a list of names of rules")
+        )
         for name in names:
             if name not in NAMES:
                 raise ConfigError(f"there is no rule named {name!r}; rules: {', '.join(NAMES)}", option="rules")
@@ -104,12 +106,12 @@ class Rules:
         return cls(**switched_on)
 
     def to_json(self) -> dict[str, Any]:
-        """The rules that are set, as saved with the tokenizer."""
+        """Returns the rules that are set, as saved with the tokenizer."""
         facts = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
 
     def core_json(self, *, by_character: bool) -> str | None:
-        """The constraints on pairs in the core's form; None if there are none."""
+        """Returns the constraints on pairs as JSON for the core; None if no constraint is set."""
         constraints: Mapping[str, Any] = {
             "whole_characters": self.whole_characters,
             "one_class": self.one_class,
@@ -135,10 +137,10 @@ class Rules:
         return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        """The pattern, changed to group digits from the right if `digits_from_right` is set.
+        """Returns a pattern; if `digits_from_right` is set, it is changed to group digits from the right.
 
         Raises:
-            ConfigError: a pattern that does not split digits into groups of up to three.
+            ConfigError: the pattern does not split digits into groups of up to three.
 
         Examples:
             >>> cut = Rules(digits_from_right=True).pattern(Pattern.of("o200k"))
@@ -157,16 +159,17 @@ class Rules:
         return Pattern.of(text.replace(_DIGITS + "+", _DIGITS).replace(_DIGITS, _DIGITS_FROM_RIGHT))
 
 
-# Lines without their ends, and groups of digits as in o200k.
+# Splits text into line content, line ends, and groups of digits as in o200k.
 ACROSS_WORDS = r"\p{N}{1,3}|[^\r\n\p{N}]+|[\r\n]+"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Superwords:
-    """A second stage of training, whose merges may cross words (SuperBPE).
+    """Second stage of training, whose merges can cross words (SuperBPE).
 
     Attributes:
-        from_size: number of entries after which merges may cross words; a float up to 1 is a share of the vocabulary.
+        from_size: size of the vocabulary at which the second stage begins; a float up to 1 is a share of the final
+            size.
         pattern: pre-tokenization pattern of the second stage and of the tokenizer. Default: lines and groups of digits.
         max_words: maximum number of words in a token of the second stage; None: no limit.
 
@@ -196,17 +199,17 @@ class Superwords:
 
     @classmethod
     def of(cls, superwords: Superwords | bool | None) -> Superwords | None:
-        """Converts True to the defaults, False and None to None."""
+        """Converts the argument `superwords=`: True to the defaults, False and None to None."""
         if superwords is None or isinstance(superwords, bool):
             return cls() if superwords else None
         return instance(superwords, "superwords", cls, "True, False, None or a Superwords")
 
     def to_json(self) -> dict[str, Any]:
-        """The options, as saved with the tokenizer."""
+        """Returns the options, as saved with the tokenizer."""
         return asdict(self)
 
     def first_size(self, max_entries: int) -> int:
-        """Number of entries, out of `max_entries`, that the first stage learns."""
+        """Returns how many of `max_entries` entries the first stage learns."""
         return min(
             max_entries, self.from_size if isinstance(self.from_size, int) else round(max_entries * self.from_size)
         )

@@ -1,13 +1,13 @@
-"""Counts on disk while a corpus is counted: spilled over the memory limit, and saved in checkpoints.
+"""Stores counts on disk while a corpus is counted: counts that exceed the memory limit, and checkpoints.
 
     runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
 
-A run is written to a temporary file, flushed to disk and renamed; then the state is replaced atomically. Invariant: the
-state names complete runs only, whenever the process ends. Runs that it does not name are stale and are removed. Ctrl-C
-is deferred until a save is complete; the log then reports the state of the checkpoint.
+A run is written to a temporary file, flushed to disk and renamed; then the state is replaced atomically. Invariant:
+whenever the process ends, all runs that the state lists are complete. Runs that it does not list are stale and are
+removed. Ctrl-C is deferred until a save is complete; the log then reports the state of the checkpoint.
 
-Left out: concurrent counting into one folder by two processes.
+Left out: two processes that count into the same folder at the same time.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Exclusive limit of the numbers in a state: a position in the corpus has 64 bits, with up to 128 positions per byte.
+# Exclusive limit of the numbers in a state: positions in the corpus have 64 bits, and a byte can have up to 128
+# positions (2⁷).
 MOST = 1 << 56
 STATE = "state.json"
-MOST_RUNS = 64  # fan-in of the k-way merge; more runs are merged in several passes
+MOST_RUNS = 64  # maximum number of runs in one k-way merge; more runs are merged in several passes
 RUN = re.compile(r"run-\d{6,}\.jtr(\.([0-9a-f]{16}\.)?tmp)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Position in a corpus: number of documents, and a checksum that identifies them.
+    """Position in a corpus: number of documents before it, and a checksum that identifies these documents.
 
     Examples:
         >>> first = Position().after(Document(b"one", "a"))
@@ -58,7 +59,7 @@ class Position:
     checksum: int = 0
 
     def after(self, document: Document) -> Position:
-        """The position after one more document. The checksum covers its length and its first and last 256 bytes."""
+        """Returns the next position. The checksum covers the document's length and its first and last 256 bytes."""
         data = document.data
         look = b"%d:" % len(data) + data[:256] + data[-256:]
         return Position(self.documents + 1, zlib.crc32(look, self.checksum))
@@ -69,11 +70,11 @@ class RunFolder:
     """Folder of runs, with its state.
 
     Attributes:
-        folder: the checkpoint, or the parent of a temporary folder, which is created with the first run.
-        is_checkpoint: True: a state is saved, from which counting can resume.
-        options: name -> value, which must be equal to resume.
+        folder: folder of the checkpoint, or parent of a temporary folder, which is created with the first run.
+        is_checkpoint: True if the state is saved, so that counting can resume.
+        options: name -> value; counting only resumes with equal options.
         position: position after the documents in the runs.
-        totals: (documents, bytes, special tokens found) of the runs.
+        totals: (documents, bytes, special tokens found) of all runs.
     """
 
     folder: str | None
@@ -92,7 +93,7 @@ class RunFolder:
 
         Raises:
             ConfigError: the checkpoint was made with other options.
-            FormatError: its state is corrupt, or one of its runs is missing.
+            FormatError: the state is corrupt, or a run is missing.
         """
         spill = cls(None if folder is None else os.fspath(folder), checkpoint, options)
         if checkpoint and spill.folder is not None:
@@ -104,8 +105,8 @@ class RunFolder:
     def put(self, counter: _core.Counter, position: Position) -> None:
         """Writes the counts of a counter to a run, and frees their memory.
 
-        Ctrl-C is deferred until the run is written. A write interrupted by a second Ctrl-C is not repeated, because the
-        counter may be empty already; the previous state stays valid.
+        Ctrl-C is deferred until the run is written. If a second Ctrl-C interrupts the write, the write is not repeated,
+        because the counter may already be empty; the previous state stays valid.
 
         Raises:
             OSError: the disk is full; earlier runs are unchanged.
@@ -126,7 +127,7 @@ class RunFolder:
         return bool(self._runs)
 
     def runs(self) -> list[str]:
-        """Paths of the runs, after merging some if there are more than MOST_RUNS."""
+        """Returns the paths of the runs. First merges runs if there are more than MOST_RUNS."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
             self._write(partial(_core.Counter.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
@@ -145,7 +146,7 @@ class RunFolder:
         return os.path.join(self._home(), name)
 
     def _home(self) -> str:
-        """The folder of the runs: the checkpoint, or a temporary folder, created on first use."""
+        """Returns the folder of the runs: the checkpoint's, or a temporary folder, which is created on first use."""
         if self.is_checkpoint and self.folder is not None:
             return self.folder
         if self._temporary is None:
@@ -174,7 +175,7 @@ class RunFolder:
         self._runs.append(name)
 
     def _explained(self, error: OSError) -> OSError:
-        """Adds a remedy to an I/O error."""
+        """Returns the I/O error with advice added to its message."""
         hint = "counts exceed memory_limit and cannot be written here; "
         if error.errno == errno.ENOSPC:
             hint = "the disk is full: counts over memory_limit are written here; "
@@ -230,7 +231,7 @@ class RunFolder:
         self._runs, self._next = runs, state["next"]
 
     def _sweep(self) -> None:
-        """Removes stale runs, which the state does not name."""
+        """Removes stale runs: those that the state does not list."""
         for name in os.listdir(self._home()):
             if RUN.fullmatch(name) and name not in self._runs:
                 os.unlink(self._path(name))
@@ -241,9 +242,9 @@ _log = logging.getLogger("jeton")
 
 @contextmanager
 def defer_interrupt() -> Iterator[None]:
-    """Defers the first SIGINT until the block has ended; a second one interrupts the block.
+    """Defers the first SIGINT until the end of the block; a second SIGINT interrupts the block.
 
-    Python runs signal handlers in the main thread only, so in other threads this does nothing.
+    Does nothing outside of the main thread, because Python runs signal handlers only there.
 
     Examples:
         >>> done = []
@@ -280,7 +281,7 @@ def log_kept_counts(checkpoint: str | os.PathLike[str] | None) -> Iterator[None]
     """Logs the number of documents in the checkpoint if the block is interrupted.
 
     Args:
-        checkpoint: the folder; None: no checkpoint, no message.
+        checkpoint: folder of the checkpoint; None: there is no checkpoint, and no message.
     """
     try:
         yield

@@ -1,6 +1,7 @@
 """`Stages`: normalization and pre-tokenization of a document before counting.
 
-These are the stages of a `Definition` that precede its model. A single pattern takes the fast path.
+These are the stages of a `Definition` that precede its model. If they consist of a single pattern, the core has a fast
+path.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ class Stages:
 
     Attributes:
         normalizer: components that rewrite text, in order, as in `Definition`.
-        pretokenizer: components that split it, in order.
+        pretokenizer: components that split the normalized text, in order.
         user_defined: tokens that SentencePiece's normalizer does not change; they split the normalized text and are not
             counted.
-        boundaries: tokens that also split the normalized text; each is counted as one U+001F (SentencePiece's trainer).
-        skip_over_bytes: documents longer than this are skipped; None: no limit.
+        boundaries: tokens that also split the normalized text; each counts as one character U+001F, as in
+            SentencePiece's trainer.
+        skip_over_bytes: documents with more bytes are skipped; None: no limit.
         skip_with: documents that contain this text are skipped.
         mark_ends: append U+000A to the last pretoken of a document.
-        byte_level: True: a ``ByteLevel`` component outputs bytes, for byte-level models; False: characters of the byte
-            alphabet.
+        byte_level: output of a ``ByteLevel`` component: True: bytes, for byte-level models; False: characters of the
+            byte alphabet.
 
     Examples:
         >>> Stages.of("gpt2").pattern.text
@@ -77,20 +79,20 @@ class Stages:
         """Builds the stages from the arguments of `count_pretokens`.
 
         Raises:
-            ConfigError: components that are not a list of objects with a type.
+            ConfigError: the components are not a list of objects with a type.
         """
         cut = cls.of(pattern).pretokenizer if pretokenizer is None else components(pretokenizer, "pretokenizer")
         return cls(components(normalizer, "normalizer"), cut)
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern, if the stages consist of one pattern only; else None."""
+        """Pattern of the stages, if they consist of a single pattern; else None."""
         if self.normalizer or self.user_defined or any(self._rare().values()):
             return None
         return Definition(pretokenizer=self.pretokenizer).pattern
 
     def to_json(self) -> dict[str, Any]:
-        """The stages as one JSON object."""
+        """Returns the stages as one JSON object."""
         return {
             "normalizer": ordered(self.normalizer),
             "pretokenizer": ordered(self.pretokenizer),
@@ -99,7 +101,7 @@ class Stages:
         } | {name: value for name, value in self._rare().items() if value}
 
     def _rare(self) -> dict[str, Any]:
-        """Rarely used options, which a file omits at their defaults."""
+        """Returns the rarely used options, which files omit if they have their defaults."""
         return {
             "boundaries": list(self.boundaries),
             "skip_over_bytes": self.skip_over_bytes,
@@ -112,7 +114,7 @@ class Stages:
         """Reads the output of `to_json`.
 
         Raises:
-            KeyError, TypeError: not the output of `to_json`.
+            KeyError, TypeError: `facts` is not the output of `to_json`.
         """
         lists = [facts[name] for name in ("normalizer", "pretokenizer", "user_defined")]
         if not all(isinstance(items, list) for items in lists) or not isinstance(facts["byte_level"], bool):
@@ -138,7 +140,7 @@ class Stages:
         )  # fmt: skip
 
     def is_same(self, other: Stages) -> bool:
-        """True if both have the same components and therefore yield the same pretokens.
+        """True if both stages have the same components, and therefore yield the same pretokens.
 
         Examples:
             >>> Stages.of("gpt2").is_same(Stages((), ({"name": "gpt2", "type": "Pattern"},), byte_level=False))
@@ -146,16 +148,16 @@ class Stages:
         """
         mine, others = self.to_json(), other.to_json()
         if not any(part.get("type") == "ByteLevel" for part in (*self.normalizer, *self.pretokenizer)):
-            others["byte_level"] = mine["byte_level"]  # no effect without ByteLevel
+            others["byte_level"] = mine["byte_level"]  # `byte_level` has no effect without a ByteLevel component
         return mine == others
 
     def describe(self) -> str:
-        """Short description for messages."""
+        """Returns a short description for messages."""
         if self.pattern is not None:
             return f"pattern {self.pattern.text!r}"
         names = [part.get("type", "?") for part in (*self.normalizer, *self.pretokenizer)]
         return "the stages " + (", ".join(names) or "none")
 
     def core_json(self) -> str:
-        """The stages in the core's form."""
+        """Returns the stages as JSON for the core."""
         return core_json(self.to_json())

@@ -1,8 +1,8 @@
 """corpus → counts → tokenizer: `train`.
 
-`TrainingRequest` checks the arguments, a preset (`presets`) turns them into a `Recipe`, which defines counting,
-learning and the tokenizer, and this module runs it. The core learns with the GIL released. The result depends only on
-the documents and their order, not on threads or on the distribution of documents over files.
+`TrainingRequest` checks the arguments. A preset (`presets`) turns them into a `Recipe`, which defines counting,
+learning and the tokenizer. This module runs the recipe. The core learns with the GIL released. The result depends only
+on the documents and their order, not on threads, nor on how files divide the documents.
 
 Plain version: reference/step04_train.py.
 """
@@ -58,41 +58,43 @@ def train(
     Args:
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
             `Source`s, whose weights multiply their counts; a `Corpus`, which has more options of reading; a mapping
-            pretoken -> count; `Counts`, or the path of a file of them (``.jtc``).
+            pretoken -> count; `Counts`, or the path of a file of counts (``.jtc``).
         vocab_size: total number of entries: alphabet, merges and special tokens.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. Default: ``"char"``
             with `end_of_word`, else ``"byte"``.
         pattern: pre-tokenization pattern: a name or a regex (tiktoken's dialect); ``"none"`` does not split. Default:
             ``"o200k"`` at byte level, ``"none"`` at character level, words between white space with `end_of_word`.
-        tie_break: order of pairs with equal counts: ``"lowest_ids"`` (the default), ``"first"``, ``"highest_pair"``,
-            ``"shortest"``. Ids are those of this tokenizer; Hugging Face numbers its alphabet differently, so pass
-            ``preset="hf"`` for its merges.
-        min_frequency: pairs with a lower count are not merged. Default: 1, or that of the preset.
+        tie_break: order in which pairs with equal counts are merged: ``"lowest_ids"`` (the default), ``"first"``,
+            ``"highest_pair"``, ``"shortest"``. `lowest_ids` compares ids of this tokenizer; Hugging Face numbers its
+            alphabet differently, so pass ``preset="hf"`` for its merges.
+        min_frequency: pairs with a lower count are not merged. Default: 1, or the default of the preset.
         special_tokens: control tokens. They split the documents, are never learned, and get the last ids.
-        unk_token: replaces characters that are not in the corpus; one of the special tokens, or an additional one.
+        unk_token: token for characters that are not in the corpus; one of the special tokens, or an additional one.
         end_of_word: end-of-word mark, such as ``"</w>"``.
-        end_of_word_style: ``"symbol"``: the mark is a symbol of its own (the default); ``"suffix"``: it is part of the
-            word's last character.
+        end_of_word_style: ``"symbol"`` (the default): the mark is a separate symbol; ``"suffix"``: the mark is part of
+            the word's last character.
         preset: another algorithm, or the rules of a peer library, by name or with options: ``"unigram"``; ``"bert"``
             (WordPiece), ``"hf"``, ``"minbpe"``, ``"sentencepiece"``, ``"sentencepiece-unigram"``, ``"subword-nmt"``.
-            See `jeton.training.presets`. None: BPE by the options above. Contradicting arguments are refused.
+            See `jeton.training.presets`. None: BPE by the options above. Arguments that contradict the preset raise an
+                error.
         rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
-        superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
-        min_count: pretokens with a lower count are dropped before learning; it bounds memory, and changes the result.
+        superwords: add a second stage whose merges can cross words: True, or `Superwords`. The corpus is read twice.
+        min_count: pretokens with a lower count are dropped before learning, which bounds memory, but changes the
+            result.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each `ProgressEvent`.
-        limits: memory, disk, and a checkpoint to resume from.
+        limits: limits of memory and disk, and a checkpoint to resume from.
         log: file for the training log: each merge with pair, count, token, tokens in use, bytes per token.
         trace: for small input: print the whole sequence before and after each merge; or a function that is called with
             each line.
 
     Returns:
-        The tokenizer; `tok.training` holds the facts of the run, including the reason for an early stop.
+        The tokenizer; `tok.training` has facts about the run, including the reason for an early stop.
 
     Raises:
         ConfigError: invalid options, such as a vocabulary smaller than the alphabet.
-        TrainingError: a corpus without text.
+        TrainingError: the corpus has no text.
         FileNotFoundError, InvalidTextError, FormatError: as `count_pretokens`.
 
     Examples:
@@ -155,11 +157,11 @@ def _train(
     progress: Progress,
     kept: list[bytes] | None,
 ) -> tuple[Tokenizer, Counts]:
-    """Trains a tokenizer; returns the counts, too.
+    """Trains a tokenizer; also returns the counts.
 
     Args:
         corpus: as for `train`.
-        preset: the rules.
+        preset: the training rules.
         request: other arguments of `train`.
         limits, min_count, progress: as for `train`.
         kept: list to which the documents are appended, for the trace; None: no trace.
@@ -182,7 +184,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # the core raises only this one: more characters than entries
+            error.option = error.option or "vocab_size"  # from the core: there are more characters than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
@@ -217,10 +219,10 @@ def _counted(
     report: Reporter,
     kept: list[bytes] | None,
 ) -> tuple[Counts, Callable[[], Counts] | None]:
-    """The counts to learn from, and a function that counts for the second stage of learning, if there is one.
+    """Returns the counts to learn from, and a function that counts for a second stage of learning, or None.
 
     Raises:
-        ConfigError: counts that do not fit the recipe, or a corpus that cannot be reread for the second stage.
+        ConfigError: the counts do not fit the recipe, or the corpus cannot be read again for the second stage.
     """
     if isinstance(corpus, Mapping | Counts):
         _check_readable_again(recipe, False)
@@ -237,10 +239,10 @@ def _counted(
 
 
 def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> None:
-    """Checks that counts were made with the stages and the special tokens of the recipe; a mapping has none.
+    """Checks that counts were made with the recipe's stages and special tokens. Counts of a mapping always pass.
 
     Raises:
-        ConfigError: they were not.
+        ConfigError: the stages or special tokens differ.
     """
     if counts.stages is None:
         return
@@ -265,7 +267,7 @@ def _check_readable_again(recipe: Recipe, is_readable_again: bool) -> None:
     """Checks that the corpus can be counted a second time if the recipe requires it.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: the corpus cannot be counted again.
     """
     if recipe.second_stages is not None and not is_readable_again:
         raise ConfigError(
@@ -278,12 +280,12 @@ def _check_trace(recipe: Recipe, preset: TrainingPreset) -> None:
     """Checks that the merges can be replayed.
 
     Raises:
-        ConfigError: not BPE, merges that strip a prefix, or two stages of learning.
+        ConfigError: the model is not BPE, its merges strip a prefix, or there are two stages of learning.
     """
     model = recipe.definition.model
     if not isinstance(model, Bpe) or model.continuing_subword_prefix:
         raise ConfigError(
-            f"{keyword('trace')} is not supported for {keyword('preset', preset.name)}; {keyword('log')} is"
+            f"{keyword('trace')} is not supported for {keyword('preset', preset.name)}; use {keyword('log')} instead"
         )
     if recipe.second_stages is not None:
-        raise ConfigError(f"{keyword('trace')} does not show two stages; {keyword('log')} does")
+        raise ConfigError(f"{keyword('trace')} does not show two stages; use {keyword('log')} instead")

@@ -1,7 +1,7 @@
 """Argument checks: a value of a wrong type raises a `ConfigError` that names the argument and the accepted values.
 
-A public function checks its arguments first, before it opens a file or starts work. A wrong argument therefore never
-causes a `TypeError` or an `AttributeError` further down. Each check returns the value, or raises.
+A public function checks its arguments first, before it opens a file or starts work. So a wrong argument never causes a
+`TypeError` or an `AttributeError` deeper in the call stack. Each check returns the value, or raises.
 
 Left out: combinations of options, which each function checks itself.
 """
@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`, the default of an argument that None would change."""
+    """Type of `KEEP`, the default of an argument that stays unchanged; passing None would change it."""
 
     def __repr__(self) -> str:
         return "…"
@@ -65,7 +65,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
 
 
 def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
-    """An integer in a range; `bool` is refused.
+    """Checks for an integer in a range, and returns it; `bool` is refused.
 
     Examples:
         >>> integer(3, "top", 0)
@@ -78,7 +78,7 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
     from operator import index
 
     try:
-        number = low - 1 if isinstance(value, bool) else index(value)  # NumPy's integers too
+        number = low - 1 if isinstance(value, bool) else index(value)  # accepts NumPy's integers, too
     except TypeError:
         number = low - 1
     if number < low or (high is not None and number > high):
@@ -88,12 +88,12 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
 
 
 def _bound(number: int) -> str:
-    """A bound of a range; the maximum of a 64-bit integer as a power of two."""
+    """Formats a bound of a range; the maximum of a 64-bit integer as a power of two."""
     return f"2^{number.bit_length()} - 1" if number > 1 << 53 and number & (number + 1) == 0 else str(number)
 
 
 def is_finite(number: Any) -> bool:
-    """Tests whether a real number has a `float`: no NaN, no infinity, and no integer or fraction beyond them.
+    """Tests whether a number is, or converts to, a finite `float`: not NaN, infinity, or beyond the range of `float`.
 
     Examples:
         >>> is_finite(0.1), is_finite(float("nan")), is_finite(10**5000)
@@ -108,7 +108,7 @@ def is_finite(number: Any) -> bool:
 
 
 def choice(value: Any, option: str, choices: Sequence[str]) -> str:
-    """One of some strings.
+    """Checks for one of several strings, and returns it.
 
     Examples:
         >>> choice("word", "level", ("byte", "char"))
@@ -122,7 +122,7 @@ def choice(value: Any, option: str, choices: Sequence[str]) -> str:
 
 
 def flag(value: Any, option: str) -> bool:
-    """True or False.
+    """Checks for True or False, and returns it.
 
     Examples:
         >>> flag("yes", "tied")
@@ -136,7 +136,7 @@ def flag(value: Any, option: str) -> bool:
 
 
 def instance(value: Any, option: str, kind: type[T] | tuple[type[T], ...], expected: str) -> T:
-    """An object of a class, or of one of several.
+    """Checks for an object of a class, or of one of several classes, and returns it.
 
     Examples:
         >>> instance("o200k_base", "tok", int, "a Tokenizer")
@@ -150,7 +150,7 @@ def instance(value: Any, option: str, kind: type[T] | tuple[type[T], ...], expec
 
 
 def string(value: Any, option: str) -> str:
-    """A string, without lone surrogates.
+    """Checks for a string without lone surrogates, and returns it.
 
     Examples:
         >>> string("text", "field")
@@ -165,7 +165,7 @@ def string(value: Any, option: str) -> str:
 
 
 def file_path(value: Any, option: str) -> str:
-    """A path, as `str` or `os.PathLike`, without NUL bytes or lone surrogates.
+    """Checks for a path (`str` or `os.PathLike`) without NUL bytes or lone surrogates; returns it as `str`.
 
     Examples:
         >>> file_path(7, "path")
@@ -183,7 +183,7 @@ def file_path(value: Any, option: str) -> str:
 
 
 def items(value: Any, option: str, expected: str) -> list[Any]:
-    """The items of an iterable other than `str` and `bytes`.
+    """Checks for an iterable other than `str` and `bytes`, and returns its items.
 
     Examples:
         >>> items((1, 2), "sizes", "a list of integers")
@@ -197,7 +197,7 @@ def items(value: Any, option: str, expected: str) -> list[Any]:
 
 
 def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
-    """Components of a `Definition`: normalizers or pre-tokenizers.
+    """Checks for components of a `Definition` (normalizers or pre-tokenizers), and returns them.
 
     Examples:
         >>> components([{"type": "NFC"}], "normalizer")
@@ -215,7 +215,7 @@ def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def strings(value: Any, option: str) -> list[str]:
-    """A list of strings; a single string, a common mistake, is refused.
+    """Checks for an iterable of strings, and returns a list; a single string, a common mistake, is refused.
 
     Examples:
         >>> strings("<s>", "special_tokens")

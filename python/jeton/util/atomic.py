@@ -4,10 +4,10 @@ Data is written to a temporary file in the target's folder, flushed to disk (fsy
 disk is full or the process is killed before the rename, the old file stays unchanged. A process holds a lock on its
 temporary file. A stale temporary file of a killed process is removed by the next process that writes the target.
 
-Other users may have write access to the folder. The rename replaces a symbolic link at the target, and never writes to
-the file that it points to; other hard links to the target keep the old content. Temporary files have random names and
-are created exclusively. Links among the folders of the path are followed. The new file gets the mode of the old one if
-this user owns that.
+The folder can be writable by other users. So if the target is a symbolic link, the rename replaces the link and never
+writes to the file that it points to. Other hard links to the target keep the old content. Temporary files have random
+names and are created exclusively. Symbolic links among the folders of the path are followed. The new file gets the mode
+of the old file if this user owns the old file.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import BinaryIO, cast
 
 try:
     import fcntl
-except ImportError:  # Windows: an open file cannot be removed, so no lock is needed
+except ImportError:  # on Windows an open file cannot be removed, so no lock is needed
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
-_MOST_CHARS = 50  # bytes of the target's name in a temporary file's name; file systems permit 255 in all
-# Errors of writing, which have no name of a file if a buffer is written.
+_MOST_CHARS = 50  # characters of the target's name in a temporary file's name; file systems permit 255 bytes in all
+# Errors of a full disk or an exceeded size. They lack the file's name when they occur while a buffer is written.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -42,16 +42,18 @@ def write_atomically(
 
     Args:
         path: the target. A symbolic link is replaced, not followed.
-        sweep: remove stale temporary files of the target first, which lists its folder. For a folder of many files,
-            pass False, and call `remove_stale` once.
-        replace: False: the target must not exist when the block ends, even if two processes write it at once.
+        sweep: first remove stale temporary files of the target, for which its folder is listed. To write many files
+            into a folder, pass False, and call `remove_stale` once.
+        replace: False: raise an error if the target exists when the block ends, also if another process wrote it
+            meanwhile.
         streams: write to a named pipe, a device, or a descriptor of this process (see `is_stream`) when the block ends
             without an error, instead of replacing it. For paths that a user names as an output.
 
     Raises:
-        OSError: the folder is missing or not writable, or the disk is full; names ``path``, which is unchanged.
+        OSError: the folder is missing or not writable, or the disk is full; the error names ``path``, which is
+            unchanged.
         IsADirectoryError: ``path`` is a folder, or a link to one.
-        FileExistsError: with ``replace=False``.
+        FileExistsError: ``replace=False``, and ``path`` exists.
 
     Examples:
         >>> import tempfile, pathlib
@@ -68,7 +70,7 @@ def write_atomically(
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     folder, name = os.path.split(os.fspath(path))
-    folder = os.path.realpath(folder)  # resolved once, because the current folder may change
+    folder = os.path.realpath(folder)  # resolved once, because the current folder can change
     target = os.path.join(folder, name)
     temporary = os.path.join(folder, f".{name[:_MOST_CHARS]}.{os.urandom(8).hex()}.tmp")
     lock = None
@@ -100,7 +102,7 @@ def write_atomically(
 
 
 def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copies the content of a file as `write_atomically` writes it.
+    """Copies the content of a file to a target, which `write_atomically` writes.
 
     Examples:
         >>> import tempfile, pathlib
@@ -167,7 +169,7 @@ def _open_stream(path: str | os.PathLike[str]) -> int:
     if own is not None:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
-                stream.flush()  # text printed earlier must come first
+                stream.flush()  # text that was printed earlier must come first
         return os.dup(own)
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)  # the file may have changed since `is_stream`
     if not _is_stream_mode(os.fstat(descriptor).st_mode):
@@ -177,7 +179,7 @@ def _open_stream(path: str | os.PathLike[str]) -> int:
 
 
 def own_mode(path: str | os.PathLike[str]) -> int | None:
-    """Returns the permissions of a file of this user; None for a link, another user's file, or a missing file.
+    """Returns the mode of a file that this user owns; None for a link, another user's file, or a missing file.
 
     Examples:
         >>> own_mode("missing.txt") is None
@@ -193,22 +195,22 @@ def own_mode(path: str | os.PathLike[str]) -> int | None:
 
 def _create(path: str) -> int:
     """Creates a file, locked if the system supports locks."""
-    # Not tempfile: its files have mode 0600; files made by `open` respect the umask.
+    # Not with tempfile, whose files have mode 0600: the mode should follow the umask, as with `open`.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:
         descriptor = os.open(path, flags, 0o666)
         if fcntl is None:
             return descriptor
-        with suppress(OSError):  # a file system without locks
+        with suppress(OSError):  # the file system may not support locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.path.exists(path):
             return descriptor
-        os.close(descriptor)  # another process removed it as stale before it was locked
+        os.close(descriptor)  # another process removed the file as stale before it was locked
 
 
 def _link(temporary: str, target: str) -> bool:
-    """Gives a temporary file its final name, unless a file has that name already; returns False if the file system
-    has no hard links.
+    """Gives a temporary file its final name by a hard link, unless a file has that name already. Returns False if the
+    file system has no hard links.
     """
     try:
         os.link(temporary, target)
@@ -237,7 +239,7 @@ def remove_stale(folder: str | os.PathLike[str]) -> None:
 
 
 def _remove_left(folder: str, name: str, own: str) -> None:
-    """Removes temporary files whose names match a regex and whose processes have ended."""
+    """Removes temporary files whose names match a regex and whose writing processes have ended."""
     is_temporary = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.tmp").fullmatch
     with suppress(OSError):
         for entry in os.listdir(folder or "."):
@@ -251,7 +253,7 @@ def _remove_if_left(path: str) -> None:
     if fcntl is None:
         os.unlink(path)
         return
-    # Neither follows a link nor waits for a named pipe: another user may have created either.
+    # These flags neither follow a link nor wait for a named pipe, either of which another user may have created.
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,15 +1,15 @@
 """Streaming decompression of gzip, bzip2, xz and Zstandard files, selected by suffix.
 
-All errors of the decompression libraries become one `FormatError` that names the file. A truncated file is an error,
-never a shorter text. Every read is bounded: it decompresses the bytes that it returns and at most one more block
-(900 KB for bzip2, 128 KiB for Zstandard). A file that expands more than `MAX_EXPANSION`-fold is refused as a
-decompression bomb, unless the caller allows it.
+Every error of a decompression library becomes a `FormatError` that names the file. A truncated file is an error, never
+a shorter text. Every read is bounded: it decompresses the bytes that it returns and at most one more block (900 KB for
+bzip2, 128 KiB for Zstandard). A file that expands more than `MAX_EXPANSION`-fold is refused as a decompression bomb,
+unless the caller allows it.
 
 Cost: the decompressor's window in memory; nothing is written to disk.
 
-Left out: archives (.zip, .tar), which hold files and not a text, and writing.
+Left out: archives (.zip, .tar), which contain files instead of one text; and compression.
 
-Source: Zstandard's frames are those of RFC 8878.
+Source: RFC 8878, for the frames of Zstandard.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_EXPANSION", "decompressed", "position", "split_suffix"]
 
-# Text compresses 3- to 6-fold, tables and logs up to 60-fold. gzip's maximum is 1,032, the others' 10,000 and more.
+# Text compresses 3- to 6-fold, tables and logs up to 60-fold. gzip's maximum is 1,032-fold; the other formats reach
+# 10,000-fold and more.
 MAX_EXPANSION = 100
-# Any file may expand to this many bytes: small files of one repeated line are harmless.
+# The limit does not apply up to this many decompressed bytes: small files of one repeated line are harmless.
 HARMLESS = 4 << 20
-# Bytes decompressed at a time.
+# Number of bytes decompressed at a time.
 BUFFER_BYTES = 1 << 18
 
 
@@ -53,7 +54,7 @@ def split_suffix(name: str) -> tuple[str, str]:
 
 
 def position(raw: BinaryIO) -> int:
-    """Read position of a file, in bytes; 0 for a pipe, which has none.
+    """Returns the read position of a file, in bytes; 0 for a pipe, which has no position.
 
     Examples:
         >>> import io
@@ -65,16 +66,16 @@ def position(raw: BinaryIO) -> int:
 
 @contextmanager
 def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None = MAX_EXPANSION) -> Iterator[BinaryIO]:
-    """The decompressed bytes of an open file; the suffix of its name selects the format.
+    """Yields a stream of the decompressed bytes of an open file; the suffix of its name selects the format.
 
     Args:
         raw: the compressed file; its ``tell()`` still returns the position in the compressed data.
-        name: its name, for the suffix and for errors.
+        name: name of the file, for its suffix and for errors.
         max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; None: no limit.
 
     Raises:
-        FormatError: inside the block, if the data is truncated, corrupt, or expands more than that.
-        MissingDependencyError: for ``.zst`` without the package ``zstandard``.
+        FormatError: raised inside the block if the data is truncated, corrupt, or expands more than `max_expansion`.
+        MissingDependencyError: the suffix is ``.zst``, and the package ``zstandard`` is not installed.
 
     Examples:
         >>> import gzip, io
@@ -89,7 +90,7 @@ def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None
         return
     label, opener = _OPENERS[suffix]
     try:
-        if not raw.peek(1):  # gzip accepts an empty file; an empty file is not valid in any of the four formats
+        if not raw.peek(1):  # an empty file is not valid in any of the four formats, but Python's gzip accepts it
             raise EOFError
         counted = _Counted(raw)
         with (
@@ -102,7 +103,7 @@ def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
     except (OSError, zlib.error, lzma.LZMAError, _CorruptError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # an I/O error: for bad data gzip and bz2 raise OSError without errno
+            raise  # an I/O error; for bad data, gzip and bz2 raise an OSError without errno
         message = f"{name}: corrupt {label} data ({error})"
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
 
@@ -112,7 +113,7 @@ class _CorruptError(Exception):
 
 
 class _Counted:
-    """A compressed file that counts the bytes read, since a pipe has no position."""
+    """Wrapper of a compressed file that counts the bytes read, since a pipe has no position."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -130,7 +131,7 @@ class _Bounded(io.RawIOBase):
     def __init__(
         self, stream: BinaryIO, compressed: _Counted, name: str, label: str, max_expansion: int | None
     ) -> None:
-        self._stream = cast(Any, stream)  # all four have `readinto`
+        self._stream = cast(Any, stream)  # the streams of all four formats have `readinto`
         self._compressed, self._name, self._label, self._max_expansion = compressed, name, label, max_expansion
         self._num_bytes = 0
 
@@ -155,8 +156,8 @@ class _ZstdReader(io.RawIOBase):
     """Zstandard file as a raw stream, decompressed block by block.
 
     The package's ``stream_reader`` reports no error for a truncated frame, and its ``decompressobj`` does not bound the
-    output for a given input. This class therefore parses the block headers and passes blocks, which decompress to at
-    most 128 KiB, one by one.
+    output for a given input. This class therefore parses the block headers and passes blocks to the package one by one;
+    each decompresses to at most 128 KiB.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -183,7 +184,7 @@ class _ZstdReader(io.RawIOBase):
         return taken
 
     def _decompress(self) -> Iterator[bytes]:
-        """Decompressed bytes of each block of each frame; a file may end only between frames."""
+        """Yields the decompressed bytes of each block of each frame; rejects a file that ends within a frame."""
         while magic := self._raw.read(4):
             if len(magic) < 4:
                 raise EOFError
@@ -196,7 +197,7 @@ class _ZstdReader(io.RawIOBase):
                 raise _CorruptError(str(error)) from None
 
     def _frame(self, magic: bytes) -> Iterator[bytes]:
-        # Frame_Header_Descriptor: sizes of the fields that follow it, and the checksum flag.
+        # Frame_Header_Descriptor: sizes of the following fields, and the checksum flag.
         descriptor = self._read(1)
         is_single, has_checksum = descriptor[0] >> 5 & 1, descriptor[0] >> 2 & 1
         sizes = (not is_single, (0, 1, 2, 4)[descriptor[0] & 3], (is_single, 2, 4, 8)[descriptor[0] >> 6])
@@ -204,7 +205,7 @@ class _ZstdReader(io.RawIOBase):
         yield frame.decompress(magic + descriptor + self._read(sum(sizes)))
         is_last = 0
         while not is_last:
-            header = self._read(3)  # Last_Block, 2 bits of Block_Type, 21 of Block_Size
+            header = self._read(3)  # 1 bit of Last_Block, 2 of Block_Type, 21 of Block_Size
             is_last, kind, size = header[0] & 1, header[0] >> 1 & 3, int.from_bytes(header, "little") >> 3
             if kind == 3 or size > 1 << 17:
                 raise _CorruptError("invalid block type or size")

@@ -1,14 +1,15 @@
 """Forks during imports: a child process never waits for an import that a thread of its parent had begun.
 
-Functions of this package import modules that only they need on their first call. While a module is imported, Python
-holds a lock for it. If another thread forks during the import, the child inherits a held lock and a half-executed
-module, but no thread that would finish the import: every call that needs the module would block forever.
+If only one function of this package needs a module, the function imports it on its first call. While a module is
+imported, Python holds a lock for it. If another thread forks during the import, the child inherits a held lock and a
+half-executed module, but no thread that would finish the import: every call that needs the module would block forever.
 
-- Before a fork, the forking thread waits until no other thread is importing anything for this package, or one of its
-  dependencies. Other imports are not waited for, and may never end: a module can be a server.
-- Between the end of the wait and the fork, blocking imports would risk a deadlock with locks that other packages
-  acquire before a fork. The child therefore undoes imports that other threads began in these microseconds, or that
-  outlasted the wait: it removes their locks and half-executed modules, so that the modules are imported again.
+- Before a fork, the forking thread waits until no other thread is importing a module for this package, or one of its
+  dependencies. It does not wait for other imports, which may never end: importing a module can run a server.
+- After the wait, other threads can still begin imports before the fork. Blocking these imports would risk a deadlock
+  with locks that other packages acquire before a fork. So the child undoes imports that other threads began in these
+  microseconds, or that outlasted the wait: it removes their locks and half-executed modules, so that the modules are
+  imported again.
 
 This module is loaded by ``import jeton``, and imports only modules that every interpreter has loaded.
 """
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["forget_imports", "wait_for_imports"]
 
-# Importing NumPy takes a tenth of a second, from a slow network file system some seconds.
+# Importing NumPy takes a tenth of a second, or some seconds from a slow network file system.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
-MAX_EQUAL = 10  # intervals after which a thread at the same place in `logging` is assumed to wait for the fork
+MAX_EQUAL = 10  # intervals after which a thread at one instruction of `logging` is assumed to wait for the fork
 
 _PACKAGE = __name__.partition(".")[0]
 _DEPENDENCIES = {_PACKAGE, "click", "numpy", "tqdm"}
@@ -43,12 +44,12 @@ _not_awaited: set[str] = set()  # modules that other threads were importing at t
 
 
 def wait_for_imports() -> None:
-    """Waits until no other thread is importing anything for this package, at most `MAX_WAIT_S`."""
+    """Waits until no other thread is importing a module for this package, at most `MAX_WAIT_S`."""
     global _not_awaited
     end = monotonic() + MAX_WAIT_S
     is_used, importing = _use_by_other_threads()
     if is_used:
-        sleep(0)  # then no other thread gets the GIL for some milliseconds, enough to reach the fork
+        sleep(0)  # after this, the thread keeps the GIL for some milliseconds, enough to reach the fork
         is_used, importing = _use_by_other_threads()
     logging, num_equal = _calls_of_logging(), 0
     while importing and num_equal < MAX_EQUAL and monotonic() < end:
@@ -62,7 +63,7 @@ def wait_for_imports() -> None:
 
 
 def forget_imports() -> None:
-    """Undoes imports for this package that threads of the parent process had not ended."""
+    """Undoes, in a child process, imports for this package that the parent's threads had not finished."""
     for name in _imported_by_other_threads().keys() - _not_awaited:
         del _module_locks[name]
         spec = getattr(sys.modules.get(name), "__spec__", None)
@@ -75,16 +76,16 @@ def _is_ours(name: str) -> bool:
 
 
 def _imported_by_other_threads() -> dict[str, int]:
-    """Name of each module that another thread is importing -> that thread."""
+    """Returns name of each module that another thread is importing -> id of that thread."""
     locks = [(name, reference()) for name, reference in list(_module_locks.items())]
     return {name: lock.owner for name, lock in locks if lock is not None and lock.owner not in (None, get_ident())}
 
 
 def _calls_of_logging() -> set[tuple[int, int, int]]:
-    """Calls of `logging` in which other threads are: thread, frame and instruction.
+    """Returns the calls of `logging` that other threads are executing: thread, frame and instruction.
 
-    `logging` locks its loggers before a fork. If its hook runs before ours, an import that makes a logger waits for the
-    fork, so waiting for that import would deadlock.
+    `logging` locks its loggers before a fork. If `logging`'s fork hook runs before this module's hook, an import that
+    creates a logger waits for the fork. So waiting for that import would deadlock.
     """
     own, calls = get_ident(), sys._current_frames().items()
     return {
@@ -95,12 +96,12 @@ def _calls_of_logging() -> set[tuple[int, int, int]]:
 
 
 def _use_by_other_threads() -> tuple[bool, set[int]]:
-    """Tests whether other threads are in functions of this package; returns those that are importing for it."""
+    """Tests whether other threads execute functions of this package; also returns the threads that import for it."""
     own, is_used = get_ident(), False
     importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost if thread != own else None
-        has_import = False  # in a function that `frame` called
+        has_import = False  # whether a function called from `frame` imports
         while frame is not None:
             if frame.f_code.co_filename == _IMPORT_SYSTEM:
                 has_import = True

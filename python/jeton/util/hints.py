@@ -1,4 +1,4 @@
-"""Hints at the names of Jeton for names of other libraries: of attributes, of keywords, and of the package.
+"""Hints in errors: Jeton's counterparts of other libraries' attributes, keywords and names in the package.
 
 Source: the interfaces of transformers 4.57 and 5, tokenizers 0.22, tiktoken 0.12 and sentencepiece 0.2.
 """
@@ -18,7 +18,7 @@ _PADDED = "tok.encode_batch(texts).padded()"
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _WITH_ID = ("bos", "eos", "pad")
 
-# Attribute of a tokenizer of another library -> the expression that replaces it in Jeton.
+# Attribute of another library's tokenizer -> the expression that replaces it in Jeton.
 ATTRIBUTES: dict[str, str] = {
     # transformers
     **{f"{role}_token": f'tok.roles.get("{role}")' for role in _ROLES},
@@ -122,7 +122,7 @@ KEYWORDS: dict[str, str] = {
     "nbest_size": "nbest=, of tok.encode",
 }
 _OF_DECODE = {"errors": "invalid_utf8="}
-# Of `truncate` and `split`; also names of text splitters.
+# Keywords of `truncate` and `split` in other libraries, including text splitters -> the counterpart in Jeton.
 _OF_CUTTING = {
     **dict.fromkeys(("max_length", "chunk_size", "max_chunk_size", "limit"), "max_tokens="),
     **dict.fromkeys(("chunk_overlap", "stride"), "overlap=, of tok.split"),
@@ -161,7 +161,7 @@ NAMES: dict[str, str] = {
     **dict.fromkeys(("SentencePieceTrainer", "ByteLevelBPETokenizer"), _TRAIN),
 }
 
-# Class of Jeton -> attribute of another library's result -> its counterpart.
+# Class of Jeton -> attribute of another library's result -> its counterpart in Jeton's class.
 RESULTS: dict[str, dict[str, str]] = {
     "Encoding": {
         "input_ids": "encoding.ids",
@@ -177,7 +177,7 @@ RESULTS: dict[str, dict[str, str]] = {
 
 
 def result_error(result: object, name: str) -> AttributeError:
-    """Builds the error of an attribute that a result does not have.
+    """Builds the error for an attribute that a result lacks, with Jeton's counterpart if it is known.
 
     Args:
         result: an `Encoding` or a `TokenBatch`.
@@ -190,7 +190,7 @@ def result_error(result: object, name: str) -> AttributeError:
 
 
 def attribute_hint(name: str) -> str:
-    """Returns the message for an attribute of another library.
+    """Returns the error message for an attribute of another library's tokenizer.
 
     Examples:
         >>> attribute_hint("batch_decode")
@@ -200,7 +200,7 @@ def attribute_hint(name: str) -> str:
 
 
 def called() -> NoReturn:
-    """Raises the error of ``tok(text)``."""
+    """Raises the error for ``tok(text)``, a call of a tokenizer."""
     raise TypeError(
         "'Tokenizer' object is not callable; in Jeton: tok.encode(text) for ids, tok.tokenize(text) for tokens and "
         f"spans, {_PADDED} for a batch"
@@ -208,11 +208,11 @@ def called() -> NoReturn:
 
 
 def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
-    """Raises the error of a call with keywords that a method does not have.
+    """Raises the error for a call with keywords that a method lacks.
 
     Args:
         method: a method.
-        unknown: the keywords, one or more.
+        unknown: the unknown keywords, at least one.
     """
     import inspect
     from difflib import get_close_matches

@@ -1,10 +1,10 @@
 """Language of the command line and the playground: catalogs, choice by the environment, and messages of errors.
 
 ``strings.<language>.json`` maps the English messages of `jeton.util.messages` and the texts of ``--help`` to another
-language. ``errors.<language>.json`` does so for messages of errors and warnings. These are not translated where they
-are raised, because ``str(error)`` is English for every caller of the library; the interface that shows it recognizes
-the message by its fixed text instead. A catalog is read only if its language is chosen, and that of errors only for an
-error.
+language. ``errors.<language>.json`` maps messages of errors and warnings. These are not translated where they are
+raised, because ``str(error)`` is English for every caller of the library. Instead, the interface that shows an error
+recognizes its message by the fixed text. A catalog is read only if its language is chosen, and the catalog of errors
+only when an error is shown.
 
 Left out: JSON, CSV, and names and values of options. Programs read them, so they are the same in each language.
 """
@@ -24,9 +24,10 @@ __all__ = ["LANGUAGES", "chosen_language", "current_language", "in_language", "r
 
 # Languages with catalogs. English has none: its text is in the code.
 LANGUAGES = ("zh",)
-# Placeholders whose value is a message itself.
-NESTED = ("message", "reason")
-# Placeholders whose value lists kinds of files or records, which are messages: "2 hidden (.a, .b), 1 symlink (x)".
+# Placeholders whose value is itself a message to translate.
+NESTED = ("message", "reason", "feature")
+# Placeholders whose value lists kinds of files or records: "2 hidden (.a, .b), 1 symlink (x)". Each kind is a message
+# to translate.
 LISTED = ("kinds",)
 _KIND = re.compile(r"(^|, )([\d,]+) ([^(]+) \((.*?)\)(?=, [\d,]+ |, …$|$)")
 
@@ -35,9 +36,9 @@ _Templates: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]  # (message, tra
 
 
 def chosen_language(environ: Mapping[str, str]) -> str:
-    """The language for an environment: ``JETON_LANG``, else the locale of messages as in POSIX; English by default.
+    """Returns the language of an environment: ``JETON_LANG``, else the POSIX locale of messages; default: English.
 
-    A language without a catalog is English, as with gettext; the region (``zh_TW``) has no effect.
+    For a language without a catalog, English is returned, as with gettext. The region (``zh_TW``) has no effect.
 
     Examples:
         >>> chosen_language({"LANG": "zh_CN.UTF-8"}), chosen_language({"LANG": "zh_CN.UTF-8", "JETON_LANG": "en"})
@@ -65,7 +66,7 @@ def read_catalog(name: str, language: str) -> dict[str, str]:
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Translates messages into a language inside of the block."""
+    """Context manager in which messages are translated into a language."""
     token = _language.set(language)
     try:
         with use_catalog(None if language == "en" else read_catalog("strings", language)):
@@ -75,7 +76,7 @@ def use_language(language: str) -> Iterator[None]:
 
 
 def current_language() -> str:
-    """The language inside of a block of `use_language`, otherwise English.
+    """Returns the language of the enclosing `use_language` block, or else English.
 
     Examples:
         >>> with use_language("zh"):
@@ -88,8 +89,8 @@ def current_language() -> str:
 
 
 def in_language(message: str) -> str:
-    """The message of an error or a warning in the chosen language, clause by clause: a problem, and hints after
-    semicolons. A clause that the catalog does not have stays English, as do the semicolons beside it.
+    """Translates the message of an error or a warning into the chosen language, clause by clause: the problem, and
+    hints after semicolons. A clause that the catalog lacks stays English, and so do the semicolons next to it.
 
     Examples:
         >>> with use_language("zh"):
@@ -115,7 +116,7 @@ def _translated(message: str, templates: _Templates) -> str:
 
 
 def _clause(clause: str, templates: _Templates) -> str:
-    """A clause, which may have a file or another place before it."""
+    """Translates a clause, which may be preceded by a file name or another location."""
     starts = [0, *(match.end() for match in re.finditer(": ", clause))]
     for start in starts:
         for pattern, translation in templates:
@@ -126,14 +127,16 @@ def _clause(clause: str, templates: _Templates) -> str:
 
 
 def _value(name: str, value: str, templates: _Templates) -> str:
-    """The value of a placeholder."""
+    """Translates the value of a placeholder, if it is a message or a list of kinds."""
     if name in NESTED:
-        return _translated(value, templates)
+        value = _translated(value, templates)
+        # In the middle of a sentence, a space separates words in Latin script from the Chinese before them.
+        return f" {value}" if name == "feature" and value[:1].isascii() else value
     return _kinds(value, templates) if name in LISTED else value
 
 
 def _kinds(text: str, templates: _Templates) -> str:
-    """A list of kinds, with or without counts and places."""
+    """Translates a list of kinds, with or without counts and file names."""
     if not _KIND.search(text):
         return translate(", ").join(_clause(kind, templates) for kind in text.split(", "))
 
@@ -147,14 +150,17 @@ def _kinds(text: str, templates: _Templates) -> str:
 
 @cache
 def _templates(language: str) -> _Templates:
-    """The messages of errors as regular expressions, with their translations; the most specific first."""
+    """Returns the messages of errors as regular expressions, with their translations; the most specific first."""
     catalog = read_catalog("errors", language)
-    # A message that begins with a placeholder matches nearly any text before its fixed text, even another message.
+    # A message that begins with a placeholder comes last: the placeholder matches nearly any text, even another
+    # message.
     keys = sorted(catalog, key=lambda key: (key.startswith("{"), -len(re.sub(r"\{\w*\}", "", key))))
     return tuple((_pattern(key), catalog[key]) for key in keys)
 
 
 def _pattern(message: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", message)
-    named = [f"(?P<{part}>.+?)" if index % 2 else re.escape(part) for index, part in enumerate(parts)]
+    # An option is the start of a message, after the file or another place: it does not contain the place.
+    values = {"option": r"(?P<option>(?:(?!: ).)+?)"}
+    named = [values.get(part, f"(?P<{part}>.+?)") if index % 2 else re.escape(part) for index, part in enumerate(parts)]
     return re.compile("".join(named), re.DOTALL)

@@ -1,7 +1,7 @@
-"""Attributes that are computed on first use: those of packages import a module, those of objects call a method.
+"""Attributes that are computed on first use: attributes of a package import a module, those of an object call a method.
 
-`functools.cached_property` has a lock before Python 3.12, for all objects of a class. A forked child, or a signal
-handler, could wait for it forever.
+`functools.cached_property` is not used: before Python 3.12, it has a lock for all objects of a class. A forked child,
+or a signal handler, could wait for this lock forever.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["attribute_getter", "cached_property"]
 if not TYPE_CHECKING:
 
     class cached_property:  # noqa: N801  (as in `functools`)
-        """A property that is computed once for each object, or by each thread that reads it before it is stored.
+        """A property that is computed once for each object. Threads that read it before it is stored also compute it.
 
         Examples:
             >>> class Text:
@@ -47,8 +47,8 @@ def attribute_getter(package: str, module_of: Mapping[str, str]) -> Callable[[st
     """Returns the `__getattr__` of a package, which imports the module of a name, or the submodule of this name.
 
     Args:
-        package: its `__name__`.
-        module_of: name -> submodule that has it.
+        package: the package's `__name__`.
+        module_of: name -> submodule that defines the name.
     """
 
     def get(name: str) -> Any:

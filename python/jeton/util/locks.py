@@ -1,14 +1,15 @@
 """`ForkLock`: a lock that neither a forked process nor a signal handler waits for forever.
 
-A process may have been forked while another thread held a lock, which nothing in the child releases. A signal handler
-or a finalizer may run in the thread that holds it. So nothing in Jeton waits for a lock that may never be released:
+If a process is forked while another thread holds a lock, no thread of the child releases the lock. A signal handler or
+a finalizer can run in the very thread that holds a lock. So no code in Jeton waits for a lock that may never be
+released:
 
-- A fork waits for the imports that first calls do (`forks`).
-- All threads that race for a table make it, and the first one is kept (`atomic_cell` of the core).
-- A mutex of the binding is held for steps that neither release the GIL nor run Python code (`exclusive.rs`).
+- A fork waits for imports that functions make on their first call (`forks`).
+- If threads race to build a lookup table, each builds it, and the first result is kept (`atomic_cell` of the core).
+- A mutex of the binding is held only during steps that neither release the GIL nor run Python code (`exclusive.rs`).
 
-Not used therefore: `functools.cached_property`, which has a lock before Python 3.12 (`lazy`); `PyOnceLock` and
-`intern!` of PyO3, which release the GIL while a cell is marked (`once.rs`).
+Therefore not used: `functools.cached_property`, which has a lock before Python 3.12 (`lazy`); `PyOnceLock` and
+`intern!` of PyO3, which release the GIL while a cell is marked as being initialized (`once.rs`).
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _LOCKS: WeakSet[ForkLock] = WeakSet()
 
 
 class ForkLock:
-    """Reentrant lock as a context manager. A forked process gets it unlocked.
+    """Reentrant lock as a context manager. In a forked process it is unlocked.
 
-    A signal handler or a finalizer that runs in the thread that holds the lock acquires it again.
+    A signal handler or a finalizer that runs in the thread that holds the lock can acquire the lock again.
 
     Attributes:
         depth: number of acquisitions by the thread that holds the lock; above 1, the guarded data may be inconsistent.
         was_forked: True if the process was forked while another thread held the lock, so that the guarded data may be
-            inconsistent. The code that repairs it sets this to False.
+            inconsistent. The code that repairs the data sets this attribute to False.
 
     Examples:
         >>> with ForkLock() as lock, lock:
@@ -58,7 +59,7 @@ class ForkLock:
 
     def _renew(self) -> None:
         if self.depth and self._owner == threading.get_ident():
-            return  # the thread that forked still holds it in the child
+            return  # in the child, the thread that forked still holds the lock
         self.was_forked = self.depth > 0
         self.depth = 0
         self._lock = threading.RLock()

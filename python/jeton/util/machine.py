@@ -10,12 +10,12 @@ from pathlib import Path
 
 __all__ = ["available"]
 
-FALLBACK = 8 << 30  # if the system does not report its memory
+FALLBACK = 8 << 30  # bytes assumed if the system does not report its memory
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes of memory that this process may use: the least of the limits of machine, container and process.
+    """Returns the bytes of memory that this process may use: the minimum of what machine, container and process permit.
 
     Examples:
         >>> available() > 1 << 20
@@ -29,7 +29,7 @@ def available() -> int:
 
 
 def _own_limit() -> list[int]:
-    """Limit of ``ulimit -v``, if set."""
+    """Returns a list with the limit of ``ulimit -v``; empty if it is not set."""
     try:
         import resource
     except ImportError:  # Windows
@@ -39,20 +39,20 @@ def _own_limit() -> list[int]:
 
 
 def _container_limits() -> list[int]:
-    """Memory limits of this process's cgroups, if set."""
+    """Returns the memory limits of this process's cgroups that are set."""
     limits = []
     for path in _limit_files():
         try:
             text = path.read_text().strip()
         except OSError:
             continue
-        if text.isdigit():  # else "max"
+        if text.isdigit():  # otherwise "max", which means no limit
             limits.append(int(text))
     return [limit for limit in limits if limit > 0]
 
 
 def _limit_files() -> list[Path]:
-    """Files that may hold the memory limits of this process's cgroup and its ancestors."""
+    """Returns paths of files that can contain the memory limits of this process's cgroup and its ancestors."""
     files = [CGROUP / "memory.max", CGROUP / "memory" / "memory.limit_in_bytes"]
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()

@@ -1,8 +1,8 @@
-"""Text that people read, in the language that the command line has chosen.
+"""Translation of messages that people read, into the language that the command line has chosen.
 
 The English text stays in the code and is the key of the catalog: ``translate("{left} or {right}", left=a, right=b)``.
-A catalog is a mapping from English messages to those of another language, with the same named placeholders. Without
-one, as for every caller other than the command line, the messages are English.
+A catalog is a mapping from English messages to messages of another language with the same named placeholders. Without a
+catalog, as for every caller other than the command line, messages are English.
 
 Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.util.language`.
 """
@@ -17,13 +17,13 @@ __all__ = ["Catalog", "counted", "is_translated", "translate", "use_catalog"]
 
 Catalog = Mapping[str, str]
 
-# Not a global variable: a playground that is started by a Chinese command line also answers in English.
+# Not a global variable: a playground that was started from a Chinese command line also answers requests in English.
 _catalog: ContextVar[Catalog | None] = ContextVar("jeton_catalog", default=None)
 
 
 @contextmanager
 def use_catalog(catalog: Catalog | None) -> Iterator[None]:
-    """Translates messages by a catalog inside of the block, in this thread; None: English.
+    """Context manager in which this thread's messages are translated with a catalog; None: English.
 
     Examples:
         >>> with use_catalog({"{number} tokens": "{number} 个词元"}):
@@ -43,8 +43,8 @@ def is_translated() -> bool:
 
 
 def translate(message: str, /, **values: object) -> str:
-    """A message in the chosen language, with values in place of its placeholders. A message that is not in the catalog
-    stays English.
+    """Returns a message in the chosen language, with values in place of its placeholders. A message that is not in the
+    catalog stays English.
 
     Examples:
         >>> translate("wrote {path}", path="out.json")
@@ -57,7 +57,7 @@ def translate(message: str, /, **values: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun in the singular or plural, which are two messages: ``{number} merges``.
+    """Formats a number with its noun in the singular or plural; each form is a message: ``{number} merges``.
 
     Examples:
         >>> counted(1, "file"), counted(1234, "merge"), counted(2, "entry")

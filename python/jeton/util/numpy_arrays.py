@@ -1,4 +1,4 @@
-"""NumPy, imported for the first array only, because that takes as long as loading a vocabulary."""
+"""NumPy, imported when the first array is needed, because the import takes as long as loading a vocabulary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _constructor: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | No
 
 
 def array_constructor() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Constructor of arrays from a buffer, and the type of ids. From then on, the core makes arrays of NumPy."""
+    """Returns a constructor of arrays from a buffer, and the dtype of ids. After this, the core builds NumPy arrays."""
     return _constructor or _import_numpy()
 
 

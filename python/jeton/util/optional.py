@@ -1,4 +1,4 @@
-"""Packages that only some functions need."""
+"""Imports of optional packages, which only some functions need."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def import_optional(module: str, purpose: str, extra: str | None = None) -> Any:
 
     Args:
         module: name of the module.
-        purpose: the feature that needs it, for the error.
-        extra: extra of Jeton that installs it; None: it is installed by its own name.
+        purpose: the feature that needs the module, for the error message.
+        extra: extra of Jeton that installs the package; None: the user installs the package by its own name.
 
     Raises:
         MissingDependencyError: the package is not installed.

@@ -1,10 +1,11 @@
 """Progress events of long operations, and the reporters that display or forward them.
 
 ``with make_reporter(progress) as report: … report(ProgressEvent("count", done, total, "B"))``. For every value of
-``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or does nothing.
-Bars throttle themselves, so a loop may report at any rate.
+``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or ignores the
+event. Bars throttle themselves, so a loop can report at any rate.
 
-Left out: when to report, which each operation decides; a bar for notebooks (tqdm's text bar is readable there, too).
+Left out: the times of reports, which each operation decides; a bar for notebooks (tqdm's text bar is readable there,
+too).
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "ProgressEvent", "Reporter", "json_lines", "make_reporter"]
 
-# Ten updates a second: as fast as the eye follows, and slow enough for a log on a network disk.
+# Ten updates a second: as fast as the eye can follow, and slow enough for a log on a network disk.
 INTERVAL_S = 0.1
-# An operation that ends within this time draws no bar.
+# Seconds: an operation that ends within this time draws no bar.
 DELAY_S = 0.3
 
-# Stage -> label of its bar; other stages are shown by name.
+# Stage -> label of its bar; the label of any other stage is its name.
 STAGE_WORDS = {
     "read": "reading",
     "sample": "choosing a sample",
@@ -47,8 +48,8 @@ class ProgressEvent(NamedTuple):
 
     Attributes:
         stage: name of the stage: ``"count"``, ``"merge"``, …
-        done: units done since the beginning of the stage.
-        total: units in all, or None if unknown (standard input).
+        done: number of units done since the beginning of the stage.
+        total: total number of units, or None if unknown (standard input).
         unit: ``"B"`` for bytes, else a plural noun (``"merges"``).
         message: a line to print above the bar, usually empty.
 
@@ -77,10 +78,10 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
             called with every event, in the working thread, and an exception that it raises stops the operation.
 
     Yields:
-        The reporter; leaving the block closes the bar, even after an exception.
+        The reporter. Leaving the block closes the bar, even after an exception.
 
     Raises:
-        ConfigError: another type.
+        ConfigError: `progress` has another type.
 
     Examples:
         >>> seen = []
@@ -104,10 +105,10 @@ def make_reporter(progress: Progress = None) -> Iterator[Reporter]:
 
 
 def json_lines(stream: TextIO | None = None, interval_s: float = INTERVAL_S) -> Reporter:
-    """A reporter that writes one JSON object per line, for machine-readable logs.
+    """Returns a reporter that writes one JSON object per line, for machine-readable logs.
 
-    It writes the first and the last event of a stage, every event with a message, and between them at most one event
-    per interval.
+    It writes the first and the last event of a stage and every event with a message. Of other events, it writes at most
+    one per interval.
 
     Args:
         stream: output; None: standard error.
@@ -163,7 +164,7 @@ class _Bars:
 
 
 def _bar(event: ProgressEvent) -> tqdm[None]:
-    """A new bar for the event's stage. tqdm is imported lazily: most programs never draw a bar."""
+    """Creates a bar for the event's stage. tqdm is imported here, because most programs never draw a bar."""
     from tqdm import tqdm
 
     class Bar(tqdm):  # type: ignore[type-arg]

@@ -1,7 +1,7 @@
 """Read-only subclasses of `dict` and `list`, for values that a tokenizer exposes.
 
-As subclasses they work with JSON, ``==``, ``isinstance`` and ``match``. `types.MappingProxyType` is not a `dict`, so
-``json.dumps`` refuses it, and it has no counterpart for lists.
+As subclasses of the builtins, they work with JSON, ``==``, ``isinstance`` and ``match``. In contrast,
+`types.MappingProxyType` is not a `dict`, so ``json.dumps`` refuses it, and it has no counterpart for lists.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ReadOnlyList(list["Any"]):
 
 
 def read_only(value: Any) -> Any:
-    """A deep copy of JSON with read-only dicts and lists; tuples stay tuples.
+    """Returns a deep copy of JSON data with read-only dicts and lists; tuples stay tuples.
 
     Examples:
         >>> part = read_only({"type": "Split", "pieces": [{"a": 1}]})

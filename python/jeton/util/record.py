@@ -1,9 +1,9 @@
 """`record`: frozen dataclasses for the classes that `jeton.load` needs.
 
-Importing `dataclasses` and making 14 classes with it adds 12 to 15 ms to the start of a process, which takes 18 ms with
-a small vocabulary (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the comparison,
-the `repr` and the immutability of a dataclass, and type checkers see one (`record.pyi`). The attributes that
-`dataclasses` and `inspect` read are made by `dataclasses` on first access, so their functions work on records.
+Importing `dataclasses` and creating 14 classes with it adds 12 to 15 ms to the start of a process, which takes 18 ms
+with a small vocabulary (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the
+comparison, the `repr` and the immutability of a dataclass, and type checkers treat it as a dataclass (`record.pyi`).
+On first access, `dataclasses` creates the attributes that it and `inspect` read, so functions of both work on records.
 
 Left out: inheritance of fields, slots, fields by keyword only, annotations that are not strings.
 """
@@ -25,7 +25,7 @@ class field:  # noqa: N801  (as in `dataclasses`)
 
 
 def record(*, frozen: bool) -> Any:
-    """Makes a class a record. `frozen` is for type checkers: a record always is.
+    """Class decorator that makes a class a record. `frozen` is for type checkers only: every record is frozen.
 
     Examples:
         >>> @record(frozen=True)
@@ -81,7 +81,7 @@ def _init(self: Any, *values: Any, **named: Any) -> None:
             fields[name] = factory()
     is_twice = values and named and not named.keys().isdisjoint(names[: len(values)])
     if fields.keys() != self._names or len(values) > len(names) or is_twice:
-        _dataclass(type(self))(*values, **named)  # raises the TypeError of a wrong call
+        _dataclass(type(self))(*values, **named)  # raises the TypeError of a wrong constructor call
     if hasattr(self, "__post_init__"):
         self.__post_init__()
 
@@ -116,7 +116,7 @@ def _delattr(self: Any, name: str) -> NoReturn:
 
 
 class _OfDataclass:
-    """Attribute of a class that `dataclasses` or `inspect` reads."""
+    """Descriptor for a class attribute that `dataclasses` or `inspect` reads; it is computed on first access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -130,7 +130,7 @@ class _OfDataclass:
 
 
 def _dataclass(cls: Any) -> type:
-    """Returns a dataclass with the fields of a record."""
+    """Returns a real dataclass with the fields of a record."""
     import dataclasses
 
     namespace = {name: dataclasses.field(**one.options) for name, one in cls._given.items()}

@@ -2,14 +2,14 @@
 
 ```text
 trees         merge trees of all entries; first_merges: training's smaller vocabularies
-prune         fewer entries; removing: tokens that a caller names; references to them; renumber: other ids
+prune         fewer entries; removing: checks for removed tokens; references: to removed tokens; renumber: other ids
 add_words     words as entries with merges; extend: more merges from a corpus; merge_vocab: two vocabularies
 whole_words   words as entries of Unigram and WordPiece models; scores: the lowest score of a Unigram model
-growth        common parts of these three
-align         ids with the same bytes, and common boundaries in a text
-surgery       the result of each; plan: the source of each embedding row
-transplant    rows from a donor's embeddings; embeddings: a plan applied to files, which safetensors_file reads
-changes       measurements on a corpus
+growth        common parts of add_words, extend and merge_vocab
+align         ids of two tokenizers with the same bytes, and common boundaries in a text
+surgery       the result of each transformation; plan: the source of each embedding row
+transplant    rows from a donor's embeddings; embeddings: applies a plan to files; safetensors_file: their format
+changes       measures the effect of a change on a corpus
 ```
 """
 

@@ -1,4 +1,4 @@
-"""Words as entries with merges; `whole_words` is for models without merges."""
+"""Adds words as entries with merges; `whole_words` does this for models without merges."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from .whole_words import add_whole_words
 __all__ = ["add_words"]
 
 WORD_START = "▁".encode()
-EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # the core's `Fate`
+EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # values of the core's `Fate`
 
 
 def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corpus | None = None) -> Surgery:
-    """Adds words to the model, which finds them inside of pretokens.
+    """Adds words to the vocabulary of the model, which finds them inside pretokens.
 
-    BPE: the words get merges after all others, so text changes only where the old tokens of a word are adjacent. A word
-    of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry, which is
-    the only token of the word itself, and part of longer words if the model prefers it; text that does not spell it is
-    unchanged. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
+    BPE: the words get merges after all others, so encodings change only where the old tokens of a word are adjacent. A
+    word of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry, so the
+    word itself is one token. Longer words also contain this token if the model prefers it; the encoding of other text
+    does not change. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
 
     Args:
         tok: a tokenizer with BPE merges or ranks, SentencePiece's BPE, a Unigram or a WordPiece model.
-        words: as they are in text. BPE: a leading space is part of the word: `" word"` is found after white space,
-            `"word"` at the beginning of a text or inside of another word. For a model with ``▁``, a space becomes
-            ``▁``. WordPiece and Unigram: the entry is the pretoken that the tokenizer makes of the word, normalized and
-            with its ``▁``.
+        words: words as spelled in text. BPE: a leading space is part of the word: `" word"` is found after white space,
+            `"word"` at the beginning of a text or inside another word. For a model with ``▁``, a space becomes ``▁``.
+            WordPiece and Unigram: the entry is the word's pretoken, that is, the word normalized and with ``▁`` if the
+            tokenizer adds it.
         corpus: text on which the report counts the words and the changed tokens.
 
     Raises:
-        ConfigError: a word that the tokenizer splits or matches as an added token; for BPE, one that it normalizes, or
-            with a character that is not in the vocabulary.
-        UnsupportedFeatureError: another model, an end-of-word mark, or a prefix of BPE.
+        ConfigError: the tokenizer splits a word, or matches it as an added token; for BPE, also if it changes a word by
+            normalization, or if a word has a character that is not in the vocabulary.
+        UnsupportedFeatureError: the model is of another type, or BPE with an end-of-word mark or a continuing prefix.
 
     Examples:
         >>> import jeton
@@ -71,7 +71,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     by_text = [
         (word, id)
         for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
-        if tok.definition.is_byte_level or content.startswith(WORD_START)  # the others have no text of their own
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # a piece inside a word is no text by itself
     ]
     _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
     new = np.arange(tok.vocab_size, made.vocab_size)
@@ -108,14 +108,14 @@ def _check(words: list[str], fates: np.ndarray) -> None:
         (ADDED, "is an added token, which is matched before the model runs"),
     ):
         if (found := np.flatnonzero(fates == kind)).size:
-            raise ConfigError(f"words: {words[found[0]]!r} {why}", option="words")
+            raise ConfigError(f"words: {words[found[0]]!r:.80} {why}", option="words")
 
 
 def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
     """Checks that each word is one token in text.
 
     Raises:
-        ConfigError: one is not.
+        ConfigError: a word is not one token.
     """
     batch = tok.encode_batch(words, special="none", add_special_tokens=False)
     rows = np.repeat(np.arange(len(words)), np.diff(batch.offsets).astype(np.int64))
@@ -125,7 +125,7 @@ def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
         word = words[int(np.flatnonzero(~holds)[0])]
         shown = tok.tokenize(word, special="none").tokens
         raise ConfigError(
-            f"words: {word!r} is not one token: the tokenizer normalizes or splits it before the model runs, into "
+            f"words: {word!r:.80} is not one token: the tokenizer normalizes or splits it before the model runs, into "
             f"{shown}",
             option="words",
         )

@@ -18,7 +18,7 @@ NO_ID = (1 << 32) - 1
 
 
 def vocabulary_map(a: Tokenizer, b: Tokenizer) -> NDArray[np.int64]:
-    """int64 by id of `a`: the id of `b` with the same bytes in decoded text, -1 for none."""
+    """Returns int64 by id of `a`: the id of `b` with the same bytes in decoded text, or -1."""
     ids = np.frombuffer(a._core.vocabulary_map(b._core), "<u4").astype(np.int64)
     ids[ids == NO_ID] = -1
     return ids
@@ -29,7 +29,7 @@ class SpanAlignment:
     """Two encodings of one text, cut at their common boundaries.
 
     Attributes:
-        ids_a, ids_b: int64: the two encodings.
+        ids_a, ids_b: int64: ids of the two encodings.
         groups_a, groups_b: int64[n + 1]: group i has the tokens from `groups_a[i]` up to `groups_a[i + 1]`, and from
             `groups_b[i]` up to `groups_b[i + 1]`. Both cover the same bytes.
         byte_spans: int64[n, 2]: the range of bytes of each group.
@@ -54,7 +54,7 @@ class Alignment:
 
     Attributes:
         a, b: the tokenizers.
-        to_b, to_a: int64 by id: the other tokenizer's id with the same bytes, -1 for none. Special tokens are equal to
+        to_b, to_a: int64 by id: the other tokenizer's id with the same bytes, or -1. A special token corresponds to
             special tokens only.
 
     Examples:
@@ -75,11 +75,11 @@ class Alignment:
     to_a: NDArray[np.int64]
 
     def spans(self, text: str | bytes) -> SpanAlignment:
-        """The encodings of a text, with the groups of tokens between common boundaries."""
+        """Returns both encodings of a text, with the groups of tokens between common boundaries."""
         (ids_a, spans_a), (ids_b, spans_b) = (_encoded(tok, text) for tok in (self.a, self.b))
         ends = np.intersect1d(spans_a[:, 1], spans_b[:, 1])
         ends = ends[ends > 0]
-        # A boundary is common if all tokens up to its index end there or before, in both.
+        # A boundary is common if, in both encodings, all tokens up to its index end at or before it.
         cut_a = np.searchsorted(np.maximum.accumulate(spans_a[:, 1]), ends, side="right")
         cut_b = np.searchsorted(np.maximum.accumulate(spans_b[:, 1]), ends, side="right")
         size = len(text if isinstance(text, bytes) else text.encode())
@@ -98,7 +98,7 @@ class Alignment:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Both maps as lists."""
+        """Returns both maps as lists."""
         return {"to_b": self.to_b.tolist(), "to_a": self.to_a.tolist()}
 
     def __repr__(self) -> str:
@@ -109,7 +109,8 @@ class Alignment:
 def align(a: Tokenizer, b: Tokenizer) -> Alignment:
     """Aligns two tokenizers: the map of their vocabularies by bytes, and `Alignment.spans` of texts.
 
-    Use it for speculative decoding with a model of another tokenizer, and for distillation across tokenizers.
+    Use it for speculative decoding with a draft model that has another tokenizer, and for distillation across
+    tokenizers.
 
     Examples:
         >>> import jeton
@@ -123,6 +124,6 @@ def align(a: Tokenizer, b: Tokenizer) -> Alignment:
 
 
 def _encoded(tok: Tokenizer, text: str | bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ids and byte spans of a text."""
+    """Returns the ids and byte spans of a text."""
     ids = np.frombuffer(tok._core.encode_array(text, None, num_threads(None)), "<u4").astype(np.int64)
     return ids, np.frombuffer(tok._core.byte_spans(text, None), "<i8").reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Measurements on a corpus: uses of ids, and how two tokenizers encode it."""
+"""Measurements on a corpus: number of uses of each id, and differences of two tokenizers' encodings."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BATCH_BYTES = 16 << 20
 
 
 def checked_corpus(value: Any, option: str) -> Any:
-    """A corpus or counts, checked by type; None is returned as it is.
+    """Checks the type of a corpus or counts, and returns the value; None is accepted, too.
 
     Raises:
-        ConfigError: another type.
+        ConfigError: the value has another type.
     """
     if value is not None and not isinstance(value, Corpus | Counts | Source):
         check_corpus(value, option)
@@ -32,10 +32,10 @@ def checked_corpus(value: Any, option: str) -> Any:
 
 
 def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArray[np.int64]:
-    """int64 by id: uses in the encoding of a corpus, or of counted pretokens.
+    """Returns int64 by id: number of uses in the encoding of a corpus, or of counted pretokens.
 
     Raises:
-        ConfigError: counts that other stages made.
+        ConfigError: the counts were made with other stages than the tokenizer's.
     """
     saved = counts_of(corpus)
     corpus = corpus if saved is None else saved
@@ -50,10 +50,10 @@ def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArr
 
 
 def check_counts(tok: Tokenizer, counts: Counts) -> None:
-    """Checks that counted pretokens are those of a tokenizer; a mapping is trusted.
+    """Checks that counted pretokens were made with a tokenizer's stages. A mapping is accepted without a check.
 
     Raises:
-        ConfigError: other stages made them.
+        ConfigError: the counts were made with other stages.
     """
     stages = Stages.of(tok.definition)
     if counts.stages is not None and not counts.stages.is_same(stages):
@@ -64,7 +64,7 @@ def check_counts(tok: Tokenizer, counts: Counts) -> None:
 
 
 def _encoded(tok: Tokenizer, texts: list[bytes]) -> NDArray[np.uint32]:
-    """All ids of some documents; special tokens in them are matched."""
+    """Returns all ids of some documents; special tokens in the documents are matched."""
     ids, _ = tok._core.encode_batch(texts, "all", num_threads(None))
     return np.frombuffer(ids, "<u4")
 
@@ -72,16 +72,17 @@ def _encoded(tok: Tokenizer, texts: list[bytes]) -> NDArray[np.uint32]:
 def effect(
     before: Tokenizer, after: Tokenizer, corpus: CorpusLike | Corpus, first_new: int, *, in_place: bool = True
 ) -> dict[str, Any]:
-    """Effect of new entries on a corpus.
+    """Measures the effect of new entries on the encoding of a corpus.
 
-    New merges come after all old ones, so each new token replaces two or more old ones, and all other tokens stay in
-    place. The share of replaced tokens therefore follows from the numbers of tokens.
+    New merges come after all old merges, so each new token replaces two or more old tokens, and all other tokens stay
+    in place. The share of replaced tokens therefore follows from the numbers of tokens alone.
 
     Args:
         before, after: the tokenizers.
         corpus: documents.
         first_new: the first id of a new entry.
-        in_place: the new entries are merges. False: tokens are compared by position.
+        in_place: True: the new entries have merges, as described above. False: tokens are compared by position in the
+            text.
     """
     num_bytes = old = new = changed = documents = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
@@ -109,11 +110,11 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Share of the parent's tokens of a corpus that the child's encoding has at the same positions.
+    """Returns the share of the parent's tokens in a corpus that the child's encoding has at the same positions.
 
     Args:
         parent, child: the tokenizers.
-        to_child: int64 by id of the parent: the child's id, -1 for none.
+        to_child: int64 by id of the parent: the child's id, or -1.
         corpus: documents.
     """
     same = total = 0
@@ -127,14 +128,14 @@ def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], 
 
 
 def _num_same(theirs: NDArray[np.int64], ours: NDArray[np.int64]) -> int:
-    """Number of rows that two arrays share. In each array, rows are unique."""
+    """Returns the number of rows that two arrays share. In each array, rows are unique."""
     rows = np.concatenate([theirs, ours])
     order = np.lexsort(rows.T)
     return int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())
 
 
 def _placed(tok: Tokenizer, text: bytes) -> NDArray[np.int64]:
-    """Rows of (id, start, end) of the tokens of a text, in bytes. Tokens without bytes are left out."""
+    """Returns rows (id, start, end) of the tokens of a text, with byte offsets. Tokens without bytes are left out."""
     ids = np.frombuffer(tok._core.encode_array(text, "all", num_threads(None)), "<u4").astype(np.int64)
     spans = np.frombuffer(tok._core.byte_spans(text, "all"), "<i8").reshape(-1, 2)
     rows = np.column_stack([ids, spans])

@@ -1,4 +1,4 @@
-"""A plan applied to the files of a model: embeddings and output head with a row for each new id."""
+"""Applies a plan to the files of a model: writes embeddings and an output head with a row for each new id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_f
 
 __all__ = ["apply_plan", "read_embeddings"]
 
-# Endings of the names of tensors with a row for each id, in models of transformers and of their authors.
+# Endings of the names of tensors with a row for each id, in models of transformers and in files of the models' authors.
 INPUTS = (
     "embed_tokens.weight",
     "wte.weight",
@@ -39,7 +39,7 @@ OUTPUTS = (
 )
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-# Files of a tokenizer, which the new tokenizer replaces.
+# Names of files of a tokenizer, which are not copied because the new tokenizer replaces them.
 TOKENIZER_FILES = {
     "added_tokens.json",
     "merges.txt",
@@ -56,7 +56,7 @@ TOKENIZER_FILES = {
 
 
 def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> NDArray[np.float32]:
-    """The input embeddings of a model, for `Plan.by`.
+    """Reads the input embeddings of a model, for `Plan.by`.
 
     Args:
         path: a ``.safetensors`` file, an index, or a folder.
@@ -66,8 +66,8 @@ def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> ND
         float32[rows, width]
 
     Raises:
-        ConfigError: there is no such tensor, or it has no values.
-        UnsupportedFeatureError: its type is not floating point.
+        ConfigError: the tensor does not exist, or has no values.
+        UnsupportedFeatureError: the tensor's type is not floating point.
     """
     for file in _files(Path(file_path(path, "path")))[0]:
         with SafetensorsFile(file) as opened:
@@ -79,7 +79,7 @@ def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> ND
 
 
 def _values(opened: SafetensorsFile, tensor: Tensor) -> NDArray[np.float32]:
-    """float32[rows, values of a row]: all rows of a tensor, converted in blocks."""
+    """Returns float32[rows, values of a row]: all rows of a tensor, converted in blocks."""
     num_rows = tensor.shape[0]
     width = (tensor.end - tensor.start) // num_rows
     values = np.empty((num_rows, width // ITEM_BYTES[tensor.dtype]), np.float32)
@@ -93,8 +93,8 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
     """Checks that a tensor has rows of floating-point values, at least one for each id.
 
     Raises:
-        ConfigError: it has fewer rows, or no values.
-        UnsupportedFeatureError: its type is not floating point.
+        ConfigError: the tensor has fewer rows, or no values.
+        UnsupportedFeatureError: the tensor's type is not floating point.
     """
     if num_ids and (not tensor.shape or tensor.shape[0] < num_ids):
         raise ConfigError(
@@ -102,7 +102,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
             option="names",
         )
     if tensor.dtype not in ITEM_BYTES:
-        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises
+        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises if the type is not supported
     if not tensor.shape or tensor.start == tensor.end:
         raise ConfigError(f"{tensor.name:.200} has the shape {_spelled(tensor)}, so it has no rows", option="names")
 
@@ -134,7 +134,7 @@ def apply_plan(
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
     config = _config(folder / "config.json", num_rows) if is_folder else None
     shapes: dict[str, list[int]] = {}
-    plans = [_changed(file, plan, wanted) for file in files]  # checked before anything is written
+    plans = [_changed(file, plan, wanted) for file in files]  # all files are checked before any is written
     if not any(plans):
         raise ConfigError(f"no tensor of {os.fspath(source)} is an embedding; pass {keyword('names')}", option="names")
     if wanted is not None and (missing := wanted - {name for found in plans for name in found}):
@@ -163,7 +163,7 @@ def apply_plan(
 
 
 def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
-    """Files of a model, and its index, if it has one."""
+    """Returns the files of a model, and its index, if it has one."""
     if place.is_dir():
         place = place / INDEX if (place / INDEX).exists() else place / SINGLE
     if place.suffix != ".json":
@@ -186,10 +186,10 @@ def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
 
 
 def _changed(file: Path, plan: PlanRows, wanted: set[str] | None) -> set[str]:
-    """Names of the tensors of a file that have a row for each id.
+    """Returns the names of the tensors of a file that have a row for each id.
 
     Raises:
-        ConfigError: one has fewer rows than the old tokenizer has ids, or a type that is not floating point.
+        ConfigError: such a tensor has fewer rows than the old tokenizer has ids, or a type that is not floating point.
     """
     found = set()
     with SafetensorsFile(file) as opened:
@@ -210,7 +210,7 @@ def _new_rows(
     number: int,
     donor: str | os.PathLike[str] | None,
 ) -> Iterator[bytes]:
-    """The rows of a changed tensor as bytes, in blocks."""
+    """Yields the rows of a changed tensor as bytes, in blocks."""
     width = (tensor.end - tensor.start) // tensor.shape[0]
     step = max(1, BLOCK // width)
     noise = _Noise(plan, opened, tensor, number, step)
@@ -237,7 +237,7 @@ def _new_rows(
 
 
 class _Noise:
-    """Rows that are normally distributed around the mean of the old rows, with their variance in each dimension."""
+    """Generator of normally distributed rows, with the mean and the variance of the old rows in each dimension."""
 
     def __init__(self, plan: PlanRows, opened: SafetensorsFile, tensor: Tensor, number: int, step: int) -> None:
         self._plan, self._opened, self._tensor, self._step = plan, opened, tensor, step
@@ -245,7 +245,7 @@ class _Noise:
         self._random = np.random.default_rng([plan.seed, number])
 
     def rows(self, num_rows: int) -> NDArray[np.uint8]:
-        """The next rows. They do not depend on the size of blocks, because the generator draws row after row."""
+        """Returns the next rows. They do not depend on the sizes of blocks, because values are drawn row after row."""
         if self._moments is None:
             self._moments = self._measured()
         mean, deviation = self._moments
@@ -264,7 +264,7 @@ class _Noise:
 
 
 def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Rows of the donor's tensor of the same name."""
+    """Reads rows of the donor's tensor that has the same name."""
     for file in _files(Path(file_path(donor, "donor")))[0]:
         with SafetensorsFile(file) as opened:
             found = opened.tensors.get(tensor.name)
@@ -281,10 +281,10 @@ def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.i
 
 
 def _config(path: Path, num_rows: int) -> bytes | None:
-    """Returns the content of a configuration with the new number of ids; None if there is none.
+    """Returns the content of a configuration with the new number of ids; None if the file does not exist.
 
     Raises:
-        FormatError: it is not a JSON object.
+        FormatError: the configuration is not a JSON object.
     """
     if not path.is_file():
         return None

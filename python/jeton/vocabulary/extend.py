@@ -1,4 +1,4 @@
-"""Extending a vocabulary: more merges, learned after the existing ones."""
+"""Extends a vocabulary: learns more merges, which come after the existing merges."""
 
 from __future__ import annotations
 
@@ -43,29 +43,31 @@ def extend(
 ) -> Surgery:
     """Continues training from the merges of a tokenizer, and appends `n` merges that a corpus yields.
 
-    The new merges come after all old ones, and their ids after the last id. Text is encoded as before where no two
-    adjacent tokens are a new merge. All new entries are reachable.
+    The new merges come after all old merges, and their ids after the last id. Text is encoded as before, except where
+    two adjacent tokens are the pair of a new merge. All new entries are reachable.
 
     Args:
         tok: a tokenizer with BPE merges or ranks.
         corpus: text of the new language or domain, as for `jeton.train`; or counts of this tokenizer's pretokens.
-        n: number of merges.
-        protect: text whose encoding may not change, with or without permission for its special tokens: pairs of tokens
-            that are adjacent in it are not merged. Flags of added tokens (``lstrip``, …) are ignored here.
-        other: text for which the report gives the share of changed tokens.
+        n: number of new merges.
+        protect: text whose encoding must not change, whether or not its special tokens are permitted: pairs of tokens
+            that are adjacent in this text are not merged. Flags of added tokens (``lstrip``, …) are ignored in this
+            text.
+        other: another text, for which the report gives the share of changed tokens.
         tie_break: order of pairs with equal counts; default: that of the tokenizer's training, or ``"lowest_ids"``.
         min_frequency: pairs with a lower count are not merged.
         rules: constraints on the new tokens.
         threads, progress, limits: as in `jeton.train`.
 
     Returns:
-        The larger tokenizer; the report has bytes per token before and after, on the corpus itself. Held-out text gives
-        a better estimate: `jeton.measure`.
+        The larger tokenizer. The report has bytes per token before and after, on the training corpus itself. For a
+        better estimate, call `jeton.measure` with held-out text.
 
     Raises:
-        ConfigError: counts of other stages, or invalid options.
-        TrainingError: a corpus without text.
-        UnsupportedFeatureError: a model without a list of merges or ranks, an end-of-word mark, or a prefix.
+        ConfigError: the counts were made with other stages, or an option is invalid.
+        TrainingError: the corpus has no text.
+        UnsupportedFeatureError: the model has no list of merges or ranks, or has an end-of-word mark or a continuing
+            prefix.
 
     Examples:
         >>> import jeton
@@ -138,7 +140,7 @@ def extend(
 
 
 def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, special: bool = True) -> Counts:
-    """Counts of the tokenizer's pretokens. Its added tokens split the text; special ones only with `special`."""
+    """Counts the tokenizer's pretokens. Its added tokens split the text; special tokens only with `special`."""
     counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
     if counts is not None:
         check_counts(tok, counts)
@@ -148,10 +150,10 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Pretokens to protect: those of the text with its special tokens, and with their spelling as plain text.
+    """Returns the pretokens to protect: those with special tokens matched, and those with them as ordinary text.
 
     Raises:
-        ConfigError: the text holds special tokens and cannot be read twice.
+        ConfigError: the text contains special tokens and cannot be read twice.
     """
     counts = _counts(tok, corpus, report, limits.of_part("protect"))
     if isinstance(corpus, Counts) or not counts.special_tokens_found or counts_of(corpus) is not None:
@@ -163,7 +165,7 @@ def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) ->
 
 
 def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[str, float]:
-    """Bytes per token of the counted pretokens. The bytes are those of the corpus, before normalization."""
+    """Returns bytes per token of the counted pretokens. Bytes of the corpus are counted before normalization."""
     figures = {}
     for name, tok in (("before", before), ("after", after)):
         tokens = int(np.frombuffer(tok._core.count_ids(counts._core), "<i8").sum())

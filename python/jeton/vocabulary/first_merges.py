@@ -1,7 +1,7 @@
 """The first merges of a BPE tokenizer: the vocabulary that training with a smaller size learns.
 
-Merges are learned one at a time, so the first n are those that training a smaller vocabulary learns. One training run
-therefore serves every size.
+Merges are learned one at a time, so training with a smaller size learns the first of the same merges. One training run
+is therefore sufficient for every size.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ __all__ = ["first_merges"]
 
 
 def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
-    """The tokenizer with as many of the first merges as fit into `size` entries.
+    """Returns the tokenizer with as many of the first merges as fit into `size` entries.
 
-    Added tokens after the merges follow the remaining merges in the same order, at new ids. Other ids are unchanged.
+    Added tokens whose ids follow the merges' ids get new ids directly after the remaining merges, in the same order.
+    Other ids are unchanged.
 
     Raises:
-        ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that
-            are not in the order of the merges.
+        ConfigError: the model is not supported; the size is larger than the tokenizer's, or smaller than its alphabet
+            with added tokens; or ids are not in the order of the merges.
 
     Examples:
         >>> import jeton
@@ -65,7 +66,7 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
 
 
 def _limit(tok: Tokenizer, size: int) -> int:
-    """The first removed id; added tokens at or above it move down to it."""
+    """Returns the first removed id. Added tokens with higher ids move down to this id and the following ids."""
     added = list(tok.added_tokens)
     moved = 0
     while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:
@@ -77,7 +78,7 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     """Checks that only the last merges are removed.
 
     Raises:
-        ConfigError: other entries would be removed, or the ids are not in the order of the merges.
+        ConfigError: entries other than results of merges would be removed, or ids are not in the order of the merges.
     """
     results = [new for *_, new in merges]
     first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))

@@ -1,4 +1,4 @@
-"""Common parts of the functions that append entries: check of the model, new tokenizer, plan, merge trees."""
+"""Common parts of the functions that append entries: they check the model, and build the tokenizer and the plan."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from .trees import MergeTrees
 __all__ = ["check_merges", "grown"]
 
 
-def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
-    """Checks that a tokenizer can get new merges.
+def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
+    """Checks that a tokenizer can get new merges. The message ends with `place`, the argument that is the tokenizer.
 
     Raises:
-        UnsupportedFeatureError: another model, an end-of-word mark, or a prefix; names it.
+        UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
+            error names the feature.
     """
     model = tok.definition.model
     if isinstance(model, Bpe) and not model.end_of_word and not model.continuing_subword_prefix:
@@ -36,21 +37,21 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
         what = "end_of_word" if model.end_of_word else "continuing_subword_prefix"
     elif isinstance(model, Pieces):
         what = "SentencePiece's BPE (Pieces)"
-    raise UnsupportedFeatureError(f"{verb} does not support {what}", feature=what)
+    raise UnsupportedFeatureError(f"{verb} does not support {what}{place}", feature=what)
 
 
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
-    """The tokenizer with an extended vocabulary, the plan, and the new merge trees.
+    """Returns the tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
-    The pieces of a new entry are the leaves of its merge tree that are old tokens: old merges come first, so these are
-    the tokens of its bytes before.
+    In the plan, the pieces of a new entry are the old tokens that its merge tree joins. Old merges come first, so
+    the old tokenizer encodes the entry's bytes as these tokens.
     """
     made = built(tok, vocabulary)
     trees = MergeTrees.of(made)
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
     ids = np.arange(made.vocab_size)
-    copied = np.where(ids < tok.vocab_size, ids, -1)  # unused ids have rows, too
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # ids without an entry have rows, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]
@@ -62,7 +63,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """New id and old id of each token that spells a new entry without merges, if old tokens spell it."""
+    """Returns, for new entries without merges, two columns: the new id, and the id of each old token that spells it."""
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]

@@ -1,4 +1,4 @@
-"""Merging two vocabularies: all of the first, and entries of the second that the first lacks."""
+"""Merges two vocabularies: all entries of the first, and entries of the second that the first lacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .trees import MergeTrees, column
 
 __all__ = ["merge_vocab"]
 
-APPENDED, EXISTING, CROSSED, NO_SYMBOL, ADDED, _, WHOLE = range(7)  # the core's `Fate`
+APPENDED, EXISTING, CROSSED, NO_SYMBOL, ADDED, _, WHOLE = range(7)  # values of the core's `Fate`
 REASONS = {
     CROSSED: "merges of the first tokenizer cross its parts",
     NO_SYMBOL: "a unit of it is an added token of the first tokenizer",
@@ -38,24 +38,25 @@ def merge_vocab(
 ) -> Surgery:
     """Appends the entries of `b` to `a`, with merges that reach them.
 
-    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of its merges, gets a merge of
-    the two tokens into which the merges so far encode it. An entry that they encode into more than two tokens cannot be
-    reached by one merge, and is left out (unless the model looks up whole pretokens; then it is appended for those).
-    The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of `b` follow as added tokens.
+    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, gets a merge of
+    the two tokens into which all merges before it encode the entry. If these merges encode the entry into more than two
+    tokens, one merge cannot reach it, and it is left out. (If the model looks up whole pretokens, the entry is appended
+    and found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens
+    of `b` follow as added tokens.
 
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
-        b: one of the same kind.
-        corpus_a, corpus_b: texts of each, for which the report gives the share of the parent's tokens that the merged
-            tokenizer has at the same positions.
+        b: a tokenizer of the same kind.
+        corpus_a, corpus_b: text for `a` and text for `b`. For each, the report gives the share of that tokenizer's
+            tokens that the merged tokenizer has at the same positions.
 
     Returns:
-        The merged tokenizer. `report["left_out"]`: by reason, ids in `b` of entries that merges do not reach;
-        `report["unreachable"]`: ids of entries of `b` that `a` has and does not reach; `report["split"]`: ids of
-        entries that `b` encodes alone and the pre-tokenizer of `a` splits.
+        The merged tokenizer. `report["left_out"]`: reason -> ids in `b` of entries that merges do not reach;
+        `report["unreachable"]`: ids of entries of `b` that `a` has, but that the merges of `a` do not reach;
+        `report["split"]`: ids of entries whose text `b` encodes as one token and the pre-tokenizer of `a` splits.
 
     Raises:
-        UnsupportedFeatureError: models of different kinds, or one that cannot get new merges.
+        UnsupportedFeatureError: the models are of different kinds, or a model cannot get new merges.
 
     Examples:
         >>> import jeton
@@ -67,7 +68,7 @@ def merge_vocab(
     """
     for name, tok in (("a", a), ("b", b)):
         instance(tok, name, Tokenizer, "a Tokenizer")
-        check_merges(tok, f"merge_vocab, {name}", pieces=True)
+        check_merges(tok, "merge_vocab", pieces=True, place=f", as {name} has")
     checked_corpus(corpus_a, "corpus_a")
     checked_corpus(corpus_b, "corpus_b")
     _check_kinds(a, b)
@@ -106,10 +107,10 @@ def merge_vocab(
 
 
 def _check_kinds(a: Tokenizer, b: Tokenizer) -> None:
-    """Checks that the models combine.
+    """Checks that the vocabularies of two models can be merged.
 
     Raises:
-        UnsupportedFeatureError: they do not; names both.
+        UnsupportedFeatureError: they cannot; the error names both models.
     """
     one, other = a.definition.model, b.definition.model
     names = [f"{model.type} ({model.level} level)" if isinstance(model, Bpe) else model.type for model in (one, other)]
@@ -123,15 +124,15 @@ def _check_kinds(a: Tokenizer, b: Tokenizer) -> None:
 
 
 def _order(tok: Tokenizer) -> NDArray[np.int64]:
-    """Ids of ordinary entries: initial symbols by id, then the others in the order of their merges or scores."""
+    """Returns the ids of ordinary entries: initial symbols by id, then others in the order of merges or scores."""
     trees = MergeTrees.of(tok)
     ordinary = np.flatnonzero(trees.is_ordinary)
     if isinstance(tok.definition.model, Pieces):
         ranks = -np.array(tok._core.scores())
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
-        ranks = np.full(tok.vocab_size, results.size)  # unreachable entries last
-        ranks[results[::-1]] = np.arange(results.size)[::-1]  # the first merge of each
+        ranks = np.full(tok.vocab_size, results.size)  # entries that no merge forms come last
+        ranks[results[::-1]] = np.arange(results.size)[::-1]  # the first merge of each result counts
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
 
@@ -141,9 +142,9 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 
 
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
-    """Ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
+    """Returns ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
     if not merged.definition.is_byte_level:
-        return []  # a piece inside of a word has no text of its own
+        return []  # a piece inside a word is no text by itself
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])
@@ -152,7 +153,7 @@ def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> lis
 
 
 def _is_alone(tok: Tokenizer, contents: list[bytes], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """True for each content that is encoded as its id alone."""
+    """Returns True for each content that the tokenizer encodes as exactly its id."""
     batch = tok.encode_batch(contents, special="none", add_special_tokens=False)
     offsets = batch.offsets.astype(np.int64)
     alone: NDArray[np.bool_] = np.diff(offsets) == 1

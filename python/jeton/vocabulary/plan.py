@@ -1,8 +1,8 @@
 """`Plan`: source of the embedding row of each new id, as columns.
 
-A row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is made with the
-tokenizer and holds no matrix; `plan_rows` has its columns, `transplant` makes weights from a donor's matrix, and
-`embeddings` applies the rows to files.
+A new row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is created
+together with the tokenizer and contains no matrix; `plan_rows` has its columns, `transplant` derives weights from a
+donor's matrix, and `embeddings` applies the plan to files.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ METHODS = ("mean", "noise", "donor", "focus", "omp")
 
 @dataclass(frozen=True, eq=False)
 class Plan(PlanRows):
-    """Source of the embedding row of each new id. `Surgery.plan` is one; `by` returns others.
+    """Source of the embedding row of each new id. `Surgery.plan` is a plan; `by` returns plans with other methods.
 
     Attributes:
-        tokenizer_before, tokenizer: the two tokenizers; a matrix has a row for each id below their `vocab_size`.
-        copied: int64[n]: the old id whose row a new id keeps; -1: another source.
-        mixed: new ids of the weighted means, ascending, one for each term: int64[m].
-        mixed_from: the old id of each term.
-        weights: float64[m]: its weight; those of one new id add up to 1, except with ``"omp"``.
-        donors: int64[n]: the id of the donor model whose row a new id gets; -1: none.
+        tokenizer_before, tokenizer: the old and the new tokenizer; a matrix has a row for each id below the tokenizer's
+            `vocab_size`.
+        copied: int64[n]: the old id whose row a new id keeps; -1: the row has another source.
+        mixed: int64[m]: for each term of a weighted mean, the new id whose row it is part of; ascending.
+        mixed_from: int64[m]: the old id of each term.
+        weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
+        donors: int64[n]: the id of the donor model whose row a new id gets; -1: the row has another source.
         method: name of the method for new entries.
         seed: seed of the noise.
 
@@ -57,20 +58,20 @@ class Plan(PlanRows):
         copied: NDArray[np.int64],
         pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> Plan:
-        """A plan with means of pieces for the entries that are not copied.
+        """Builds a plan in which entries that are not copied get the means of their pieces.
 
         Args:
             before, after: the tokenizers.
-            copied: as the attribute.
-            pieces: new id and old id of each piece of a new entry; None without new entries.
+            copied: see the attribute.
+            pieces: new id and old id of each piece of a new entry; None if there are no new entries.
         """
         empty = np.empty(0, np.int64)
         new, old = (empty, empty) if pieces is None else pieces
         return cls(before, after, copied, *_means(new, old), np.full(copied.size, -1, np.int64))
 
     def of(self, id: int) -> tuple[str, Any]:
-        """The source of one row: ``("copy", old id)``, ``("mean", {old id: weight})``, ``("donor", id)``, ``("noise",
-        seed)``, or ``("zero", None)`` for an id without an entry.
+        """Returns the source of one row: ``("copy", old id)``, ``("mean", {old id: weight})``, ``("donor", id)``,
+        ``("noise", seed)``, or ``("zero", None)`` for an id without an entry.
         """
         id = integer(id, "id", 0, self.num_new - 1)
         if self.copied[id] >= 0:
@@ -84,7 +85,7 @@ class Plan(PlanRows):
         return ("noise", self.seed) if self.tokenizer._core.kind(id) else ("zero", None)
 
     def summary(self) -> str:
-        """Numbers of rows by source."""
+        """Returns the number of rows from each source, as text."""
         means = np.unique(self.mixed).size
         what = "by " + {"mean": "mean of pieces"}.get(self.method, self.method)
         numbers = [
@@ -101,7 +102,7 @@ class Plan(PlanRows):
         """Checks that the plan fits its tokenizers: each row has one source, and all ids are entries.
 
         Raises:
-            ConfigError: the first fault.
+            ConfigError: the plan does not fit; the error has the first fault.
 
         Examples:
             >>> import jeton
@@ -137,7 +138,7 @@ class Plan(PlanRows):
                 raise ConfigError(f"the row of the special token {content!r} would go to the id {new}")
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON: one list per column."""
+        """Returns the plan as JSON: one list per column."""
         return {
             "method": self.method,
             "seed": self.seed,
@@ -164,16 +165,16 @@ class Plan(PlanRows):
         Args:
             method: ``"mean"``: mean of the old tokens that spell the entry; ``"noise"``: normally distributed around
                 the mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors with
-                embeddings of the same model; ``"focus"``, ``"omp"``: weights of old tokens that donor and old tokenizer
-                share, from the donor's embeddings; or a function (new id, its bytes) → {old id: weight}, None for
-                noise.
+                embeddings of the same model; ``"focus"``, ``"omp"``: weighted rows of tokens that donor and old
+                tokenizer share, with weights from the donor's embeddings; or a function (new id, its bytes) → {old id:
+                weight}, or None for noise.
             donor: tokenizer of the donor, for ``"donor"``, ``"focus"`` and ``"omp"``.
             embeddings: float[ids of the donor, width], for ``"focus"`` and ``"omp"``.
-            k: maximum number of old tokens of a row, for ``"focus"`` and ``"omp"``.
+            k: maximum number of old tokens that form a row, for ``"focus"`` and ``"omp"``.
             seed: seed of the noise.
 
         Raises:
-            ConfigError: an unknown method, or one without its donor; ids or weights of the function that do not fit.
+            ConfigError: the method is unknown, or its donor is missing; the function returns invalid ids or weights.
 
         Examples:
             >>> import jeton
@@ -217,7 +218,7 @@ class Plan(PlanRows):
     def _by_function(
         self, weights_of: Callable[[int, bytes], Mapping[int, float] | None], new: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Columns of mixed rows from a user's function."""
+        """Returns the columns of mixed rows that result from a user's function."""
         terms: list[tuple[int, int, float]] = []
         for id in new.tolist():
             found = weights_of(id, self.tokenizer.id_to_bytes(id))
@@ -239,23 +240,24 @@ class Plan(PlanRows):
     ) -> dict[str, list[int]]:
         """Writes a model whose embeddings and output head have a row for each new id.
 
-        Tensors are copied in blocks: memory does not grow with the model. Rows that are copied keep their bits. Types:
-        F32, F16, BF16 and F64.
+        Tensors are copied in blocks, so memory does not grow with the model. Copied rows stay equal bit for bit.
+        Supported types: F32, F16, BF16 and F64.
 
         Args:
             source: a ``.safetensors`` file, a ``.safetensors.index.json``, or a folder with one of them.
-            target: a ``.safetensors`` file for a file, else a folder. Other files of the folder are copied;
-                ``vocab_size`` of its ``config.json`` is updated. It must not be the source.
-            names: names of the tensors with a row for each id; None: those that models usually have.
-            multiple_of: the number of rows is padded to a multiple, with zeros.
-            donor: the donor model's file, for rows of a donor.
+            target: a ``.safetensors`` file if `source` is such a file, else a folder. Other files of the source's
+                folder are copied; ``vocab_size`` in the ``config.json`` is updated. `target` must not be `source`.
+            names: names of the tensors with a row for each id; None: the usual names in models.
+            multiple_of: rows of zeros are appended until the number of rows is a multiple of this.
+            donor: the donor model's file, if the plan has rows of a donor.
 
         Returns:
             Name of each changed tensor -> its new shape.
 
         Raises:
-            ConfigError: no tensor, or one with fewer rows than the old tokenizer has ids; a type that is not supported.
-            FormatError: a corrupt file.
+            ConfigError: there is no such tensor, or it has fewer rows than the old tokenizer has ids, or its type is
+                not supported.
+            FormatError: a file is corrupt.
         """
         self.verify()
         return apply_plan(self, source, target, names, integer(multiple_of, "multiple_of", 1), donor)
@@ -264,7 +266,7 @@ class Plan(PlanRows):
 def _means(
     new: NDArray[np.int64], old: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Terms of means: each old id once for a new id, weighted by its number of occurrences."""
+    """Returns the terms of means: for a new id, each old id once, weighted by its number of occurrences."""
     if not new.size:
         return new.astype(np.int64), old.astype(np.int64), np.empty(0)
     pairs, times = np.unique(np.stack([new, old]), axis=1, return_counts=True)

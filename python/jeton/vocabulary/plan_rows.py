@@ -29,17 +29,17 @@ class PlanRows:
 
     @property
     def num_old(self) -> int:
-        """Rows of the old matrix, without padding."""
+        """Number of rows of the old matrix, without padding."""
         return self.tokenizer_before.vocab_size
 
     @property
     def num_new(self) -> int:
-        """Rows of the new matrix, without padding."""
+        """Number of rows of the new matrix, without padding."""
         return self.copied.size
 
     @cached_property
     def id_map(self) -> NDArray[np.int64]:
-        """int64 by old id: its new id, -1 for ids that were dropped."""
+        """int64 by old id: the new id, or -1 if the old id was dropped."""
         ids = np.full(self.num_old, -1, np.int64)
         kept = np.flatnonzero(self.copied >= 0)
         ids[self.copied[kept]] = kept
@@ -47,7 +47,7 @@ class PlanRows:
 
     @cached_property
     def noise(self) -> NDArray[np.int64]:
-        """New ids whose rows are noise: entries that are neither copied, mixed nor a donor's."""
+        """New ids whose rows are noise: entries that are neither copied nor mixed, and have no donor."""
         other = np.zeros(self.num_new, bool)
         other[self.tokenizer._core.ids()] = True
         other &= (self.copied < 0) & (self.donors < 0)

@@ -1,4 +1,4 @@
-"""Pruning: fewer entries, closed under the merges by which text reaches them."""
+"""Pruning: removes entries, such that every remaining entry keeps the merges by which text reaches it."""
 
 from __future__ import annotations
 
@@ -39,33 +39,36 @@ def prune(
 ) -> Surgery:
     """Removes entries from the vocabulary.
 
-    Initial symbols, added tokens, byte and unused tokens stay, except those of `remove`. A token that stays keeps the
-    merge tree through which text reaches it. Text whose encoding holds only tokens that stay therefore has the same
-    encoding, with the new ids (WordPiece: if it holds no unknown word). `plan.id_map` has the new id of each old one.
+    Initial symbols, added tokens, byte and unused tokens stay, unless `remove` contains them. A token that stays keeps
+    the merge tree through which text reaches it. So if all tokens of a text's encoding stay, its encoding is the same,
+    with the new ids (WordPiece: if the text has no unknown word). `plan.id_map` has the new id of each old id.
 
     Args:
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
-        corpus: uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or counts by id.
-            Without `vocab_size`, all tokens with uses stay. With it, the least used leaf of the merge trees is removed
-            until the vocab_size is reached; its uses are added to those of its two parts.
-        vocab_size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
+        corpus: determines the uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or
+            counts by id. Without `vocab_size`, all tokens with uses stay. With it, the least used token that is no part
+            of another token is removed, and its uses are added to those of its two parts, until `vocab_size` is
+            reached.
+        vocab_size: total number of entries. If it is the only criterion, for BPE: the first merges stay, as training
+            with this size learns them.
         keep: tokens that stay: ids, spellings or bytes.
-        remove: tokens that are removed, special and added tokens, too: ids, spellings or bytes. Alone: all others stay.
-            Text that does not spell them has the same encoding, with the new ids.
-        drop_references: roles, template, padding, chat template and configuration may refer to a token of `remove`.
-            False: this is an error, which names them. True: the references are dropped, and the report lists them; a
-            chat template is dropped as a whole.
+        remove: tokens that are removed, also special and added tokens: ids, spellings or bytes. If it is the only
+            criterion, all other tokens stay. Text that does not spell a removed token has the same encoding, with the
+            new ids.
+        drop_references: what happens if roles, template, padding, chat template or configuration refer to a token of
+            `remove`. False: an error lists these references. True: the references are dropped, and the report lists
+            them; a chat template is dropped as a whole.
         compact: True: ids without gaps, in the order of the old ids. False: tokens keep their ids.
 
     Returns:
         The smaller tokenizer. `report["unreachable"]` lists tokens that stay although merges do not reach them;
-        `report["for_merges"]` is the number of tokens that stay for the merge trees of others.
+        `report["for_merges"]` is the number of tokens that stay only because the merge trees of other tokens need them.
 
     Raises:
-        ConfigError: no criterion, unknown tokens, or a size below the number of entries that must stay; a token of
-            `remove` that others need or that is referred to.
-        UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
-            that are not pieces.
+        ConfigError: there is no criterion, a token is unknown, or the size is below the number of entries that must
+            stay; or a token of `remove` is needed by other tokens or referred to.
+        UnsupportedFeatureError: the model is WordLevel or SentencePiece's word or character model, or SentencePiece's
+            BPE with a piece that has characters which are not pieces.
 
     Examples:
         >>> import jeton
@@ -150,7 +153,7 @@ def _report(tok: Tokenizer, made: Tokenizer) -> dict[str, Any]:
 
 
 def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
-    """For the first merges: old id of each new id. Only added tokens have moved."""
+    """Returns the old id of each new id after `first_merges`, which changes only the ids of added tokens."""
     copied = np.arange(made.vocab_size)
     is_entry = np.zeros(made.vocab_size, bool)
     is_entry[made._core.ids()] = True
@@ -161,10 +164,10 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
 
 
 def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Initial symbols, added, byte and unused tokens, the unknown token and, for Unigram, a piece of the lowest score,
-    without those that are removed.
+    """Returns the entries that must stay: initial symbols, added, byte and unused tokens, the unknown token and, for
+    Unigram, a piece with the lowest score. Entries to remove are excluded.
 
-    That score determines the penalty of unknown characters.
+    The lowest score determines the penalty of unknown characters.
     """
     required: NDArray[np.bool_] = (
         (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)
@@ -181,7 +184,7 @@ def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> 
 
 
 def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes], removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Ids of the tokens to keep."""
+    """Returns bool[n]: True for the tokens to keep. Rejects tokens that are also removed."""
     kept = _mask(tok, keep, "keep")
     if (both := np.flatnonzero(kept & removed)).size:
         raise ConfigError(
@@ -191,14 +194,14 @@ def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes], removed: NDArray[np
 
 
 def _mask(tok: Tokenizer, tokens: Iterable[int | str | bytes], option: str) -> NDArray[np.bool_]:
-    """bool[n]: the tokens of an argument."""
+    """Returns bool[n]: True for the tokens that an argument contains."""
     if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
         raise wrong(option, tokens, "a list of ids or tokens")
     mask = np.zeros(tok.vocab_size, bool)
     if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu":
         ids = tokens.astype(np.int64).ravel()
     else:
-        ids = np.array([_id(tok, token, option) for token in tokens], np.int64)
+        ids = np.array([_id(tok, token, option, index) for index, token in enumerate(tokens)], np.int64)
     is_entry = np.zeros(tok.vocab_size, bool)
     is_entry[tok._core.ids()] = True
     bad = ids[(ids < 0) | (ids >= tok.vocab_size)]
@@ -209,21 +212,21 @@ def _mask(tok: Tokenizer, tokens: Iterable[int | str | bytes], option: str) -> N
     return mask
 
 
-def _id(tok: Tokenizer, token: Any, option: str) -> int:
+def _id(tok: Tokenizer, token: Any, option: str, index: int) -> int:
     if isinstance(token, str) and token in tok.special_tokens:
         return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
-        return id  # a text, else the spelling in files
+        return id  # the token as text or, failing that, as spelled in files
     if isinstance(token, str | bytes):
         try:
             return tok.token_to_id(token)
         except UnknownTokenError as error:
             raise ConfigError(f"{option}: {error.args[0]}", option=option) from None
-    return integer(token, option, 0, tok.vocab_size - 1)
+    return integer(token, f"{option}[{index}]", 0, tok.vocab_size - 1)
 
 
 def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
-    """Uses of each id."""
+    """Returns the number of uses of each id."""
     if isinstance(counts, Mapping):
         uses = np.zeros(tok.vocab_size, np.int64)
         ids = [integer(id, "corpus", 0, tok.vocab_size - 1) for id in counts]
@@ -239,7 +242,7 @@ def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
 def _most_used(
     tok: Tokenizer, entries: NDArray[np.bool_], required: NDArray[np.bool_], uses: NDArray[np.int64], size: int
 ) -> NDArray[np.bool_]:
-    """Removes the least used leaves of `entries` until `size` of them remain."""
+    """Removes the least used leaves of merge trees from `entries` until `size` entries remain."""
     least = int(required.sum())
     if size < least:
         raise ConfigError(f"{keyword('vocab_size', size)} is too small: alphabet, added and kept tokens need {least}")

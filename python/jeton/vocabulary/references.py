@@ -13,14 +13,14 @@ from ..tokens.roles import TEMPLATE_KEYS, TEMPLATE_ROLES
 __all__ = ["references", "without_references"]
 
 CHAT_TEMPLATE = "chat template"
-# Keys of tokenizer_config.json that only list special tokens: a removed one is dropped from them in any case. Otherwise
-# transformers would add it again.
+# Keys of tokenizer_config.json that only list special tokens. A removed token is always dropped from these lists,
+# because transformers would add it again otherwise.
 _LISTS = ("additional_special_tokens", "extra_special_tokens", "added_tokens_decoder")
 _DROPPED: Any = object()
 
 
 def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, str]:
-    """Name of each part of a definition that refers to one of some tokens -> the first such token.
+    """Returns name of each part of a definition that refers to a token of `tokens` -> the first such token.
 
     Args:
         definition: the definition.
@@ -51,10 +51,11 @@ def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, s
 
 
 def without_references(definition: Definition, tokens: Mapping[int, str]) -> Definition:
-    """The definition without its references to some tokens.
+    """Returns the definition without its references to some tokens.
 
-    The template loses the items of these tokens. A chat template that names one is dropped as a whole. If a role of the
-    template is removed, keys by which transformers would build a template from it are dropped, too.
+    The template loses the items of these tokens. A chat template that names such a token is dropped as a whole. If a
+    role of the template is removed, keys with which transformers would build a template from this role are dropped,
+    too.
 
     Args:
         definition: the definition.
@@ -105,18 +106,18 @@ def _kept_items(items: Any, tokens: Mapping[int, str]) -> Any:
 
 
 def _chat_templates(definition: Definition) -> Iterator[tuple[str | None, str]]:
-    """Name, None for the only one, and source of each chat template."""
+    """Yields name and source of each chat template; the name is None if there is only one."""
     chat = definition.chat_template
     if isinstance(chat, str):
         yield None, chat
-    elif isinstance(chat, list | tuple):  # the form in which transformers lists several
+    elif isinstance(chat, list | tuple):  # the form in which transformers lists several templates
         for each in chat:
             if isinstance(each, Mapping) and isinstance(each.get("template"), str):
                 yield str(each.get("name")), each["template"]
 
 
 def _named(source: str, tokens: Mapping[int, str], roles: Mapping[str, str]) -> str | None:
-    """The first token that a chat template spells, or names by the variable of its role."""
+    """Returns the first token that a chat template spells, or refers to by the variable of its role."""
     for token in tokens.values():
         variables = [f"{role}_token" for role, of in roles.items() if of == token]
         if token in source or any(re.search(rf"\b{re.escape(name)}\b", source) for name in variables):
@@ -125,7 +126,7 @@ def _named(source: str, tokens: Mapping[int, str], roles: Mapping[str, str]) -> 
 
 
 def _padded(padding: Mapping[str, Any], tokens: Mapping[int, str]) -> str | None:
-    """The removed token with which rows are padded."""
+    """Returns the removed token with which rows are padded; None if the padding token is not removed."""
     id, token = padding.get("pad_id"), padding.get("pad_token")
     if isinstance(id, int) and id in tokens:
         return tokens[id]
@@ -133,17 +134,17 @@ def _padded(padding: Mapping[str, Any], tokens: Mapping[int, str]) -> str | None
 
 
 def _without(value: Any, contents: Collection[str], is_list: bool) -> Any:
-    """A value of a configuration; `_DROPPED` if it refers to a token that is removed.
+    """Returns a configuration's value without removed tokens; `_DROPPED` if the value itself refers to one.
 
     Args:
         value: the value.
-        contents: the tokens.
-        is_list: the value only lists tokens; the list stays without those that are removed.
+        contents: contents of the removed tokens.
+        is_list: whether the value only lists tokens; the list then stays, without the removed tokens.
     """
     if isinstance(value, str):
         return _DROPPED if value in contents else value
     if isinstance(value, Mapping):
-        if isinstance(value.get("content"), str):  # an AddedToken
+        if isinstance(value.get("content"), str):  # an AddedToken as JSON
             return _DROPPED if value["content"] in contents else value
         kept = {name: _without(each, contents, False) for name, each in value.items()}
         if any(each is _DROPPED for each in kept.values()):
@@ -157,7 +158,7 @@ def _without(value: Any, contents: Collection[str], is_list: bool) -> Any:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """All strings in a value."""
+    """Yields all strings in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Removing chosen tokens: the checks that other text keeps its encoding, and the references to them."""
+"""Removal of chosen tokens: checks that other text keeps its encoding, and drops references to the tokens."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["check_removed", "without_tokens"]
 
 
 def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> None:
-    """Checks that text without some tokens keeps its encoding when they are removed.
+    """Checks that text without some tokens keeps its encoding when these tokens are removed.
 
     Args:
         tok: the tokenizer.
         trees: its merge trees.
         removed: bool[n]: the tokens to remove.
-        chosen: bool[n]: the entries that stay, closed under the trees.
+        chosen: bool[n]: the entries that stay, including all entries of their merge trees.
 
     Raises:
-        ConfigError: the unknown token of the model, an initial symbol, a byte of byte fallback, a token that others are
-            merged from, or the piece of the lowest score.
+        ConfigError: a token to remove is the unknown token of the model, an initial symbol, a byte of byte fallback, a
+            token that others are merged from, or the only piece with the lowest score.
     """
     unk = tok.definition.model.unk_token
     unknown = None if unk is None else tok._core.vocabulary().find_any(unk.encode())
@@ -47,7 +47,7 @@ def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_],
 
 
 def _check_lowest(tok: Tokenizer, removed: NDArray[np.bool_]) -> None:
-    """Checks that the lowest score stays, which determines the penalty of unknown characters."""
+    """Checks that a piece with the lowest score stays: this score determines the penalty of unknown characters."""
     scores = counted_scores(tok)
     lowest = scores.min(initial=np.inf)
     if lowest < np.inf and scores[~removed].min(initial=np.inf) > lowest:
@@ -60,22 +60,22 @@ def _refuse(tok: Tokenizer, id: int, why: str) -> None:
 
 
 def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) -> tuple[Tokenizer, list[str]]:
-    """The tokenizer without references to some of its special and added tokens, which it keeps; and their names.
+    """Returns the tokenizer without references to some special and added tokens, and the names of the references.
 
     Args:
         tok: the tokenizer.
-        removed: bool[n]: the tokens.
-        drop: drop the references; otherwise they are an error.
+        removed: bool[n]: the tokens. They themselves are not removed here.
+        drop: True: drop the references. False: references are an error.
 
     Raises:
-        ConfigError: there are references.
+        ConfigError: `drop` is False, and there are references.
     """
     tokens = {id: token.content for id, token in tok.added_tokens.items() if removed[id]}
     found = references(tok.definition, tokens)
     if found and not drop:
         places = ", ".join(f"{name} ({token})" for name, token in found.items())
         raise ConfigError(
-            f"remove: removed tokens are used by {places}; change that, or drop it with "
+            f"remove: the tokenizer uses removed tokens for {places}; change these uses, or drop them with "
             f"{keyword('drop_references', True)}",
             option="remove",
         )

@@ -1,4 +1,4 @@
-"""Renumbering: the same tokenizer with other ids."""
+"""Renumbering: gives the tokens of a tokenizer other ids."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = ["renumber", "with_ids"]
 
 
 def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[Any]) -> Surgery:
-    """Gives tokens other ids: each encoding is the old one, mapped.
+    """Gives tokens other ids: each encoding is the old encoding with its ids mapped.
 
-    A rank file ranks merges by id. If the map changes the order of its entries, the tokenizer gets an equivalent list
-    of merges instead.
+    In a rank file, the rank of a merge is an id. If the map changes the order of the entries, the tokenizer gets an
+    equivalent list of merges instead of ranks.
 
     Args:
         tok: any tokenizer.
-        map: old id -> new id, for each id that changes; or an array of new ids by old id. No two may be equal.
+        map: old id -> new id, for each id that changes; or an array of new ids by old id. New ids must be distinct.
 
     Raises:
-        ConfigError: an id that the tokenizer does not have, a new id given twice, or a value that is not an id.
+        ConfigError: the tokenizer lacks an old id, a new id is given twice, or a value is not an id.
 
     Examples:
         >>> import jeton
@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """The tokenizer with new ids by old id (-1 drops an entry); False if ranks by id became a list of merges."""
+    """Returns the tokenizer with new ids by old id (-1 drops an entry), and False if ranks became a list of merges."""
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # with flags
+            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")
     made = built(tok, vocabulary.renumbered(marked.view(np.uint8)), new_ids, **options)
@@ -75,11 +75,11 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
 
 
 def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
-    """New ids by old id."""
+    """Returns the new ids by old id."""
     ids = np.arange(tok.vocab_size, dtype=np.int64)
     if isinstance(map, Mapping):
-        old = np.array([integer(id, "map", 0, tok.vocab_size - 1) for id in map], np.int64)
-        new = np.array([integer(id, "map", 0, MAX_ID) for id in map.values()], np.int64)
+        old = np.array([_old_id(id, tok.vocab_size) for id in map], np.int64)
+        new = np.array([integer(id, f"map[{old}]", 0, MAX_ID) for old, id in map.items()], np.int64)
         ids[old] = new
     else:
         given = np.asarray(map) if hasattr(map, "dtype") or isinstance(map, list | tuple) else None
@@ -98,3 +98,12 @@ def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
     if (times > 1).any():
         raise ConfigError(f"map: the new id {values[times > 1][0]} would have two entries", option="map")
     return ids
+
+
+def _old_id(id: object, size: int) -> int:
+    """Checks an id of the tokenizer, a key of the mapping."""
+    try:
+        return integer(id, "map", 0, size - 1)
+    except ConfigError:
+        message = f"map: the old id {id!r:.40} is not an integer from 0 to {size - 1}"
+        raise ConfigError(message, option="map") from None

@@ -1,8 +1,8 @@
-"""Files of safetensors, read and written in blocks.
+"""Reads and writes files of safetensors in blocks.
 
 The format is a length, a JSON header and the tensors' bytes. The safetensors package is not used, because it writes all
-tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and refuses the same files as that
-package.
+tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and refuses the same files as the
+package does.
 
 Left out: types other than floating point, except for copying. Source: huggingface/safetensors, README.md, "Format".
 """
@@ -27,8 +27,8 @@ from ..util.atomic import write_atomically
 
 __all__ = ["SafetensorsFile", "Tensor", "from_float", "to_float", "write_file"]
 
-MAX_HEADER = 100_000_000  # as in safetensors
-BLOCK = 16 << 20  # bytes copied at once
+MAX_HEADER = 100_000_000  # maximum bytes of the header, as in safetensors
+BLOCK = 16 << 20  # number of bytes copied at once
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 
 
@@ -44,14 +44,14 @@ class Tensor:
 
 
 class SafetensorsFile:
-    """A file open for reading. A context manager.
+    """An open file for reading, as a context manager.
 
     Attributes:
         tensors: name -> tensor, in the order of their bytes.
-        metadata: the file's own facts, or None.
+        metadata: the ``__metadata__`` of the header, or None.
 
     Raises:
-        FormatError: not a file of safetensors.
+        FormatError: the file is not a safetensors file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -89,12 +89,12 @@ class SafetensorsFile:
         self._file.close()
 
     def blocks(self, tensor: Tensor) -> Iterator[bytes]:
-        """The bytes of a tensor, in blocks."""
+        """Yields the bytes of a tensor, in blocks."""
         for start in range(self._data + tensor.start, self._data + tensor.end, BLOCK):
             yield self._map[start : min(start + BLOCK, self._data + tensor.end)]
 
     def rows(self, tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """uint8[len(ids), bytes of a row]: some rows of a tensor."""
+        """Returns uint8[len(ids), bytes of a row]: some rows of a tensor."""
         width = (tensor.end - tensor.start) // max(tensor.shape[0], 1)
         all_rows = np.frombuffer(self._map, np.uint8, tensor.end - tensor.start, self._data + tensor.start)
         found: NDArray[np.uint8] = all_rows.reshape(tensor.shape[0], width)[ids]
@@ -107,7 +107,7 @@ def write_file(
     tensors: Iterable[tuple[str, str, tuple[int, ...], int, Iterable[bytes]]],
     metadata: Mapping[str, str] | None,
 ) -> None:
-    """Writes a file atomically: name, type, shape, number of bytes and blocks of each tensor."""
+    """Writes a file atomically, from the name, type, shape, number of bytes and blocks of each tensor."""
     listed = list(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     at = 0
@@ -128,10 +128,10 @@ def write_file(
 
 
 def to_float(rows: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
-    """Values of rows of bytes.
+    """Converts rows of bytes to rows of values.
 
     Raises:
-        UnsupportedFeatureError: a type that is not floating point.
+        UnsupportedFeatureError: the type is not floating point.
 
     Examples:
         >>> to_float(np.array([[0x80, 0x3F]], np.uint8), "BF16")
@@ -145,7 +145,7 @@ def to_float(rows: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
 
 
 def from_float(values: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
-    """Rows of bytes of values, rounded to the nearest, ties to even.
+    """Converts rows of values to rows of bytes, rounded to nearest, ties to even.
 
     Examples:
         >>> from_float(np.array([[1.0]]), "BF16").tolist()

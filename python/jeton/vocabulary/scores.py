@@ -13,7 +13,7 @@ __all__ = ["counted_scores"]
 
 
 def counted_scores(tok: Tokenizer) -> NDArray[np.float64]:
-    """Scores by id; infinity for entries that do not count for the lowest one.
+    """Returns scores by id; infinity for entries that do not count for the lowest score.
 
     SentencePiece counts ordinary pieces, and Hugging Face all entries of the model's list.
 

@@ -1,4 +1,4 @@
-"""`Surgery`: the result of changing a vocabulary, and its construction."""
+"""`Surgery`: the result of changing a vocabulary; and functions that build the changed tokenizer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .plan import Plan
 
 __all__ = ["Surgery", "built", "renumbered_definition"]
 
-REMOVED = (1 << 32) - 1  # the core's mark of an id to remove
+REMOVED = (1 << 32) - 1  # the core's value for an id to remove
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Surgery:
     Attributes:
         tokenizer: the new tokenizer.
         plan: source of the embedding row of each new id.
-        report: facts of the change, by name. Ids that are listed there are of the new tokenizer unless the name says
-            otherwise.
+        report: figures and lists that describe the change, by name. Ids in it are those of the new tokenizer unless the
+            name says otherwise.
 
     Examples:
         >>> import jeton
@@ -50,7 +50,7 @@ class Surgery:
         object.__setattr__(self, "report", read_only(dict(self.report)))
 
     def to_json(self) -> dict[str, Any]:
-        """The report, the plan, and the fingerprint of the tokenizer, as JSON."""
+        """Returns the report, the plan, and the fingerprint of the tokenizer as JSON."""
         return {"report": _plain(self.report), "plan": self.plan.to_json(), "fingerprint": self.tokenizer.fingerprint}
 
     def __repr__(self) -> str:
@@ -62,10 +62,10 @@ class Surgery:
 
 
 def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | None = None, **model: Any) -> Tokenizer:
-    """The tokenizer with another vocabulary. The facts of its training no longer describe it, and are dropped.
+    """Builds a tokenizer with another vocabulary. It drops the facts of training, which no longer describe it.
 
     Args:
-        tok: the tokenizer before.
+        tok: the old tokenizer.
         vocabulary: the new entries.
         new_ids: int64 by old id; None: the old ids are unchanged.
         model: options of the model that change.
@@ -79,7 +79,7 @@ def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | N
 
 
 def renumbered_definition(definition: Definition, new_ids: NDArray[np.int64]) -> Definition:
-    """The definition with the ids of its template and padding renumbered."""
+    """Returns the definition with the ids of its template and padding renumbered."""
     template, padding = definition.template, definition.padding
     if template is not None:
         template = _renumbered_template(template, new_ids)
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-MAX_LISTED = 8  # values of a list in `repr`
+MAX_LISTED = 8  # maximum number of values of a list in `repr`
 
 
 def _shown(value: Any) -> str:

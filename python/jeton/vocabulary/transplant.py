@@ -1,4 +1,4 @@
-"""Rows for new entries from a donor's embeddings: weights of old tokens that both tokenizers have."""
+"""Rows for new entries, as weighted sums of old tokens' rows; the weights come from a donor's embeddings."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ __all__ = ["donor_rows", "mixed_rows"]
 
 Terms = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
-BLOCK = 256  # new entries per block, whose similarities to 200,000 anchors take 400 MB
+BLOCK = 256  # new entries per block; their similarities to 200,000 anchors take 400 MB
 
 
 def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
-    """int64 by id: the donor's id with the same bytes, -1 for none."""
+    """Returns int64 by id: the donor's id with the same bytes, or -1."""
     return vocabulary_map(tok, donor)
 
 
 def mixed_rows(
     method: str, plan: PlanRows, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
 ) -> Terms:
-    """Weights of old tokens for each new entry that the donor has. The others keep their means of pieces.
+    """Returns weights of old tokens for each new entry that the donor has. Other entries keep the means of pieces.
 
-    A token that the donor never saw, whose row is zero, counts as one that the donor does not have.
+    A token whose row in the donor is zero, because the donor was never trained on it, counts as a token that the donor
+    lacks.
 
     Args:
         method: ``"focus"`` or ``"omp"``.
@@ -45,8 +46,8 @@ def mixed_rows(
             f"embeddings: the shape is {list(matrix.shape)}, but the donor has {donor.vocab_size} ids",
             option="embeddings",
         )
-    has_row = np.append(matrix[: donor.vocab_size].any(axis=1), False)  # the last: of id -1
-    anchors = vocabulary_map(plan.tokenizer_before, donor)  # old id -> the donor's
+    has_row = np.append(matrix[: donor.vocab_size].any(axis=1), False)  # the last item is for the id -1
+    anchors = vocabulary_map(plan.tokenizer_before, donor)  # old id -> the donor's id, or -1
     old = np.flatnonzero(has_row[anchors])
     theirs = vocabulary_map(plan.tokenizer, donor)[new]
     is_known = has_row[theirs]
@@ -72,7 +73,7 @@ def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 def _focus(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Sparsemax of the cosine similarities to the k nearest anchors: weights that add up to 1, most of them 0."""
+    """Returns the sparsemax of cosine similarities to the k nearest anchors: weights with the sum 1, most of them 0."""
     basis, targets = _unit(basis), _unit(targets)
     found = []
     for start in range(0, len(targets), BLOCK):
@@ -95,7 +96,7 @@ def _focus(
 def _omp(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Orthogonal matching pursuit: k times the anchor most similar to the residual, then a least-squares fit."""
+    """Finds weights by orthogonal matching pursuit: k times, adds the anchor nearest to the residual and refits."""
     norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
     found = []
     for row in targets:

@@ -17,19 +17,19 @@ NO_PART = (1 << 32) - 1
 
 
 def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
-    """A column of the core as int64."""
+    """Converts a column of the core to int64."""
     return np.frombuffer(view, dtype).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """The last merge of each entry in any text, by id.
+    """The last merge that forms each entry, the same in any text, by id.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
-        left, right: int64[n]: the two parts that an entry is merged from; -1 for initial symbols, added tokens, and
-            entries that are unreachable by merges.
-        is_unit: bool[n]: initial symbols.
+        left, right: int64[n]: ids of the two parts from which an entry is merged; -1 for initial symbols, added tokens,
+            and entries that merges do not reach.
+        is_unit: bool[n]: True for initial symbols.
 
     Examples:
         >>> import jeton
@@ -45,16 +45,16 @@ class MergeTrees:
 
     @classmethod
     def of(cls, tok: Tokenizer) -> MergeTrees:
-        """The trees of a tokenizer.
+        """Returns the trees of a tokenizer.
 
         Raises:
-            UnsupportedFeatureError: SentencePiece's BPE with a piece of characters that are not pieces.
+            UnsupportedFeatureError: the model is SentencePiece's BPE, and a piece has characters that are not pieces.
         """
         kinds, left, right, is_unit = map(column, tok._core.merge_trees())
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         model = tok.definition.model
-        if isinstance(model, Unigram) and model.byte_fallback:  # HF: ordinary pieces, which text can also spell
+        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens, which text can spell
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE
@@ -63,18 +63,18 @@ class MergeTrees:
 
     @property
     def is_ordinary(self) -> NDArray[np.bool_]:
-        """Entries of the model, without added, unused and byte tokens."""
+        """bool[n]: True for entries of the model, except added, unused and byte tokens."""
         ordinary: NDArray[np.bool_] = (self.kinds == TOKEN) | (self.kinds == ENDS_WORD)
         return ordinary
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """Ordinary entries that merging yields from their own bytes."""
+        """bool[n]: True for ordinary entries that result from merging their own bytes."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 
     def closed(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The chosen ids with all entries of their trees."""
+        """Returns the chosen entries together with all entries of their trees."""
         closed = chosen.copy()
         new = np.flatnonzero(chosen)
         while new.size:
@@ -87,15 +87,15 @@ class MergeTrees:
     def pieces(
         self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The known entries that each id is merged from, in order of `ids`, not of the text.
+        """Returns the known entries that each id is merged from, ordered by `ids`, not by position in the text.
 
         Args:
             ids: int64[m]: the ids to expand.
-            is_known: bool[n]: entries that are not expanded.
+            is_known: bool[n]: True for known entries, which are not expanded further.
 
         Returns:
-            rows: int64[k]: index into `ids`; and the id of one piece of that row, int64[k]. A row with a piece that is
-            neither known nor merged has no pieces.
+            Two columns, int64[k]: an index into `ids`, and the id of one piece of the entry at this index. An entry
+            with a piece that is neither known nor merged has no pieces.
         """
         rows, open_ids = np.arange(ids.size), ids.astype(np.int64)
         done_rows, done_ids = [], []

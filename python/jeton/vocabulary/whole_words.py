@@ -1,18 +1,18 @@
-"""Words as entries of Unigram and WordPiece models, which have no merges.
+"""Adds words as entries of Unigram and WordPiece models, which have no merges.
 
-WordPiece: the longest match is the word itself. Text changes only where a word begins with a new entry and had a
-shorter first match.
+WordPiece: the longest match of an added word is the word itself. Encodings change only where a new entry is a longer
+match than before.
 
 Unigram: the new piece w, of n characters, gets the least score s, in single precision, such that
 
 - s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e the rounding
-  error of an addition. After equal sums S, the best path takes w wherever both of its ends are boundaries. The sum
-  after w is at least S + s - e; after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the first
-  one wins, which is the longest piece.
-- s >= the lowest score before. So the penalty of unknown characters is the same.
+  error of an addition. Then, after equal sums S, the best path takes w wherever both ends of w are boundaries: the sum
+  after w is at least S + s - e, and after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the
+  first wins: the sum of the path with the longest piece.
+- s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
-Text that does not spell w has no path with it, and the scores of its paths do not change. With a lower score, the word
-would be several tokens or text with unknown characters could change.
+Text that does not spell w has no path with w, and the scores of its paths do not change. With a lower score than s, the
+word could become several tokens, or the encoding of text with unknown characters could change.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .surgery import Surgery, built
 
 __all__ = ["add_whole_words"]
 
-# Rounding error of one addition. SentencePiece: f32 with sums below 2^17, since it subtracts the sum from -100,000 on.
-# Hugging Face: f64 with sums below 2^30, those of a pretoken of 100 MB.
+# Rounding error of one addition. SentencePiece: f32 with absolute sums below 2^17, since it resets a sum beyond
+# -100,000. Hugging Face: f64 with absolute sums below 2^30, as in a pretoken of 100 MB.
 SINGLE_ERROR, DOUBLE_ERROR = 2.0**-8, 2.0**-22
 
 Edge = tuple[int, int, float]  # start, end, score
@@ -47,13 +47,13 @@ Edge = tuple[int, int, float]  # start, end, score
 
 @dataclass(frozen=True)
 class _Word:
-    """A word as the model sees it.
+    """A word to add, as the model processes it.
 
     Attributes:
-        text: as it was given.
-        content: its pretoken.
-        pieces: the ids of its encoding before.
-        edges: for Unigram: the pieces in it, by bytes.
+        text: the word as it was given.
+        content: the pretoken of the word.
+        pieces: ids of its encoding by the old tokenizer.
+        edges: for Unigram: the occurrences of pieces in the word, by byte offset.
     """
 
     text: str
@@ -98,10 +98,11 @@ def add_whole_words(tok: Tokenizer, words: list[str], corpus: CorpusLike | Corpu
 
 
 def _word(tok: Tokenizer, text: str) -> _Word:
-    """The one pretoken of a word.
+    """Returns a word with its pretoken, which must be the only one.
 
     Raises:
-        ConfigError: the word is empty, split, an added token, or longer than WordPiece reads.
+        ConfigError: the word is empty, split, an added token, or longer than the words that WordPiece splits into
+            pieces.
     """
     try:
         text.encode()
@@ -121,7 +122,7 @@ def _word(tok: Tokenizer, text: str) -> _Word:
     model = tok.definition.model
     if isinstance(model, WordPiece) and len(content.decode()) > model.max_chars_per_word:
         raise ConfigError(
-            f"words: {text!r} has more than {model.max_chars_per_word} characters, the longest word of the model",
+            f"words: {text!r:.80} has more than {model.max_chars_per_word} characters, the model's limit for a word",
             option="words",
         )
     edges = [] if lattice is None else [(start, end, score) for start, end, _, score in lattice[0]]
@@ -139,7 +140,7 @@ def _not_one(tok: Tokenizer, text: str) -> ConfigError:
 
 
 def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, int]) -> NDArray[np.float64]:
-    """Scores by id, with those of the words; shorter words first, since they are pieces of longer ones."""
+    """Returns scores by id, including the new words'. Shorter words are scored first: they can be in longer ones."""
     model = tok.definition.model
     single = isinstance(model, Unigram) and model.single_precision
     error = SINGLE_ERROR if single else DOUBLE_ERROR
@@ -150,7 +151,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
     scores = np.full(max(tok.vocab_size, *(id + 1 for id in ids.values()), 0), lowest)
     scores[: given.size] = given
     _check_after(tok, given.size)
-    made: dict[bytes, float] = {}  # words before this one -> score
+    made: dict[bytes, float] = {}  # words that are scored so far -> score
     lengths: set[int] = set()
     for content in sorted(ids, key=lambda content: (len(content.decode()), content)):
         id, word = ids[content], words[content]
@@ -170,10 +171,11 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks added tokens after the pieces: a list of pieces by id has them, too, as pieces.
+    """Checks added tokens whose ids follow the pieces: a list of pieces by id includes them as pieces.
 
     Raises:
-        UnsupportedFeatureError: one is matched as a whole word only; as a piece it would be found inside of words.
+        UnsupportedFeatureError: such a token is matched only as a whole word; as a piece it would be found inside
+            words.
     """
     for id, token in tok.added_tokens.items():
         if id >= num_scores and token.single_word:
@@ -183,7 +185,7 @@ def _check_after(tok: Tokenizer, num_scores: int) -> None:
 
 
 def _edges_of(made: Mapping[bytes, float], lengths: Iterable[int], content: bytes) -> Iterator[Edge]:
-    """The words inside of another one, as pieces."""
+    """Yields the occurrences of new words inside a longer word, as edges of its lattice."""
     for length in lengths:
         for start in range(len(content) - length + 1):
             if (score := made.get(content[start : start + length])) is not None:
@@ -191,7 +193,7 @@ def _edges_of(made: Mapping[bytes, float], lengths: Iterable[int], content: byte
 
 
 def _best(edges: list[Edge], size: int) -> float:
-    """The highest sum of a path of at least two edges; -infinity if there is none."""
+    """Returns the highest sum of scores on a path of at least two edges; -infinity if there is no such path."""
     best = np.full(size + 1, -np.inf)
     best[0] = 0.0
     for start, end, score in sorted(edges):
@@ -201,14 +203,14 @@ def _best(edges: list[Edge], size: int) -> float:
 
 
 def _single(score: float) -> float:
-    """The least number of single precision that is not below a score: a `.model` has no others."""
+    """Returns the least f32 number that is not below a score, because a `.model` stores scores as f32."""
     rounded = np.float32(score)  # NumPy would compare it with a float in single precision
     return float(rounded if float(rounded) >= score else np.nextafter(rounded, np.float32(np.inf)))
 
 
 def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.float64] | None) -> Vocabulary:
-    """The vocabulary with more ordinary entries."""
+    """Returns the vocabulary with additional ordinary entries."""
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # with flags
+    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags

@@ -1,14 +1,15 @@
-//! Characters that complete the partial characters at the edges of an entry.
+//! Finds characters that complete the partial characters at the edges of an entry.
 //!
-//! Shorter characters come first; the others are spread over the code points, so that a few candidates have many
-//! different bytes.
+//! Shorter characters come first. Candidates are spread over all code points, so that the first few have many different
+//! bytes.
 
 use crate::util::utf8::char_len;
 
-/// Maximum number of candidates for one edge.
+/// Maximum number of candidates for one edge of an entry.
 const MOST: usize = 4096;
 
-/// Bytes of an entry: the end of a character, whole characters, and the beginning of a character.
+/// Bytes of an entry, divided into the end of a character (head), whole characters, and the beginning of a character
+/// (tail).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Edges<'a> {
     pub(super) head: &'a [u8],
@@ -40,11 +41,12 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// Bytes that may complete partial characters. Not all of them do; the caller then sees that the text is not UTF-8.
+/// Bytes that can complete partial characters. Some candidates do not yield a character; the caller detects this,
+/// because the text is then not UTF-8.
 #[derive(Debug)]
 pub(super) struct Completions {
-    before: [Vec<Vec<u8>>; 4], // by the number of bytes of the head
-    after: [Vec<Vec<u8>>; 4],  // by the number of missing bytes
+    before: [Vec<Vec<u8>>; 4], // length of the head -> bytes before it
+    after: [Vec<Vec<u8>>; 4],  // number of missing bytes -> bytes after the tail
 }
 
 impl Completions {
@@ -62,12 +64,12 @@ impl Completions {
         }
     }
 
-    /// Returns bytes that may precede the head; one empty string without a head.
+    /// Returns bytes that can precede the head. If there is no head, returns one empty string.
     pub(super) fn before(&self, edges: &Edges<'_>) -> &[Vec<u8>] {
         &self.before[edges.head.len()]
     }
 
-    /// Returns bytes that may follow the tail; one empty string without a tail.
+    /// Returns bytes that can follow the tail. If there is no tail, returns one empty string.
     pub(super) fn after(&self, edges: &Edges<'_>) -> &[Vec<u8>] {
         let whole = edges.tail.first().map_or(0, |&first| char_len(first));
         &self.after[whole.saturating_sub(edges.tail.len()).min(3)]
@@ -78,7 +80,7 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// Returns sequences of continuation bytes.
+/// Returns all sequences of `len` continuation bytes.
 fn continuations(len: usize) -> impl Iterator<Item = Vec<u8>> {
     let num = 1usize << (6 * len);
     (0..num).map(move |number| (0..len).rev().map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect())
@@ -94,10 +96,11 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     leads.flat_map(move |lead| continuations(len - 1).map(move |rest| [&[lead], &rest[..]].concat()))
 }
 
-/// Returns at most [`MOST`] candidates, in an order that is spread over the range.
+/// Returns at most [`MOST`] candidates, in an order that is spread over all candidates.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
-    // An odd stride near the golden ratio. It reaches all candidates if it has no factor in common with the length.
+    // The stride is near the golden ratio. It reaches all candidates, because it has no factor in common with the
+    // length.
     let stride = (len * 5 / 8..).find(|&stride| greatest_common_divisor(stride, len) == 1).unwrap_or(1);
     let mut all = all;
     (0..len.min(MOST)).map(|number| std::mem::take(&mut all[number * stride % len])).collect()
@@ -139,7 +142,7 @@ mod tests {
         assert!(found.len() > 2000 && ending(0x80).filter(|c| c.len_utf8() == 2).count() == 30);
         assert_eq!(texts(b"\xE2\x82").len(), 64);
         assert_eq!(texts(b"\xC3"), ('\u{C0}'..='\u{FF}').map(String::from).collect());
-        assert_eq!(texts(b"\x82\xAC").iter().filter(|text| text.len() == 3).count(), 15); // not E0
+        assert_eq!(texts(b"\x82\xAC").iter().filter(|text| text.len() == 3).count(), 15); // all leads except E0
         assert_eq!(texts(b"ab").len(), 1);
         assert_eq!(texts(b"\xE2").len(), 4096);
     }

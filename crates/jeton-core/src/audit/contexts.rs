@@ -1,22 +1,22 @@
-//! Texts around the bytes of an entry, the most promising first.
+//! Builds texts that contain the bytes of an entry, the most promising texts first.
 //!
 //! A pre-tokenizer splits by the classes of adjacent characters, and BPE merges across the edges of an entry, so the
-//! contexts have characters of each class. Characters of the entry itself cover scripts that the list lacks. Other
-//! entries are used for small alphabets and for models that match the longest entry.
+//! contexts have characters of each class. Characters of the entry itself cover scripts that the list of contexts
+//! lacks. Other entries serve as contexts for small alphabets and for models that match the longest entry.
 
 use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Kind;
 
-/// Contexts of each side. The first [`NUM_LIKELY`] are tried for every entry of whole characters.
+/// Contexts for each side of an entry. The first [`NUM_LIKELY`] are tried for every entry of whole characters.
 const BESIDE: [&str; 22] =
     ["", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก"];
 /// Number of contexts on each side that are tried before a proof is attempted.
 const NUM_LIKELY: usize = 4;
-/// Maximum number of entries that are tried in front of another one.
+/// Maximum number of entries that are tried as the left context of another entry.
 const MOST_INITIALS: usize = 256;
 
-/// Candidates for texts that may produce an entry.
+/// Source of candidate texts that could produce an entry.
 #[derive(Debug)]
 pub(super) struct Contexts {
     initials: Vec<String>, // entries that begin words, the shortest first
@@ -55,7 +55,7 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `try_text` with all texts, at most `most`, until it returns true.
+    /// Calls `try_text` with all candidate texts, at most `most`, until it returns true.
     pub(super) fn all<E>(
         &self,
         edges: &Edges<'_>,
@@ -63,7 +63,7 @@ impl Contexts {
         mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         if !edges.is_whole() {
-            // First the completed character next to characters of all classes, then all completions.
+            // Tries the first completions next to characters of all classes, then all completions.
             for beside in BESIDE {
                 let found = self.completed(edges, most / 64, |text| {
                     Ok(try_text(&[beside.as_bytes(), text].concat())? || try_text(&[text, beside.as_bytes()].concat())?)
@@ -88,8 +88,8 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `each` with completed texts, at most `most`, until it returns true. Advances the completions of both
-    /// edges at the same time.
+    /// Calls `each` with completed texts, at most `most`, until it returns true. Each step takes the next completion of
+    /// both edges.
     fn completed<E>(
         &self,
         edges: &Edges<'_>,
@@ -102,7 +102,8 @@ impl Contexts {
             if done == most {
                 break;
             }
-            // Each round of the longer list shifts it by one against the shorter, so that all combinations occur.
+            // After each round, the longer list is shifted by one against the shorter list, so that all combinations
+            // occur.
             let shifted = number + number / len;
             let (head, tail) = match heads.len() >= tails.len() {
                 true => (shifted % heads.len(), number % tails.len()),

@@ -1,6 +1,6 @@
-//! Entries with equal text: as decoded, or as normalized by the components that map characters.
+//! Finds entries with equal text: equal when decoded, or equal after the normalizer components that map characters.
 //!
-//! Only components that change characters are applied: a prefix, or stripped spaces, would make ` a` and `a` equal.
+//! Components that add a prefix or strip spaces are not applied, because they would make ` a` and `a` equal.
 //!
 //! Cost: one normalization for each entry, and a hash table of the texts that occur. Left out: SentencePiece's
 //! character map, which also changes spaces; special tokens and byte entries.
@@ -46,8 +46,8 @@ pub fn duplicates(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<(Vec
     Ok(found)
 }
 
-/// Returns the decoded bytes, normalized if they are text. Entries that differ in the prefix of inner entries remain
-/// different.
+/// Returns the decoded bytes of an entry, normalized if they are UTF-8. Entries that differ only in
+/// `continuing_subword_prefix` remain different.
 fn normalized(tok: &Tokenizer, id: u32, keep_going: KeepGoing<'_>) -> Result<Vec<u8>> {
     let (vocab, mut bytes) = (tok.vocab(), Vec::new());
     tok.decode_one(id, &mut bytes);

@@ -1,47 +1,47 @@
-//! Fates of ids: reached, undecided, or in no text, with the kind of the proof.
+//! Fates of ids: some text produces the id, no text does (with the kind of the proof), or undecided.
 
 /// Fate of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
-    /// Id without an entry.
+    /// The id has no entry.
     Hole = 0,
-    /// Some text produces it.
+    /// Some text produces the id.
     Reached = 1,
     /// Neither a text nor a proof was found.
     Undecided = 2,
-    /// Special token that is produced only with the caller's permission.
+    /// The entry is a special token that is only produced with the caller's permission.
     Special = 3,
-    /// Its spelling has a character outside of the byte alphabet.
+    /// The spelling of the entry has a character outside of the byte alphabet.
     Spelling = 4,
-    /// Unused piece.
+    /// The entry is an unused piece.
     Unused = 5,
-    /// Its content is empty.
+    /// The content of the entry is empty.
     Empty = 6,
-    /// Its bytes are not part of UTF-8.
+    /// The bytes of the entry occur in no UTF-8 text.
     NotUtf8 = 7,
-    /// No normalized text contains one of its characters.
+    /// The entry has a character that no normalized text contains.
     Normalizer = 8,
-    /// The pre-tokenizer removes one of its characters.
+    /// The entry has a character that the pre-tokenizer removes.
     Removed = 9,
-    /// No pretoken has its characters next to each other.
+    /// No pretoken has the entry's characters next to each other.
     Split = 10,
-    /// Merging forms other tokens.
+    /// The symbols of the entry merge into other tokens.
     Merges = 11,
-    /// Other pieces have a higher sum of scores.
+    /// Other pieces that spell the entry have a higher sum of scores.
     Scores = 12,
-    /// The model produces entries of another form only.
+    /// The model only produces entries of another form, such as single characters.
     Form = 13,
-    /// Byte entry of a character that never falls back to bytes.
+    /// The entry is the byte entry of a character that never falls back to bytes.
     Character = 14,
-    /// It contains an added token, which is matched first.
+    /// The entry contains an added token, which is matched before the model.
     Added = 15,
-    /// It ends inside a character, and no possible rest of the character may follow.
+    /// The entry ends inside a character, and no possible rest of the character can follow it.
     Extended = 16,
 }
 
 impl Fate {
-    /// Returns true if no pretoken has the entry as a symbol, not even before further merges.
+    /// Returns true if the entry is never a symbol in any pretoken, not even before further merges.
     pub(super) fn is_absent(self) -> bool {
         matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
     }

@@ -1,4 +1,4 @@
-//! Facts about the entries of a finished tokenizer, for `jeton.audit`.
+//! Analyzes the entries of a finished tokenizer, for `jeton.audit`.
 //!
 //! ```text
 //! reach       entries that texts produce, with a text for each; a proof for others, or undecided
@@ -10,7 +10,7 @@
 //! duplicates  entries with equal text
 //! ```
 //!
-//! Left out: severity, advice and messages, which Python adds.
+//! Left out: severity, advice and messages, which the Python package adds.
 
 mod completion;
 mod contexts;
@@ -29,8 +29,8 @@ use crate::error::Result;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Returns the indices of listed merges that no text uses: another merge forms their result first, or no text
-/// contains the result, not even as an intermediate symbol.
+/// Returns the indices of merges in the merge list that no text uses. Either another merge forms the same result first,
+/// or the result occurs in no text, not even as an intermediate symbol.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -39,7 +39,7 @@ pub fn unused_merges(tok: &Tokenizer, fates: &[Fate], keep_going: KeepGoing<'_>)
     let formation = tok.model().formation(tok.vocab(), keep_going)?;
     let trees = formation.trees();
     if !tok.model().continuing_prefix().is_empty() || trees.left.is_empty() {
-        return Ok(Vec::new()); // a content has several sequences of symbols
+        return Ok(Vec::new()); // several sequences of symbols can have the same content
     }
     let is_unused = |&(left, right, made): &(u32, u32, u32)| {
         let made = made as usize;

@@ -1,15 +1,16 @@
-//! Proofs that no text produces an entry.
+//! Finds proofs that no text produces an entry.
 //!
-//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So no text produces it if
+//! A text produces an entry only if the entry's characters are next to each other in some pretoken. So no text produces
+//! the entry if
 //! - its bytes are not part of any UTF-8 text,
 //! - it contains an added token, which is matched first,
 //! - no normalized text contains one of its characters,
-//! - a pre-tokenizer removes one of its characters, or no pretoken has them next to each other,
-//! - the model forms other tokens of them (`model/unformed`),
-//! - it ends inside a character, and these rules exclude every completion of that character.
+//! - a pre-tokenizer removes one of its characters, or no pretoken has its characters next to each other,
+//! - the model forms other tokens from its characters (`model/unformed`),
+//! - it ends inside a character, and the rules above exclude every completion of the character.
 //!
-//! Each rule holds for texts of any length. Left out: conditions of a regex on more than adjacent characters, such as
-//! counts or lookarounds, except that some path through the regex must read these characters.
+//! Each rule holds for texts of any length. Left out: conditions of a regex beyond pairs of adjacent characters, such
+//! as counts or lookarounds. For these, the rules only check that some path through the regex reads the characters.
 
 use super::completion::Edges;
 use super::fate::Fate;
@@ -27,14 +28,14 @@ use crate::vocab::Kind;
 pub(super) struct Proofs<'t> {
     tok: &'t Tokenizer,
     outputs: NormalizerOutputs<'t>,
-    splitters: Vec<SplitterPairs>, // splitters that see the same characters as the model
+    splitters: Vec<SplitterPairs>, // splitters that read the same characters as the model
     formation: Formation,
-    added: Vec<Vec<u8>>, // contents that never reach the model
+    added: Vec<Vec<u8>>, // contents of added tokens, which never reach the model
 }
 
 /// Maximum number of missing bytes of a character for which all completions are considered.
 const MOST_MISSING: usize = 2;
-/// Maximum number of added tokens that each entry is searched for.
+/// Maximum number of added tokens that are searched for in each entry.
 const MOST_ADDED: usize = 64;
 
 impl<'t> Proofs<'t> {
@@ -44,7 +45,7 @@ impl<'t> Proofs<'t> {
         for splitter in tok.splitters().iter().filter(|_| !spells_bytes) {
             splitters.push(splitter.pairs());
             if splitters.last().is_some_and(SplitterPairs::spells_bytes) {
-                break; // later splitters see the byte alphabet
+                break; // later splitters read the byte alphabet
             }
         }
         let outputs = NormalizerOutputs::new(tok.normalizers());
@@ -52,7 +53,7 @@ impl<'t> Proofs<'t> {
         Ok(Self { tok, outputs, splitters, formation, added: always_matched(tok) })
     }
 
-    /// Returns a proof for an ordinary entry or a byte entry.
+    /// Returns the kind of a proof that no text produces an ordinary entry or a byte entry; None if no proof is found.
     pub(super) fn find(&self, id: u32) -> Option<Fate> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -69,7 +70,8 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        // A space that the pre-tokenizer adds has not passed the normalizer or earlier splits.
+        // The pre-tokenizer can add the leading space; the rules about the normalizer and earlier splitters do not
+        // apply to it.
         let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
         let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
         if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {
@@ -99,7 +101,7 @@ impl<'t> Proofs<'t> {
         }
     }
 
-    /// Returns true for an entry that ends inside a character, if no completion of that character may follow.
+    /// Returns true if the entry ends inside a character, and no completion of the character can follow it.
     fn is_cut_off(&self, id: u32, edges: &Edges<'_>) -> bool {
         let Some(&first) = edges.tail.first() else { return false };
         let missing = char_len(first).saturating_sub(edges.tail.len());
@@ -125,15 +127,15 @@ impl<'t> Proofs<'t> {
         })
     }
 
-    /// Returns true for an entry that spells one byte of text that has no other entry.
+    /// Returns true if the entry spells one byte and is only used for text that no other entry covers.
     pub(super) fn is_byte_entry(&self, id: u32) -> bool {
         self.tok.model().is_byte_entry(self.tok.vocab(), &self.formation, id)
     }
 
-    /// Returns false if no pretoken has the text.
+    /// Returns false if no pretoken contains the text.
     fn may_hold(&self, text: &str) -> bool {
         self.splitters.iter().zip(self.tok.splitters()).enumerate().all(|(index, (pairs, splitter))| {
-            // Before a component that replaces spaces by a mark, a mark may be a space.
+            // Before a component that replaces spaces by a mark, a mark of the text can still be a space.
             let mark = self.tok.splitters()[index + 1..].iter().find_map(Splitter::space_mark);
             match mark.filter(|&mark| splitter.space_mark().is_none() && text.contains(mark)) {
                 Some(_) => true,
@@ -142,26 +144,26 @@ impl<'t> Proofs<'t> {
         })
     }
 
-    /// Returns true for the mark of spaces. The pre-tokenizer adds it, so the rules about excluded and removed
-    /// characters do not apply to it.
+    /// Returns true if `c` is the mark that replaces spaces. The pre-tokenizer adds this mark, so the rules about
+    /// excluded and removed characters do not apply to it.
     fn may_be_space(&self, c: char) -> bool {
         self.tok.splitters().iter().any(|part| part.space_mark() == Some(c))
     }
 
-    /// Returns true if no pretoken has the character after another one.
+    /// Returns true if the character only occurs at the start of pretokens.
     fn begins_pretokens(&self, c: char) -> bool {
         let splitters = &self.tok.splitters()[..self.splitters.len()];
         let is_surrounded = self.tok.normalizers().iter().any(|part| part.surrounds(c));
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if a text that spells out the prefix does not produce the entry, either.
+    /// Returns true if texts that contain the entry's prefix literally do not produce the entry, either.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
 
-    /// Returns a proof for a byte entry: a character that is an entry, or in no normalized text, never falls back to
-    /// its bytes. Left out: continuation bytes, which many characters have.
+    /// Returns a proof for a byte entry. A character never falls back to its bytes if it is an entry or occurs in no
+    /// normalized text. Left out: continuation bytes, because many characters contain them.
     fn of_byte(&self, content: &[u8]) -> Option<Fate> {
         let byte = byte_of(content)?;
         if !self.tok.model().falls_back_by_character() {
@@ -205,7 +207,7 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
-    // A longer content that contains another one is not needed.
+    // A content that contains another content of the list is not needed.
     contents.sort_by_key(Vec::len);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for content in contents {
@@ -217,5 +219,5 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(text, part).is_some() // linear, unlike a comparison of each window
+    memchr::memmem::find(text, part).is_some() // linear time; comparing each window would take quadratic time
 }

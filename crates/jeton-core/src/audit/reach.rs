@@ -1,13 +1,14 @@
-//! Entries that texts produce.
+//! Finds the entries that texts produce.
 //!
-//! An entry is reached if some text, valid UTF-8 and without permission for special tokens, has its id. The proof is
-//! such a text: it is encoded by the slow path, and stored. Candidates are the bytes of the entry in contexts;
-//! partial characters are completed first. If the likely ones fail, a proof of the contrary is attempted (`proofs`),
-//! and then all others are tried. An entry without either result is undecided.
+//! An entry is reached if encoding some text, valid UTF-8 and without permission for special tokens, yields its id. The
+//! evidence is such a text: the slow path encodes it, and it is stored. Candidate texts are the bytes of the entry in
+//! contexts; partial characters are completed first. If the likely candidates fail, a proof that no text produces the
+//! entry is attempted (`proofs`); if this fails, too, the remaining candidates are tried. If no text and no proof is
+//! found, the entry is undecided.
 //!
-//! Cost: one encoding for most entries; for hard ones at most [`MAX_TRIES`] each and `budget` together. Entries of
-//! more than [`MAX_LEN`] bytes, which only files made for that purpose have, are not searched, because some models
-//! take time that is quadratic in the length of an entry.
+//! Cost: one encoding for most entries; for the others, at most [`MAX_TRIES`] encodings each and `budget` in total.
+//! Entries of more than [`MAX_LEN`] bytes are not searched, because some models take time quadratic in the length of an
+//! entry. Only malicious files have such entries.
 
 use super::completion::Edges;
 use super::contexts::Contexts;
@@ -20,28 +21,28 @@ use crate::tokenizer::{Permit, Tokenizer};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Maximum number of texts for one entry.
+/// Maximum number of texts that are tried for one entry.
 const MAX_TRIES: usize = 20_000;
 
-/// Maximum bytes of an entry that is searched.
+/// Maximum length in bytes of an entry that is searched.
 const MAX_LEN: usize = 4096;
 
-/// Number of bytes of a text that counts as one more text.
+/// A text counts as one text of the budget, and as one more for each time that it has this number of bytes.
 const LONG_TEXT: usize = 256;
 
-/// Characters that few vocabularies have, which produce the unknown token.
+/// Characters that few vocabularies contain, so that they produce the unknown token.
 const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
 
-/// Fates of all ids, with a text for each that is reached.
+/// Fates of all ids, with a text for each reached id.
 #[derive(Debug, Default)]
 pub struct Reachability {
-    /// By id.
+    /// Fate of each id.
     pub fates: Vec<Fate>,
-    /// By id: true if the text of the id alone is encoded as that id alone.
+    /// For each id, true if its own text is encoded as exactly this id.
     pub alone: Vec<bool>,
     /// Texts of the reached ids, concatenated.
     pub texts: Vec<u8>,
-    /// By id: end of its text.
+    /// For each id, the end of its text in `texts`.
     pub ends: Vec<usize>,
 }
 
@@ -51,10 +52,11 @@ struct Search<'t> {
     keep_going: KeepGoing<'t>,
     scratch: Scratch,
     ids: Vec<u32>,
-    budget: usize, // texts that may still be tried after the likely ones
+    budget: usize, // number of texts that can still be tried after the likely ones
 }
 
-/// Finds the fates of all entries. `budget`: maximum number of texts after the likely ones, for all entries together.
+/// Finds the fates of all entries. `budget`: maximum number of texts that are tried after the likely texts, for all
+/// entries together.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -116,7 +118,8 @@ impl Search<'_> {
         self.tok.vocab().content_len(id) > MAX_LEN
     }
 
-    /// Returns the byte strings that may produce an entry: as decoded, and as spelled, with and without the prefix.
+    /// Returns byte strings that could produce an entry: its decoded bytes, and its content with and without the
+    /// prefix.
     fn forms(&self, id: u32, is_byte: bool) -> Vec<Vec<u8>> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -134,7 +137,7 @@ impl Search<'_> {
         forms
     }
 
-    /// Returns the fate of a special token: plain text may produce it if it is the unknown token.
+    /// Returns the fate of a special token. Text can produce it without permission only if it is the unknown token.
     fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
         let content = self.tok.vocab().content(id).to_vec();
         for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {
@@ -145,8 +148,8 @@ impl Search<'_> {
         Ok(Fate::Special)
     }
 
-    /// Encodes a text; if the result contains the id, appends the text to `texts`. Text that cannot be encoded has no
-    /// ids.
+    /// Encodes a text; if the result contains the id, appends the text to `texts`. Returns false for text that cannot
+    /// be encoded.
     fn has(&mut self, text: &[u8], id: u32, texts: &mut Vec<u8>) -> Result<bool> {
         let has = self.encode(text)? && self.ids.contains(&id);
         if has {

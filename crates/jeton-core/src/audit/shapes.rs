@@ -1,7 +1,7 @@
 //! Shapes of entries: digits, white space, partial characters, and forms of private data.
 //!
-//! A form proves nothing: an address in a vocabulary was frequent in the training corpus, and may be public. The
-//! Python report says so.
+//! The form of an entry does not prove that its data is private: an address in a vocabulary was frequent in the
+//! training corpus, and could be public. The report of the Python package says so.
 //!
 //! Cost: linear in the bytes of the vocabulary.
 
@@ -10,41 +10,41 @@ use crate::tokenizer::Tokenizer;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Properties of the decoded bytes of an entry, as bits.
+/// Properties of the decoded bytes of an entry, one bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shape(pub u32);
 
 impl Shape {
-    /// Not whole characters.
+    /// The bytes are not whole characters.
     pub const PART: u32 = 1;
-    /// ASCII digits only.
+    /// The text has only ASCII digits.
     pub const DIGITS: u32 = 1 << 1;
-    /// White space only.
+    /// The text has only white space.
     pub const WHITE: u32 = 1 << 2;
-    /// Begins with a space and has no other white space.
+    /// The text begins with a space and has no other white space.
     pub const LEADING_SPACE: u32 = 1 << 3;
-    /// Has a line feed or a carriage return.
+    /// The text contains a line feed or a carriage return.
     pub const NEWLINE: u32 = 1 << 4;
-    /// Has a tab.
+    /// The text contains a tab.
     pub const TAB: u32 = 1 << 5;
-    /// `name@host.tld`.
+    /// The text contains an e-mail address, `name@host.tld`.
     pub const EMAIL: u32 = 1 << 6;
-    /// A scheme with a host, or a host in a public domain.
+    /// The text contains a scheme with a host, or a host in a public domain.
     pub const URL: u32 = 1 << 7;
-    /// Nine digits or more with separators.
+    /// The text contains at least nine digits with separators, such as a phone number.
     pub const PHONE: u32 = 1 << 8;
-    /// Sixteen hexadecimal digits or more.
+    /// The text contains at least 16 successive hexadecimal digits.
     pub const HEX: u32 = 1 << 9;
-    /// Twenty-four characters of base64 or more.
+    /// The text contains at least 24 successive base64 characters.
     pub const BASE64: u32 = 1 << 10;
-    /// A host in a private domain.
+    /// The text contains a host in a private domain.
     pub const HOST: u32 = 1 << 11;
-    /// A home folder.
+    /// The text contains the path of a home folder.
     pub const HOME: u32 = 1 << 12;
-    /// An IPv4 address.
+    /// The text contains an IPv4 address.
     pub const ADDRESS: u32 = 1 << 13;
 
-    /// Returns true if all bits are set.
+    /// Returns true if all of `bits` are set.
     pub fn has(self, bits: u32) -> bool {
         self.0 & bits == bits
     }
@@ -53,7 +53,7 @@ impl Shape {
 const PUBLIC: [&str; 12] = ["com", "net", "org", "info", "edu", "gov", "io", "ru", "de", "fr", "jp", "cn"];
 const PRIVATE: [&str; 6] = ["local", "internal", "intranet", "lan", "corp", "localdomain"];
 
-/// Returns the shapes of all ids, and the number of characters of each (of bytes, for partial characters).
+/// Returns the shape and the number of characters of each id; for partial characters, the number of bytes.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -112,7 +112,7 @@ fn hosts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.').filter(|run| run.contains('.'))
 }
 
-/// Returns true for a name of at least three characters in one of the domains.
+/// Returns true if the host is a name of at least three characters in one of the domains.
 fn is_in(host: &str, domains: &[&str]) -> bool {
     let Some((name, domain)) = host.trim_end_matches('.').rsplit_once('.') else { return false };
     let name = name.rsplit('.').next().unwrap_or_default();
@@ -128,7 +128,7 @@ fn is_email(text: &str) -> bool {
     has_name && host.rsplit_once('.').is_some_and(|(name, tld)| name.len() >= 2 && tld.len() >= 2)
 }
 
-/// Returns true if a name follows `start`.
+/// Returns true if the text contains `start`, followed by a name.
 fn follows(text: &str, start: &str) -> bool {
     let Some((_, rest)) = text.split_once(start) else { return false };
     rest.chars().take_while(|c| c.is_alphanumeric()).count() >= 2

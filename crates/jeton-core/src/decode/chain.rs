@@ -1,4 +1,4 @@
-//! HF's decoders, applied in order to a list of strings.
+//! Hugging Face's decoders, applied in order to a list of strings.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::util::cancel::most_bytes;
 use crate::vocab::byte_alphabet::stand_in;
 use crate::vocab::{Kind, Vocab};
 
-/// HF's decoders in order, on a list of strings.
+/// Hugging Face's decoders, in order, and how ids become the strings that they get.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,
-    pub(super) spelled: bool, // contents are bytes, and a step needs them in the byte alphabet
-    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel is first: it converts only added tokens, whose contents are spelled
-    pub(super) respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
-    pub(super) ends_word: Vec<u8>,          // suffix of HF's string of an entry that ends a word
+    pub(super) spelled: bool, // contents are bytes, which a step needs in the byte alphabet
+    pub(super) reads: Option<ByteAlphabet>, // if contents are bytes and ByteLevel is first: converts only added tokens
+    pub(super) respelled: HashMap<u32, String>, // id -> string that replaces its content
+    pub(super) ends_word: Vec<u8>, // suffix in HF's strings of entries that end a word
     pub(super) reads_ends: bool, // ByteLevel is first and can convert the suffix; else it does not change the string
 }
 
 impl Chain {
-    /// Decodes ids with all steps; `lossy` as [`super::Decoder::decode_text`].
+    /// Decodes ids with all steps. `lossy` replaces invalid UTF-8, as [`super::Decoder::decode_text`] does.
     ///
     /// # Errors
     /// As [`each`] and [`Chain::steps`].
@@ -30,7 +30,8 @@ impl Chain {
         Ok(self.strings(vocab, ids, skip_special, lossy)?.into_bytes())
     }
 
-    /// Returns the strings after all steps: one for each id that is not skipped, if all steps are context-free.
+    /// Returns the strings after all steps. If all steps are context-free, there is one for each id that is not
+    /// skipped.
     ///
     /// # Errors
     /// As [`Chain::run`].
@@ -48,7 +49,7 @@ impl Chain {
         }
     }
 
-    /// Returns HF's string of `id` if it is stored, not computed.
+    /// Returns HF's string of `id`; None if it is not stored but must be computed.
     pub(super) fn stored<'a>(&'a self, vocab: &'a Vocab, id: u32, kind: Kind) -> Option<&'a [u8]> {
         if self.reads.is_some() || self.spelled || kind == Kind::EndsWord {
             return None;
@@ -76,8 +77,8 @@ impl Chain {
     }
 
     /// # Errors
-    /// `Config` for text over the output limit: each step can double the text, and a file may have many steps; `Text` for a
-    /// regex that exceeds its budget.
+    /// `Config` for text over the output limit, which is needed because each of many steps can double the text; `Text`
+    /// for a regex that exceeds its budget.
     fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
         let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());
@@ -95,10 +96,11 @@ impl Chain {
         Error::config(format!("the decoder produces more than {most} bytes from these ids"))
     }
 
-    /// Appends the text of `id` between two other tokens, for which markers are used. The output between the markers
-    /// is the text of the token followed by the prefix of the second marker, which is removed.
+    /// Appends the text that `id` has between two other tokens. To find it, the steps decode the token between two
+    /// markers. The output between the markers is the token's text followed by any prefix of the second marker, which
+    /// is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
-        const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
+        const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use; two characters each
         let between = |token: Option<u32>| {
             let mut pieces = StringList::default();
             self.push(MARKS[0].as_bytes(), Kind::Added, &mut pieces);
@@ -116,7 +118,7 @@ impl Chain {
         }
         match between(None).zip(between(Some(id))) {
             Some((before, token)) => out.extend_from_slice(token.strip_suffix(&before[..]).unwrap_or(&token)),
-            None => vocab.write_decoded(id, out), // some step removes or expands the markers
+            None => vocab.write_decoded(id, out), // some step removes or changes the markers
         }
     }
 }

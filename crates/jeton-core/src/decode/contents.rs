@@ -1,8 +1,8 @@
 //! Concatenation of contents: decoding without decoder components, which suffices for most vocabularies.
 //!
-//! The first pass finds unknown ids and computes the length of the result. The second copies contents into it, always
-//! sixteen bytes at a time, because copying the exact length would branch on it. The next content overwrites the
-//! excess.
+//! The first pass finds unknown ids and computes the length of the result. The second pass copies the contents to the
+//! result in steps of sixteen bytes, because a copy of the exact length would branch on the length. The next content
+//! overwrites the excess bytes.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,11 @@ use super::parts::content;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of bytes of one copy; few contents are longer.
+/// Number of bytes that one copy moves; few contents are longer.
 const STEP: usize = Vocab::PADDING;
 
-/// Returns the contents of `ids`, or their bytes in `respelled`, one after the other, and the number of bytes before each id.
+/// Returns the concatenated bytes of `ids`, and the number of bytes before each id. The bytes of an id are its entry in
+/// `respelled`, or else its content.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::UnknownId`] for an unknown id.
@@ -34,7 +35,8 @@ pub fn bytes_with_starts(
     Ok((bytes, starts))
 }
 
-/// Appends the bytes of an entry to those of the entries before it. `space`: whether the last one ends a word.
+/// Appends the bytes of an entry to those of the entries before it. `space` is true if the previous entry ends a word,
+/// and is updated.
 #[inline]
 pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     if std::mem::replace(space, kind == Kind::EndsWord) {
@@ -43,7 +45,7 @@ pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// Lazily decoded `ids`.
+/// Concatenated contents of `ids`, which are copied on request.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     vocab: &'a Vocab,
@@ -69,7 +71,7 @@ impl<'a> Contents<'a> {
                 };
             }
         }
-        // If the last id that is not skipped ends a word, its space is omitted.
+        // Subtracts the space after the last written id, if that id ends a word.
         let is_written = |&&id: &&u32| !(skip_special && vocab.kind(id) == Kind::Special);
         let last = ids.iter().rfind(is_written);
         len -= usize::from(last.is_some_and(|&id| vocab.kind(id) == Kind::EndsWord));
@@ -81,13 +83,13 @@ impl<'a> Contents<'a> {
         self.len
     }
 
-    /// Writes the bytes to `room`, which has that length.
+    /// Writes the bytes to `room`, which must have [`Contents::len`] bytes.
     pub fn write(&self, room: &mut [u8]) {
         self.write_each(room, |_| {});
     }
 
-    /// Writes like [`Contents::write`]. Calls `before` with the number of bytes before each id; the space after the
-    /// end of a word is not counted.
+    /// Writes like [`Contents::write`]. Calls `before` with the number of bytes before each id, not counting the space
+    /// after a word that ends there.
     #[inline(always)]
     fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
         let (mut at, mut space) = (0, 0);
@@ -99,7 +101,8 @@ impl<'a> Contents<'a> {
                 continue;
             }
             let end = at + place.len();
-            // As an integer, because the compiler would combine two copies of slices into one call of `memmove`.
+            // Copies an integer instead of a slice, because the compiler would combine two copies of slices into a call
+            // of `memmove`.
             match (room[at..].first_chunk_mut::<STEP>(), self.vocab.padded(place).first_chunk::<STEP>()) {
                 (Some(room), Some(content)) if place.len() <= STEP => {
                     *room = u128::from_ne_bytes(*content).to_ne_bytes();

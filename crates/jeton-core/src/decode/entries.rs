@@ -1,9 +1,9 @@
-//! Entries of ids, and the error for an id without one.
+//! Lookup of the entries of ids, and the error for an id without an entry.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// Calls `with` for every id that is not skipped.
+/// Calls `with` for every id that is not skipped, with its kind.
 pub(super) fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: impl FnMut(u32, Kind)) -> Result<()> {
     for (position, &id) in ids.iter().enumerate() {
         match vocab.kind(id) {

@@ -1,11 +1,12 @@
-//! ids → bytes and text.
+//! Decoding: ids → bytes and text.
 //!
-//! Without components, each id appends its content; an id that ends a word also appends a space, except at the end.
-//! With components, the contents are a list of strings, which HF's decoders process in order, or SentencePiece's
-//! decoder joins. HF's `ByteLevel` alone, on contents that are bytes, is the concatenation, too: it converts added
-//! tokens only, once. [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the
-//! caller handles invalid UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components
-//! does. [`Stream`] decodes ids that arrive one by one.
+//! Without components, the text is the concatenation of the ids' contents, with a space after each id that ends a word,
+//! except the last one. With components, the contents are a list of strings. HF's decoders process this list in order;
+//! SentencePiece's decoder joins it. HF's `ByteLevel` as the only component, for contents that are bytes, is also a
+//! concatenation; only added tokens are converted, once, in advance. [`Decoder::decode`] returns bytes without loss:
+//! the bytes of a character that is split among ids are joined, and the caller handles invalid UTF-8.
+//! [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
+//! arrive one by one.
 //!
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; each component copies
 //! the text once. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
@@ -42,9 +43,9 @@ pub struct Decoder {
 /// Decoded bytes of known length, which are written to a buffer of the caller.
 #[derive(Debug, Clone)]
 pub enum Decoded<'a> {
-    /// Contents, which are concatenated when written.
+    /// Contents of ids, which are concatenated when they are written.
     Contents(Contents<'a>),
-    /// Computed bytes.
+    /// Bytes that the decoder has already computed.
     Made(Vec<u8>),
 }
 
@@ -62,7 +63,7 @@ impl Decoded<'_> {
         self.len() == 0
     }
 
-    /// Writes the bytes to `room`, which has that length.
+    /// Writes the bytes to `room`, which must have [`Decoded::len`] bytes.
     pub fn write(&self, room: &mut [u8]) {
         match self {
             Self::Contents(contents) => contents.write(room),
@@ -81,8 +82,9 @@ impl Decoded<'_> {
 
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
-    /// vocabulary the contents of the model's entries are bytes; in others they are spelled as the model matches
-    /// them. `mark`: suffix, for the components, of entries that end a word; by default, the suffix in their options.
+    /// vocabulary the contents of the model's entries are bytes; in other vocabularies they are spelled as the model
+    /// matches them. `mark` is the suffix that the components expect at entries that end a word; by default, the suffix
+    /// in the components' options.
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;
@@ -112,7 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Invalid UTF-8 becomes as many U+FFFD as the library of the components writes.
+    /// Decodes `ids` to text. Replaces invalid UTF-8 by as many U+FFFD as the library that the components come from
+    /// does.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -145,8 +148,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes `ids` to text. Also returns the number of characters before each id: of the text of the preceding ids,
-    /// without an incomplete character at its end.
+    /// Decodes `ids` to text. Also returns, for each id, the number of characters of the text of all ids before it,
+    /// without an incomplete character at the end of that text.
     ///
     /// # Errors
     /// As [`Decoder::push`].
@@ -168,7 +171,7 @@ impl Decoder {
         self.streamed_with_starts(vocab, ids, skip_special, invalid)
     }
 
-    /// Like [`Decoder::decode_with_starts`], by decoding one id after the other.
+    /// Like [`Decoder::decode_with_starts`], but decodes one id after the other.
     fn streamed_with_starts(
         &self,
         vocab: &Vocab,
@@ -179,8 +182,8 @@ impl Decoder {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
-        // `held_chars` copies the text that is held back. A long run of byte pieces would be copied for each of its
-        // ids.
+        // While a run of byte pieces is held back, `held_chars` copies it for each id. So a second stream, `early`,
+        // writes such runs at once as long as they are valid.
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {
@@ -197,19 +200,19 @@ impl Decoder {
         }
         let mut least = chars + self.finish(&mut stream)?.chars().count();
         for start in starts.iter_mut().rev() {
-            least = least.min(*start); // a decoder may shorten joined text
+            least = least.min(*start); // decoders can shorten joined text, but a start must not exceed a later one
             *start = least;
         }
         Ok((stream.text().to_owned(), starts))
     }
 
-    /// Starts decoding ids that arrive one by one.
+    /// Creates the state for decoding ids that arrive one by one.
     pub fn stream(&self, skip_special: bool, invalid: InvalidUtf8) -> Stream {
         Stream::new(&self.plan, skip_special, invalid)
     }
 
-    /// Reads ids, and returns the text that has become final; "" after a stop string. `stream` must come from this
-    /// decoder.
+    /// Reads ids, and returns the text that has become final; "" after a stop string was found. `stream` must come from
+    /// this decoder.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
@@ -221,9 +224,9 @@ impl Decoder {
         stream.push(&self.plan, vocab, ids)
     }
 
-    /// Begins the text after a prompt, whose ids `stream` has read, and ends it before the first of `stops`. The text
-    /// is that of all ids, without the beginning that it shares with the text of the prompt; an incomplete character
-    /// at the end of the prompt does not count as its text.
+    /// Begins the text that follows a prompt, whose ids `stream` has already read. The text ends before the first of
+    /// `stops`. It is the text of all ids, without the beginning that it shares with the text of the prompt. An
+    /// incomplete character at the end of the prompt does not count as text of the prompt.
     ///
     /// # Errors
     /// [`Error::config`] for an empty stop string, or for more than 1 MiB of stop strings; as [`Decoder::finish`].
@@ -233,7 +236,7 @@ impl Decoder {
         stream.begin_text(&self.plan, stops)
     }
 
-    /// Ends the text, and returns the rest of it; "" if it has already ended.
+    /// Ends the text, and returns the rest of the text; "" if a stop string has already ended it.
     ///
     /// # Errors
     /// As [`Decoder::push`], apart from unknown ids.
@@ -241,7 +244,7 @@ impl Decoder {
         stream.finish(&self.plan)
     }
 
-    /// Appends the bytes of `id` in the middle of a text; nothing for an unknown id.
+    /// Appends the bytes that `id` has in the middle of a text; appends nothing for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),

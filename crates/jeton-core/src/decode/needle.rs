@@ -1,13 +1,12 @@
-//! Search for one string in text that arrives in fragments: Knuth, Morris and Pratt.
+//! Search for one string in text that arrives in fragments (Knuth, Morris and Pratt).
 //!
-//! Invariant: the text that is held back is a prefix of the needle, so the state is its length.
-//! Cost: amortized constant time for each byte. Source: Knuth, Morris, Pratt 1977, Fast pattern matching in strings.
+//! Invariant: the text that is held back is always a prefix of the needle, so its length is the whole state.
 
 /// A string to search for.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
     bytes: Box<[u8]>,
-    borders: Box<[usize]>, // at i: length of the longest proper prefix of `bytes` that is a suffix of `bytes[..=i]`
+    borders: Box<[usize]>, // i -> length of the longest proper prefix of `bytes[..=i]` that is also its suffix
 }
 
 impl Needle {
@@ -74,7 +73,7 @@ impl Needle {
         }
     }
 
-    /// Appends the bytes that are held back, at the end of the text.
+    /// Appends the bytes that are held back. Call it at the end of the text.
     pub fn flush(&self, matched: &mut usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.bytes[..std::mem::take(matched)]);
     }

@@ -1,7 +1,7 @@
-//! Parser of decoder components: JSON → plan.
+//! Parser of decoder components: JSON → the algorithm that decodes.
 //!
 //! Names, fields and defaults are HF's, so components of a `tokenizer.json` are read unchanged. `Join`, `Respell` and
-//! `SentencePiece` are Jeton's own. `Respell` exists because HF decodes an added token that is matched in normalized
+//! `SentencePiece` are Jeton's own. `Respell` is needed because HF decodes an added token that is matched in normalized
 //! text to its normalized content.
 
 use std::collections::HashMap;
@@ -17,10 +17,11 @@ use crate::normalize::Denormalizer;
 use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
-/// Algorithm of a decoder.
+/// Algorithm by which ids are decoded.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Concatenation of contents; `respelled`: id → decoded bytes of the added tokens whose content they are not.
+    /// Concatenation of contents. `respelled` has the decoded bytes of those added tokens that do not decode to their
+    /// content.
     Contents {
         respelled: HashMap<u32, Vec<u8>>,
     },
@@ -65,7 +66,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Bytes of ids that replace their contents; must be the first component.
+    /// Bytes of ids that replace their contents. Must be the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -76,10 +77,10 @@ enum DecoderPart {
         unk: Option<u32>,
         #[serde(default = "unk_surface")]
         unk_surface: String,
-        /// Fields of the denormalizer, as for a normalizer.
+        /// Fields of the denormalizer, named as those of a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that decode instead: those of a class of `transformers`.
+        /// Components that decode instead of this one, as in a class of `transformers`.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },
@@ -187,7 +188,7 @@ impl Plan {
         }))
     }
 
-    /// Returns the bytes of `id`: those of its content, unless it is respelled.
+    /// Returns the decoded bytes of `id`: its replacement if it is respelled, or else its content.
     #[inline]
     pub fn content<'a>(&'a self, vocab: &'a Vocab, id: u32) -> &'a [u8] {
         match self {
@@ -197,17 +198,17 @@ impl Plan {
     }
 }
 
-/// Returns the bytes of `id`: those of its content, unless it is respelled.
+/// Returns the decoded bytes of `id`: its replacement in `respelled`, or else its content.
 #[inline]
 pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>, id: u32) -> &'a [u8] {
     if respelled.is_empty() {
-        return vocab.content(id); // nearly always, and without a hash
+        return vocab.content(id); // nearly always the case, and needs no hash lookup
     }
     respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
 }
 
-/// Returns id → bytes of the added tokens that do not decode to their content. With `reads`, HF's ByteLevel converts their
-/// strings from the byte alphabet, if all characters are in it: `ï` becomes the byte EF.
+/// Returns the decoded bytes, by id, of the added tokens that do not decode to their content. With `reads`, HF's
+/// ByteLevel converts their strings from the byte alphabet, if it has all of their characters: `ï` becomes the byte EF.
 fn respelled_bytes(vocab: &Vocab, strings: &HashMap<u32, String>, reads: bool) -> HashMap<u32, Vec<u8>> {
     let alphabet = ByteAlphabet::new();
     let added = vocab.iter().filter(|(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));

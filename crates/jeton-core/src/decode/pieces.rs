@@ -1,6 +1,7 @@
-//! List of strings in one buffer, which decoders process.
+//! List of strings in one buffer. Decoders read and write such lists.
 //!
-//! Invariant: `ends` is ascending, and its last entry is the end of the completed strings in `bytes`.
+//! Invariant: `ends` is ascending, and its last entry is the end of the completed strings in `bytes`. The bytes
+//! after it are the *open* string, to which more bytes can be appended.
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct StringList {
@@ -13,7 +14,7 @@ impl StringList {
         Self { bytes: Vec::with_capacity(4 * pieces), ends: Vec::with_capacity(pieces) }
     }
 
-    /// Returns the buffer of the open string, to append to.
+    /// Returns the buffer, whose end is the open string, to append to it.
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -61,7 +62,7 @@ impl StringList {
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
-    /// Returns the strings in order, and the beginning of the open one; the flag is true for complete strings.
+    /// Returns the strings in order, and the beginning of the open string. The flag is true for complete strings.
     pub fn fragments(&self) -> impl Iterator<Item = (&[u8], bool)> {
         let open = &self.bytes[self.ends.last().copied().unwrap_or(0)..];
         self.iter().map(|piece| (piece, true)).chain(std::iter::once((open, false)))

@@ -1,14 +1,15 @@
 //! `Replace` of a regex, in whole strings and in strings that arrive in fragments.
 //!
-//! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. Other bytes are
-//! searched as U+FFFD, one for each invalid sequence, and are kept where nothing matches.
+//! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. Invalid bytes are
+//! searched as U+FFFD, one for each invalid sequence, and are kept in the output where no match replaces them.
 //!
-//! In fragments, text is written once later text cannot change its matches: the matcher returns the first position at
-//! which an attempt reads past the end. Text from there on is held back, and before it as much text as lookbehinds
-//! read. An attempt that reads far ahead is repeated only after the text that is held back has grown by an eighth.
+//! In fragments, text is written as soon as later text cannot change its matches. To know this, the matcher returns the
+//! first position at which an attempt to match reads past the end. Text from there on is held back, and so is the text
+//! before it that lookbehinds can read. An attempt that reads far ahead is repeated only after the text that is held
+//! back has grown by an eighth.
 //!
-//! Cost: the step budget of a regex for each search, linear in the text; in fragments, an amortized constant number of
-//! searches for each character.
+//! Cost: each search takes at most the step budget of a regex, which is linear in the text. In fragments, each
+//! character is searched an amortized constant number of times.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `tokenizer/pattern.rs`.
 //! Left out, and refused by name: patterns that match the empty text, and patterns that Jeton's dialect does not
 //! support.
@@ -19,25 +20,25 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::regex::{in_our_dialect, Decided, Regex};
 
-/// Number of bytes that are searched again for every fragment.
+/// If at most this many bytes of text are held back, they are searched again for every fragment.
 const SHORT: usize = 256;
 
 const REPLACEMENT: &str = "\u{fffd}";
 
-/// Replaces all matches of a regex.
+/// Replacement of all matches of a regex.
 #[derive(Debug, Clone)]
 pub(super) struct RegexReplacer {
     regex: Arc<Regex>,
     content: String,
 }
 
-/// State of [`RegexReplacer`] in one string.
+/// State of [`RegexReplacer`] within one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RegexHeld {
-    text: String,                          // text held back, after the text that lookbehinds read
-    at: usize,                             // written bytes of `text`
+    text: String,                          // text for lookbehinds, then the text held back
+    at: usize,                             // number of bytes of `text` that were written
     invalid: VecDeque<(usize, Box<[u8]>)>, // offsets of U+FFFD in `text`, and the bytes that each replaces
-    tail: Vec<u8>,                         // an incomplete character
+    tail: Vec<u8>,                         // bytes of an incomplete character
     next: usize,                           // length of `text` at which the next search starts
 }
 
@@ -96,7 +97,7 @@ impl RegexReplacer {
                     held.write(&text, at, out);
                     break;
                 }
-                Err(_) => break, // the final search of the whole string may have steps left
+                Err(_) => break, // the final search has a budget for the whole string
             }
             if out.len() > most {
                 break;
@@ -167,7 +168,7 @@ impl RegexHeld {
         self.text.push_str(REPLACEMENT);
     }
 
-    /// Appends `text` up to `end`, with the original bytes.
+    /// Appends `text` up to `end`, with the original bytes for each U+FFFD that stands for invalid bytes.
     fn write(&mut self, text: &str, end: usize, out: &mut Vec<u8>) {
         while let Some((at, bytes)) = self.invalid.pop_front() {
             if at >= end {
@@ -182,7 +183,7 @@ impl RegexHeld {
         self.at = end;
     }
 
-    /// Drops text that was written, except for the last `reach` characters, and plans the next search.
+    /// Drops text that was written, except for its last `reach` characters, and sets when the next search starts.
     fn release(&mut self, reach: usize) {
         if self.at > 2 * (self.text.len() - self.at) + SHORT {
             let kept = self.text[..self.at].char_indices().rev().take(reach).last();

@@ -1,14 +1,13 @@
 //! SentencePiece's decoder: pieces → text.
 //!
-//! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces
-//! have no text. The dummy prefix is removed: each of the first pieces loses one leading `▁`, until text is written.
-//! Unless extra white space is removed, only one `▁` is removed in total. `treat_whitespace_as_suffix` has no effect
-//! here.
+//! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces have
+//! no text. The dummy prefix is removed: a piece loses one leading `▁` if no text has been written before it. Unless
+//! the option `remove_extra_whitespaces` is set, this happens to one piece only. The option
+//! `treat_whitespace_as_suffix` has no effect on decoding.
 //!
-//! Invariant: the text equals that of SentencePieceProcessor::Decode for ids. In a run of byte pieces, each byte
-//! outside of a character becomes U+FFFD; output as bytes keeps these bytes. Cost: linear. Source:
-//! google/sentencepiece, sentencepiece_processor.cc. [`crate::normalize::Denormalizer`] then rewrites the decoded
-//! text.
+//! Invariant: the text equals that of SentencePieceProcessor::Decode for ids. In a run of byte pieces, each byte that
+//! is not part of a valid character becomes U+FFFD; output as bytes keeps it. Cost: linear. Source:
+//! google/sentencepiece, sentencepiece_processor.cc. [`crate::normalize::Denormalizer`] then rewrites the decoded text.
 
 use crate::error::Result;
 use crate::normalize::Denormalizer;
@@ -16,7 +15,7 @@ use crate::vocab::Kind;
 
 const SPACE: &[u8] = "▁".as_bytes();
 
-/// Options of the decoder.
+/// Options of SentencePiece's decoder.
 #[derive(Debug, Clone)]
 pub(super) struct Sentence {
     takes_space: bool,
@@ -26,10 +25,10 @@ pub(super) struct Sentence {
     pub(super) denormalizer: Option<Denormalizer>,
 }
 
-/// State of decoding one text.
+/// State while one text is decoded.
 pub(super) struct Writing<'a> {
     options: &'a Sentence,
-    lossy: bool,  // replace invalid UTF-8
+    lossy: bool,  // true to replace invalid UTF-8
     start: usize, // start of the text in the output
     prefix: DummyPrefix,
     run: Option<usize>, // start of the current run of byte pieces
@@ -38,7 +37,7 @@ pub(super) struct Writing<'a> {
 /// State of the removal of the dummy prefix.
 #[derive(Debug, Clone)]
 pub(super) struct DummyPrefix {
-    at_start: bool, // leading spaces are still removed
+    at_start: bool, // leading spaces of pieces are still removed
     took_one: bool, // the leading space of the previous piece was removed
 }
 
@@ -59,7 +58,7 @@ impl Sentence {
         }
     }
 
-    /// Returns a decoded text after the denormalizer, if there is one.
+    /// Returns a decoded text after applying the denormalizer, if there is one.
     ///
     /// # Errors
     /// As [`Denormalizer::whole`].
@@ -70,7 +69,7 @@ impl Sentence {
         }
     }
 
-    /// Starts a text at byte `start` of the output.
+    /// Returns the state for a text that begins at byte `start` of the output.
     pub fn start(&self, start: usize, lossy: bool) -> Writing<'_> {
         Writing { options: self, lossy, start, prefix: self.prefix(), run: None }
     }
@@ -80,12 +79,12 @@ impl Sentence {
         DummyPrefix { at_start: self.takes_space, took_one: false }
     }
 
-    /// Starts in the middle of a text.
+    /// Returns the state for pieces in the middle of a text, where no dummy prefix is removed.
     pub fn middle(&self, start: usize) -> Writing<'_> {
         Writing { prefix: DummyPrefix { at_start: false, took_one: false }, ..self.start(start, false) }
     }
 
-    /// Appends the text of a piece that is not a byte. `has_text`: true if there is text before it.
+    /// Appends the text of a piece that is not a byte piece. `has_text`: true if there is text before the piece.
     pub fn put(
         &self,
         prefix: &mut DummyPrefix,
@@ -130,7 +129,7 @@ impl Writing<'_> {
         self.options.put(&mut self.prefix, id, kind, content, has_text, out);
     }
 
-    /// Completes the run of byte pieces; also called after the last piece.
+    /// Completes the run of byte pieces. Must also be called after the last piece.
     pub fn end_run(&mut self, out: &mut Vec<u8>) {
         let Some(start) = self.run.take().filter(|_| self.lossy) else { return };
         if std::str::from_utf8(&out[start..]).is_ok() {
@@ -146,7 +145,7 @@ impl Writing<'_> {
     }
 }
 
-/// Returns the byte of a byte piece.
+/// Returns the byte of a byte piece; None for other pieces.
 pub(super) fn byte_of(kind: Kind, content: &[u8]) -> Option<u8> {
     let digits = Some(content)
         .filter(|_| kind == Kind::Byte)?

@@ -1,8 +1,8 @@
-//! Text of ids with the number of characters before each id: one pass over the ids, one over the text.
+//! Decoding with the number of characters before each id, in one pass over the ids and one over the text.
 //!
-//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of
-//! the text of all ids. So the start of an id is the number of bytes that the preceding ids have written. It is
-//! converted to characters after the text has been checked to be UTF-8; an ASCII text needs no conversion.
+//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of the
+//! text of all ids. So the start of an id is the number of bytes that the preceding ids have written. Numbers of bytes
+//! are converted to numbers of characters after the text has been checked to be UTF-8. For ASCII text, they are equal.
 //!
 //! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
 //! version. The stream handles the other cases: text that is not UTF-8, decoder steps that join strings, a
@@ -16,7 +16,8 @@ use super::parts::Plan;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Returns the bytes of `ids`, and the number of bytes before each id; None if ids may change the text before them.
+/// Returns the bytes of `ids`, and the number of bytes before each id. Returns None if an id may change the text of ids
+/// before it.
 ///
 /// # Errors
 /// As [`super::Decoder::decode`].
@@ -42,7 +43,8 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // A run of byte pieces is replaced as a whole, so a character must not continue beyond it.
+            // A run of byte pieces is replaced as a whole, so a character that continues beyond the run needs the
+            // stream.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
@@ -52,7 +54,7 @@ pub(super) fn bytes_with_starts(
     })
 }
 
-/// Like [`bytes_with_starts`], for a chain whose steps keep the strings separate.
+/// Like [`bytes_with_starts`], for a chain of steps, each of which keeps the strings separate.
 fn chain_with_starts(
     chain: &Chain,
     vocab: &Vocab,
@@ -75,12 +77,12 @@ fn chain_with_starts(
     Ok(Some((strings.into_bytes(), starts)))
 }
 
-/// Calls `with` for every id.
+/// Calls `with` for every id, including special tokens.
 fn all(vocab: &Vocab, ids: &[u32], with: impl FnMut(u32, Kind)) -> Result<()> {
     each(vocab, ids, false, with)
 }
 
-/// Converts ascending numbers of bytes of `text` to numbers of complete characters.
+/// Converts positions in `text`, ascending, from numbers of bytes to numbers of complete characters.
 pub(super) fn to_chars(text: &str, starts: &mut [usize]) {
     if text.is_ascii() {
         return;
@@ -94,7 +96,7 @@ pub(super) fn to_chars(text: &str, starts: &mut [usize]) {
     }
 }
 
-/// Returns the number of bytes from `start` to `end` that begin a character, eight at a time.
+/// Returns how many of the bytes from `start` to `end` begin a character; tests eight bytes at a time.
 #[inline(always)]
 fn count_first_bytes(bytes: &[u8], mut start: usize, end: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,8 +1,8 @@
 //! HF's decoders as operations on a list of strings.
 //!
 //! Invariant: on valid UTF-8 each operation gives the same strings as HF's. Where HF panics (`Strip` with overlapping
-//! ends), the result is the empty string. Invalid UTF-8 comes only from `ByteFallback` and `ByteLevel`, if the caller
-//! wants bytes. Later operations search bytes, which has no false matches in UTF-8.
+//! ends), the result is the empty string. If the caller wants bytes, `ByteFallback` and `ByteLevel` can produce invalid
+//! UTF-8. Later operations search bytes instead of characters, which gives the same matches in UTF-8.
 //!
 //! Cost: linear in the strings for each operation, for any search string.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
@@ -15,16 +15,16 @@ use super::regex_replacer::RegexReplacer;
 use crate::error::Result;
 use crate::vocab::byte_alphabet::stand_in;
 
-/// One decoder.
+/// One decoder of a chain.
 #[derive(Debug, Clone)]
 pub(super) enum DecodeStep {
-    /// BPEDecoder: replaces the suffix by a space; in the last string, removes it.
+    /// BPEDecoder: replaces the suffix of each string by a space; in the last string, removes it.
     Suffix(Replacer),
-    /// `<0x0A>` → its byte.
+    /// Converts byte pieces such as `<0x0A>` to their byte.
     ByteFallback,
-    /// Byte alphabet → bytes, joined into one string.
+    /// Converts characters of the byte alphabet to bytes, and joins all strings into one.
     ByteLevel(ByteAlphabet),
-    /// Joins into one string, like ByteLevel, for contents that are already bytes.
+    /// Joins all strings into one, like ByteLevel, if contents are already bytes.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -32,7 +32,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// Replaces the mark by a space; in the first string, removes it if a mark is prepended to texts.
+    /// Replaces the mark by a space. In the first string, removes the mark if texts get one prepended.
     Metaspace {
         mark: Replacer,
         drops_first: bool,
@@ -42,7 +42,7 @@ pub(super) enum DecodeStep {
         content: String,
     },
     ReplaceRegex(RegexReplacer),
-    /// Removes matches of ` \z`.
+    /// Removes matches of the regex ` \z`, a space at the end.
     DropLastSpace,
     Strip {
         content: String,
@@ -53,13 +53,13 @@ pub(super) enum DecodeStep {
         prefix: String,
         cleanup: bool,
     },
-    /// Joins with a separator, as HF does without a decoder.
+    /// Joins the strings with a separator, as HF does if there is no decoder.
     Join(String),
 }
 
 impl DecodeStep {
     /// Applies the step to `pieces`; `spare` is a scratch buffer. With `lossy`, invalid UTF-8 is replaced. Stops soon
-    /// after `most` bytes are written, which the caller reports as an error.
+    /// after more than `most` bytes are written; the caller reports this as an error.
     ///
     /// # Errors
     /// As [`RegexReplacer::replace`].
@@ -96,8 +96,8 @@ impl DecodeStep {
         Ok(())
     }
 
-    /// Returns true if each string, apart from the first, is processed alike anywhere in the list, and remains one
-    /// string.
+    /// Returns true if the step processes each string except the first independently of its position in the list, and
+    /// keeps it one string.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,
@@ -108,7 +108,7 @@ impl DecodeStep {
         }
     }
 
-    /// Processes one string, for steps without context.
+    /// Processes one string, if the step is context-free.
     ///
     /// # Errors
     /// As [`RegexReplacer::replace`].
@@ -158,7 +158,7 @@ fn fuse_bytes(pieces: &mut StringList, lossy: bool) {
     }
 }
 
-/// Converts each run of byte pieces to text; with `lossy`, each byte of a run of invalid UTF-8 becomes U+FFFD.
+/// Converts each run of byte pieces to text. With `lossy`, each byte of a run that is invalid UTF-8 becomes U+FFFD.
 fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     let mut run: Vec<u8> = Vec::new();
     let end_run = |run: &mut Vec<u8>, into: &mut StringList| {
@@ -186,10 +186,11 @@ fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     end_run(&mut run, into);
 }
 
-/// Length of a byte piece.
+/// Length of a byte piece in bytes.
 pub(super) const BYTE_PIECE: usize = b"<0x0A>".len();
 
-/// Returns the byte that `<0x0A>` spells. Rust's number parser also accepts `+A`, and so does HF.
+/// Returns the byte that a byte piece such as `<0x0A>` spells. `<0x+A>` is also valid: Rust's number parser accepts the
+/// sign, and so does HF.
 pub(super) fn byte_of(piece: &[u8]) -> Option<u8> {
     match piece {
         [b'<', b'0', b'x', digits @ .., b'>'] if digits.len() == 2 => {
@@ -228,7 +229,7 @@ pub(super) fn ctc_piece(
     into.close_unless_empty();
 }
 
-/// Removes `content` up to `start` times at the start and `stop` times at the end.
+/// Removes `content` up to `start` times at the start of a piece and up to `stop` times at its end.
 fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [u8] {
     let content = content.as_bytes();
     let mut kept = piece;
@@ -247,7 +248,7 @@ fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [
     kept
 }
 
-/// Replacements of HF's `cleanup` for English, in its order; all begin with a space.
+/// Replacements of HF's `cleanup` for English, in HF's order. The searched strings all begin with a space.
 pub(super) const REPAIRS: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -262,7 +263,7 @@ pub(super) const REPAIRS: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// Applies the replacements to `text` from `start` on.
+/// Applies the replacements of `cleanup` to `text` from `start` on.
 fn clean_up(text: &mut Vec<u8>, start: usize) {
     let begins = |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'.' | b'?' | b'!' | b',' | b'\'' | b'n' | b'd');
     if !text[start..].windows(2).any(begins) {
@@ -286,21 +287,21 @@ fn clean_up(text: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Returns the offset of a short `needle`.
+/// Returns the offset of the first occurrence of a short `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Maximum bytes of a text for which comparing the needle at each position is faster than searching; tokens are
-/// short.
+/// Maximum bytes of a text in which comparing the needle at each position is faster than the search in linear time.
+/// Tokens are usually shorter.
 const SHORT_TEXT: usize = 64;
 
-/// Replaces all occurrences of a string, in linear time.
+/// Replacement of all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
-    first: Option<u8>, // None: the empty string, which matches at every character boundary
+    first: Option<u8>, // first byte of the needle; None if it is empty, which matches at every character boundary
     finder: Box<Finder<'static>>,
-    pub needle: Needle, // for text in fragments
+    pub needle: Needle, // used for text in fragments
 }
 
 impl Replacer {
@@ -340,7 +341,7 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], by comparing the needle at each occurrence of its first byte. The
+    /// Appends `text` like [`Replacer::replace`], but compares the needle at each occurrence of its first byte. The
     /// first such occurrence is at `at`.
     fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
@@ -367,8 +368,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends a part of a text like [`Replacer::replace`], except for the last `matched` bytes, which may begin a
-    /// match.
+    /// Reads a part of a text and appends it like [`Replacer::replace`], except for the last `matched` bytes, which may
+    /// begin a match.
     pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         if !self.needle.is_empty() {
             return self.needle.replace(matched, part, with.as_bytes(), out, most);
@@ -384,7 +385,7 @@ impl Replacer {
         }
     }
 
-    /// Ends the text of [`Replacer::part`].
+    /// Ends a text whose parts were passed to [`Replacer::part`].
     pub fn close(&self, matched: &mut usize, with: &str, out: &mut Vec<u8>) {
         if self.needle.is_empty() {
             out.extend_from_slice(with.as_bytes());
@@ -393,7 +394,7 @@ impl Replacer {
     }
 }
 
-/// Byte alphabet: characters → bytes.
+/// Inverse of the byte alphabet: characters → bytes.
 #[derive(Debug, Clone)]
 pub(super) struct ByteAlphabet(Vec<Option<u8>>);
 

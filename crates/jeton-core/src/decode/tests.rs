@@ -18,7 +18,7 @@ fn decoded(parts: &str, vocab: &Vocab, ids: &[u32]) -> (Vec<u8>, String) {
 }
 
 fn text(parts: &str, contents: &[&str]) -> String {
-    // Contents of a vocabulary are distinct.
+    // The contents of a vocabulary must be distinct.
     let mut distinct: Vec<&str> = contents.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -47,7 +47,8 @@ fn decoding_without_components_concatenates_contents() {
     assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
-/// Contents of all lengths around that of a copy, with spaces and unknown ids, equal decoding one by one.
+/// The concatenation of contents equals decoding one by one. Contents have all lengths around that of one copy; some
+/// ids have spaces or are unknown.
 #[test]
 fn contents_of_all_lengths_are_concatenated() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
@@ -104,13 +105,14 @@ fn end_of_word_mark_of_a_byte_level_vocabulary_is_decoded() {
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
     let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
-    // HF converts added tokens from the byte alphabet if possible.
+    // HF converts the contents of added tokens from the byte alphabet if possible.
     let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
     assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), b"\xe9!\xc3\xa9");
 }
 
-/// ByteLevel alone converts added tokens from the byte alphabet, in every call; without components they are contents.
+/// With ByteLevel as the only component, added tokens are converted from the byte alphabet in every call. Without
+/// components their contents stay unchanged.
 #[test]
 fn added_tokens_in_the_byte_alphabet() {
     let vocab = vocab(&[
@@ -165,7 +167,7 @@ fn token_has_its_bytes_in_the_middle_of_a_text() {
     assert_eq!(middle(r#"[{"type":"Metaspace","replacement":"▁"}]"#, &pieces, false, 0), " de");
     assert_eq!(middle(r#"[{"type":"ByteLevel"}]"#, &pieces, true, 0), "▁de");
     assert_eq!(middle(SENTENCE, &pieces, false, 0), " \u{2047} ");
-    assert_eq!(middle(SENTENCE, &pieces, false, 1), "<0x0A>"); // an ordinary piece with that spelling
+    assert_eq!(middle(SENTENCE, &pieces, false, 1), "<0x0A>"); // a normal piece with the spelling of a byte piece
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn regexes_are_replaced_in_each_string() {
     assert_eq!(text(words, &["xab", "éc", ".", "xa", "  ", "  ", "."]), " ab c. a.");
 }
 
-/// Bytes that are not UTF-8 are searched as U+FFFD, and kept where nothing matches.
+/// A regex searches bytes that are not UTF-8 as U+FFFD, and keeps them where nothing matches.
 #[test]
 fn regexes_keep_bytes_outside_of_characters() {
     let contents: [&[u8]; 4] = [b"ab\xffab\xe4\xbb", b"\x8aab", b"\xf0", b"ab"];
@@ -272,7 +274,8 @@ fn short_texts_are_replaced_like_long_ones() {
     }
 }
 
-/// Starts found in one pass equal those of decoding one id after the other, under each policy.
+/// Starts that are computed in one pass equal those of decoding one id after the other, under each policy for invalid
+/// UTF-8.
 #[test]
 fn starts_equal_those_of_the_stream() {
     let entries: [(Kind, &[u8]); 18] = [
@@ -335,7 +338,7 @@ fn starts_equal_those_of_the_stream() {
     }
 }
 
-/// Runs of byte pieces that are written early give the starts of runs that are held back.
+/// Writing runs of byte pieces early gives the same starts as holding them back.
 #[test]
 fn starts_do_not_depend_on_early_runs() {
     let contents = ["▁", "a", " ", "é", "<0xE4>", "<0xB8>", "<0xAD>", "<0xC3>", "<0x20>", "<0xFF>", "<0x61>", "b "];

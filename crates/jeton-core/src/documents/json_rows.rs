@@ -1,25 +1,27 @@
-//! JSON Lines → the text of one field of each row, unescaped into one buffer.
+//! Reads one field of each row of JSON Lines, unescaped into one buffer.
 //!
-//! Every row that this module accepts means the same to any JSON reader: the field is a string, and the last of
-//! several fields with the same name counts. All other rows are left to the caller, which has the slow path and the
-//! error messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not
-//! strings, escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
+//! This module accepts only rows that every JSON reader reads in the same way: the field is a string; if a name occurs
+//! several times, the last field counts. All other rows are left to the caller, who has the slow path and the error
+//! messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not strings,
+//! escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
 //!
 //! Cost: one pass over the bytes for UTF-8, one for line ends and one for JSON; memory for the texts. Other fields are
-//! checked and skipped without a copy. Left out: reading files, and errors of a row. Slow path: Python's `json.loads`.
+//! checked and skipped without a copy. Left out: reading files, and error messages about rows. Slow path: Python's
+//! `json.loads`.
 //! Source: RFC 8259.
 
 use super::{lines, Span};
 use crate::error::Result;
 use crate::util::{alloc, utf8};
 
-/// Maximum depth of nested objects and arrays, as in `serde_json`; readers have different limits.
+/// Maximum depth of nested objects and arrays, as in `serde_json`. Deeper rows are left to the caller, because readers
+/// have different limits.
 const MAX_DEPTH: usize = 128;
 
-/// Texts of consecutive rows.
+/// Texts of a field in consecutive rows.
 #[derive(Debug, Default)]
 pub struct FieldTexts {
-    /// Concatenated texts.
+    /// Texts of all rows, concatenated.
     pub texts: String,
     /// Range of the text of each row; empty for a row that is left to the caller.
     pub spans: Vec<Span>,
@@ -27,19 +29,19 @@ pub struct FieldTexts {
     pub unread: Vec<usize>,
 }
 
-/// Texts as bytes while rows are read.
+/// Buffer of the texts, as bytes, while rows are read.
 ///
 /// Invariant: valid UTF-8, because only whole characters are appended.
 #[derive(Default)]
 struct Texts(Vec<u8>);
 
-/// Reads `field` of each line; the last line may lack a line end. Lines of invalid UTF-8 are left to the caller.
+/// Reads `field` of each line; the last line need not have a line end. Lines of invalid UTF-8 are left to the caller.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].
 pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines::count_ends(data) + 1;
-    // An escape is longer than its character, so the texts need no more memory than the rows.
+    // An escape is longer than its character, so the texts fit a capacity of the size of the rows.
     let mut texts = Texts(alloc::with_capacity(data.len())?);
     let mut found = FieldTexts { spans: alloc::with_capacity(num_lines)?, ..FieldTexts::default() };
     let whole = utf8::validated(data);
@@ -65,7 +67,7 @@ pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
 }
 
 impl Texts {
-    /// Drops the texts from `len` on; `len` is an earlier length.
+    /// Removes the bytes from `len` on. `len` must be an earlier length.
     fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
@@ -78,8 +80,8 @@ impl Texts {
         self.push_str(c.encode_utf8(&mut [0; 4]));
     }
 
-    /// Appends the characters of UTF-16 code units from U+0080 on that are not surrogates, until `next` returns
-    /// another unit or None. That other unit is lost.
+    /// Appends the characters of UTF-16 code units that `next` returns, until it returns None, a surrogate, or a unit
+    /// below U+0080. The unit that ends the loop is lost.
     fn push_units(&mut self, mut next: impl FnMut() -> Option<u32>) {
         let mut bytes = [0; 3 * UNITS];
         loop {
@@ -118,14 +120,14 @@ impl Texts {
 /// Number of code units that are collected before they are appended.
 const UNITS: usize = 16;
 
-/// One line, and the position in it. Methods return `None` for a row that is left to the caller.
+/// One line, and the reading position in it. Methods return `None` if the row is left to the caller.
 struct Row<'a> {
     line: &'a str,
     at: usize,
 }
 
 impl<'a> Row<'a> {
-    /// Appends the field to `out`.
+    /// Appends the text of the field to `out`.
     fn read(mut self, field: &str, out: &mut Texts) -> Option<()> {
         let start = out.0.len();
         let mut is_found = false;
@@ -163,7 +165,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Skips white space and then `byte`.
+    /// Skips white space and the following `byte`; None if another byte follows.
     fn token(&mut self, byte: u8) -> Option<()> {
         self.skip_white();
         self.byte(byte)
@@ -182,7 +184,7 @@ impl<'a> Row<'a> {
         self.line.get(start..self.at)
     }
 
-    /// Reads a key after its opening quote, and compares it with the field.
+    /// Reads a key, after its opening quote; returns true if it equals `field`.
     fn key_is(&mut self, field: &str) -> Option<bool> {
         let start = self.at;
         let plain = self.plain()?;
@@ -195,7 +197,7 @@ impl<'a> Row<'a> {
         Some(key.0 == field.as_bytes())
     }
 
-    /// Appends a string to `out`, after its opening quote.
+    /// Reads a string, after its opening quote, and appends its text to `out`.
     fn string(&mut self, out: &mut Texts) -> Option<()> {
         loop {
             out.push_str(self.plain()?);
@@ -215,8 +217,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Fast path for a run of escapes of code units over U+007F, as in text beyond Latin script. Stops before another
-    /// one.
+    /// Fast path for a run of escapes of code units over U+007F, as in text in scripts other than Latin. Stops before
+    /// any other escape.
     fn wide_escapes(&mut self, out: &mut Texts) {
         let bytes = self.line.as_bytes();
         let at = &mut self.at;
@@ -231,7 +233,7 @@ impl<'a> Row<'a> {
         });
     }
 
-    /// Reads an escape.
+    /// Reads an escape; returns its character.
     fn escape(&mut self) -> Option<char> {
         let kind = *self.line.as_bytes().get(self.at + 1)?;
         self.at += 2;
@@ -245,7 +247,7 @@ impl<'a> Row<'a> {
             b'u' => {
                 let unit = self.unit()?;
                 if unit & 0xFC00 != 0xD800 {
-                    return char::from_u32(unit); // None for the second half of a pair
+                    return char::from_u32(unit); // None for the second half of a surrogate pair
                 }
                 self.byte(b'\\')?;
                 self.byte(b'u')?;
@@ -259,7 +261,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Reads four hexadecimal digits.
+    /// Reads the four hexadecimal digits of a code unit.
     fn unit(&mut self) -> Option<u32> {
         let digits = self.line.as_bytes().get(self.at..)?.first_chunk::<4>()?;
         let unit = unit_of(*digits);
@@ -282,7 +284,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Skips a value inside of `depth` objects and arrays.
+    /// Skips a value that is nested in `depth` objects and arrays.
     fn skip_value(&mut self, depth: usize) -> Option<()> {
         self.skip_white();
         let first = self.peek()?;
@@ -305,7 +307,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Skips items between commas, and the closing bracket.
+    /// Skips items separated by commas, and the closing bracket `close`.
     fn skip_items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.token(close).is_some() {
             return Some(());
@@ -366,7 +368,7 @@ fn unit_of(digits: [u8; 4]) -> u32 {
     a << 12 | b << 8 | c << 4 | d
 }
 
-/// Value of each hexadecimal digit; for other bytes 0x1_0000, which no digits produce.
+/// Value of each hexadecimal digit. Other bytes have 0x1_0000, so that the sum exceeds 0xFFFF.
 static HEX: [u32; 256] = {
     let mut values = [0x1_0000; 256];
     let mut digit = 0;
@@ -378,7 +380,7 @@ static HEX: [u32; 256] = {
     values
 };
 
-/// Number of bytes that are tested at once; the compiler makes vector instructions of the test.
+/// Number of bytes that are tested at once. The compiler generates vector instructions for the test.
 const STEP: usize = 32;
 
 /// Returns the number of bytes before the first quote, backslash or control character.
@@ -404,10 +406,11 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < b' ')
 }
 
-/// Returns a word whose lowest set bit is in the first special byte of a little-endian word; 0 if there is none.
+/// Returns a word whose lowest set bit is in the first quote, backslash or control character of a little-endian word; 0
+/// if the word has none.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // A borrow only changes bytes above the first match.
+    // The borrow of a subtraction only changes bytes above the first match, so the lowest bit is correct.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     (below(word, b' ') | equal(b'"') | equal(b'\\')) & (ONES << 7)
@@ -501,7 +504,7 @@ mod tests {
         assert_eq!(plain_len(&plain), plain.len());
     }
 
-    /// Strings of any characters and escapes are read as by `serde_json`.
+    /// Checks that strings of any characters and escapes are read as `serde_json` reads them.
     #[test]
     fn strings_are_read_as_by_serde_json() {
         let mut state = 1u64;

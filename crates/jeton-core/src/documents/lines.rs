@@ -1,4 +1,4 @@
-//! Lines of text → their ranges, without line ends.
+//! Finds the ranges of the lines of a text, without line ends.
 
 use super::Span;
 use crate::error::Result;
@@ -9,7 +9,7 @@ pub fn count_ends(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
-/// Returns the ranges of the lines; the last line may lack a line end. A line end is `\n` or `\r\n`.
+/// Returns the ranges of the lines; the last line need not have a line end. A line end is `\n` or `\r\n`.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].

@@ -5,8 +5,8 @@
 //! lines       lines of text
 //! ```
 //!
-//! Invariant: every range is on character boundaries of the buffer. Left out: reading files, and errors of single
-//! records, which the caller handles.
+//! Invariant: every range is on character boundaries of the buffer. Left out: reading files, and errors about single
+//! records; the caller handles both.
 
 pub mod json_rows;
 pub mod lines;

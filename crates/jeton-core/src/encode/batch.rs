@@ -1,15 +1,15 @@
-//! Batched lookup of some hundred pretokens in the token table and the pretoken cache.
+//! Batched lookup of up to [`BATCH`] pretokens in the token table and the pretoken cache.
 //!
-//! A pipeline of four steps works on chunks of 64 pretokens. Each step works one chunk behind the previous step, so
-//! that cache misses overlap with other work:
+//! A pipeline of four steps works on chunks of 64 pretokens. Each step is one chunk behind the step before it, so that
+//! prefetched cache lines arrive while other chunks are processed:
 //!
 //! 1. Compute keys, and prefetch buckets of the token table.
 //! 2. Probe the token table, and prefetch buckets of the pretoken cache for the misses.
 //! 3. Probe the pretoken cache, and prefetch token lists.
 //! 4. Write tokens.
 //!
-//! No loop branches on the result of a lookup, which is unpredictable; misses of both tables are listed for the
-//! caller. Cost: about sixty instructions for each pretoken, with vectors.
+//! No loop branches on the result of a lookup, because the branch would be mispredicted often. Pretokens that both
+//! tables miss are listed for the caller. Cost: about sixty instructions for each pretoken, with vector instructions.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -31,50 +31,51 @@ const KEYS: usize = 16;
 /// Buffers for up to [`BATCH`] pretokens.
 pub(super) struct PretokenBatch {
     keys: [ShortKey; BATCH],
-    starts: [u32; CHUNK], // starts in the current chunk, like the lengths
+    starts: [u32; CHUNK], // starts of the pretokens of the current chunk; `lens` has their lengths
     lens: [u32; CHUNK],
     hashes: [u32; BATCH],
     offsets: [u32; BATCH],      // offsets of the buckets of the token table, in bytes
-    found: [u32; BATCH + GAP],  // values of the token table; reads of fixed length exceed the last one
-    missed: [TableMiss; BATCH], // misses of the token table
-    written: [Written; BATCH],  // ids written up to each miss of the token table
+    found: [u32; BATCH + GAP],  // values of the token table, padded for reads of fixed length
+    missed: [TableMiss; BATCH], // pretokens that the token table misses
+    written: [Written; BATCH],  // number of ids up to each miss of the token table
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids after a miss of the token table, including the tokens of the miss if the pretoken cache has them.
+/// Number of ids up to the end of pretoken `at`, a miss of the token table. Includes the tokens of this pretoken if the
+/// pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
     len: u32,
 }
 
-/// Result of a lookup.
+/// Result of [`PretokenBatch::find`]: the misses, and the numbers of ids up to them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
-    /// Misses of both tables.
+    /// Pretokens that both tables miss.
     pub(super) left: &'b [CacheMiss],
     written: &'b [Written],
     before: usize, // number of ids before the call
 }
 
 impl<'b> Found<'b> {
-    /// Returns a finder of positions between pretokens.
+    /// Returns a converter of positions between the pretokens to positions in the ids.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
 }
 
-/// Finder of the positions in the ids that correspond to positions between the pretokens of a call.
+/// Converts positions between the pretokens of a call to positions in the ids.
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,
-    num_written: usize, // number of misses of the token table passed so far; `num_left`: of both tables
+    num_written: usize, // number of misses of the token table so far; `num_left`: misses of both tables
     num_left: usize,
 }
 
 impl Places<'_> {
-    /// Returns the number of ids, and of misses of both tables, before pretoken `end`. `end` must not decrease
-    /// between calls.
+    /// Returns two numbers for the pretokens before index `end`: their ids, and their misses of both tables. `end` must
+    /// not decrease between calls.
     #[inline]
     pub(super) fn after(&mut self, end: u32) -> (usize, usize) {
         let Found { left, written, before } = self.found;
@@ -88,25 +89,25 @@ impl Places<'_> {
     }
 }
 
-/// Miss of the token table, with its reference in the pretoken cache.
+/// A pretoken that the token table misses, and its packed reference in the pretoken cache.
 #[derive(Default, Clone, Copy)]
 struct TableMiss {
     at: u32,
     found: u32,
 }
 
-/// Miss of both tables.
+/// A pretoken that both tables miss.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct CacheMiss {
-    /// Index in the batch.
+    /// Index of the pretoken in the batch.
     pub(super) at: u32,
-    /// Index into the ids; the tokens of this miss belong before it.
+    /// Index into the ids before which the tokens of this pretoken must be inserted.
     pub(super) before: u32,
     /// Value in the token table: [`super::token_table::NOT_ENTRY`] or [`super::token_table::MAYBE_ENTRY`].
     pub(super) found: u32,
 }
 
-/// Number of ids that one copy moves: a copy of fixed length is cheaper.
+/// Number of ids that one copy moves. A copy of fixed length costs less than one of exact length.
 const GAP: usize = 16;
 
 const _: () = assert!(BATCH.is_multiple_of(CHUNK) && CHUNK.is_multiple_of(KEYS) && pretoken_cache::LIST == GAP);
@@ -127,11 +128,11 @@ impl Default for PretokenBatch {
     }
 }
 
-/// Operations on buckets and keys, for each instruction set.
+/// Operations on buckets and keys, implemented for each instruction set.
 ///
-/// A value of the type proves that the processor has the instructions that the methods use.
+/// Having a value of the implementing type proves that the processor has the instructions that the methods use.
 trait Probe: Copy {
-    /// True if `hash` is vectorized; other levels hash each key when it is computed.
+    /// True if `hash` is vectorized. Otherwise each key is hashed as soon as it is computed.
     const HASHES_VECTORS: bool = false;
 
     /// Hashes several keys.
@@ -140,7 +141,7 @@ trait Probe: Copy {
     }
     /// Returns the value of a key in a bucket.
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
-    /// Returns the bitmap of the values that are not ids.
+    /// Returns a bitmap of the values in `found` that are not ids.
     fn no_ids(self, found: &[u32; CHUNK]) -> u64;
 }
 
@@ -164,8 +165,8 @@ mod x86 {
     use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Lookup table from a bitmap of equal halves, two bits for each key, to the index of the first key with both
-    /// halves equal, or 3. The two highest bits are ignored.
+    /// Maps a bitmap of equal key halves to the index of the first key with two equal halves, or to 3 if there is none.
+    /// There are two bits for each key; the two highest bits are ignored.
     const NUMBERS: [u8; 256] = numbers();
 
     const fn numbers() -> [u8; 256] {
@@ -272,8 +273,8 @@ impl PretokenBatch {
         Found { left: &self.left[..left], written: &self.written[..missed], before }
     }
 
-    /// [`PretokenBatch::find`] with the instructions of a level. Returns the numbers of misses of the token table and
-    /// of both tables.
+    /// [`PretokenBatch::find`] for one instruction set. Returns the number of misses of the token table, and of both
+    /// tables.
     fn find_with(
         &mut self,
         instructions: simd::Detected,
@@ -345,7 +346,7 @@ impl PretokenBatch {
             simd::prefetch(unsafe { table.bucket_at(offset) });
             (hash, offset)
         };
-        // Pretokens from whose start sixteen bytes can be read inside the text.
+        // Number of pretokens from whose start sixteen bytes can be read within the text.
         let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
             Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
             _ => count,
@@ -379,7 +380,8 @@ impl PretokenBatch {
         if !L::HASHES_VECTORS {
             return;
         }
-        // In a separate loop, so that vectors of keys are loaded after the stores of the single keys have completed.
+        // Hashing is a separate loop, so that the stores of single keys have completed before the keys are loaded as
+        // vectors.
         let sixteens = chunk.start / KEYS..chunk.end.div_ceil(KEYS);
         let keys = &self.keys.as_chunks::<KEYS>().0[sixteens.clone()];
         let hashes = &mut self.hashes.as_chunks_mut::<KEYS>().0[sixteens.clone()];
@@ -434,7 +436,7 @@ impl PretokenBatch {
         }
     }
 
-    /// Appends the tokens of all hits of a chunk, and lists the misses of both tables.
+    /// Appends the tokens of all hits of a chunk, and lists the pretokens that both tables miss.
     ///
     /// # Safety
     /// Chunks are written one after the other, from 0 to `count` in total. Before the first chunk, `ids` had capacity
@@ -485,7 +487,7 @@ impl PretokenBatch {
 mod tests {
     use super::*;
 
-    /// Returns random texts with lengths around that of the longest key.
+    /// Returns random texts whose lengths vary around that of the longest key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
         let mut next = |most: u64| {
             *chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);

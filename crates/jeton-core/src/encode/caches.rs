@@ -1,4 +1,4 @@
-//! The caches of one thread for pretokens that are not single tokens, one for each range of lengths.
+//! The caches of one thread for pretokens that are not single tokens. There is one cache for each range of lengths:
 //!
 //! ```text
 //! up to 15 bytes, if there is a token table     pretoken_cache, with the keys of the token table
@@ -6,7 +6,8 @@
 //! more                                          not cached
 //! ```
 //!
-//! Pretokens are looked up in groups: all keys are computed, and their entries prefetched, before the first lookup.
+//! Pretokens are looked up in groups. All keys of a group are computed and their entries prefetched before the first
+//! lookup.
 
 use super::growable_cache::GrowableCache;
 use super::long_pretoken_cache::{LongKey, LongPretokenCache};
@@ -22,23 +23,23 @@ pub(super) const MAX_BYTES: usize = LongCache::MAX_BYTES;
 type MediumCache = LongPretokenCache<4, 8>;
 type LongCache = LongPretokenCache<8, 16>;
 
-/// log2 of the minimum and maximum number of buckets of the pretoken cache: 8 MiB and 16 MiB. The cache starts with
-/// the larger size if the limit permits it, because doubling it later costs a quarter of the time that 3 MB of text
-/// in many languages take.
+/// log2 of the minimum and maximum number of buckets of the pretoken cache (8 MiB and 16 MiB). The cache starts with
+/// the larger size if the memory limit permits it, because doubling it later costs a quarter of the time of encoding 3
+/// MB of text in many languages.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the entries of a long-pretoken cache before `allocate_long`; these entries fit one page.
+/// log2 of the number of entries of a long-pretoken cache before `allocate_long`. So few entries fit in one page.
 const UNALLOCATED_BITS: u32 = 4;
 
-/// log2 of the initial and maximum number of entries of a long-pretoken cache: 1 MiB and 40 MiB for both caches with
-/// their rings.
+/// log2 of the initial and maximum number of entries of a long-pretoken cache. Both caches together, with their rings,
+/// take 1 MiB initially and 40 MiB at most.
 const MEDIUM_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
-/// Caches, with the keys of a group.
+/// Caches of one thread, and the keys of the current group.
 pub(super) struct Caches {
     pretokens: PretokenCache,
-    empty: PretokenCache, // for calls whose results depend on the permitted special tokens
+    empty: PretokenCache, // used instead if results depend on the permitted special tokens
     medium: MediumCache,
     long: LongCache,
     has_long: bool,      // true after `allocate_long`
@@ -65,7 +66,7 @@ impl Default for Caches {
 }
 
 impl Caches {
-    /// Allocates the long-pretoken caches, on the first call.
+    /// Allocates the long-pretoken caches; does nothing after the first call.
     pub(super) fn allocate_long(&mut self) {
         if !self.has_long {
             self.medium = MediumCache::new(MEDIUM_BITS[0], MEDIUM_BITS[1]);
@@ -79,7 +80,7 @@ impl Caches {
         self.max_pretoken > 0
     }
 
-    /// Allocates the pretoken cache. `permits`: returns true if a number of bytes is within the memory limit.
+    /// Allocates the pretoken cache. `permits` returns true if that many bytes are within the memory limit.
     pub(super) fn allocate_pretokens(&mut self, permits: impl FnOnce(usize) -> bool) {
         let [bits, max_bits] = PRETOKEN_CACHE_BITS;
         let twice = permits(pretoken_cache::BUCKET_BYTES << bits);
@@ -101,8 +102,8 @@ impl Caches {
         [&mut self.pretokens, &mut self.medium, &mut self.long]
     }
 
-    /// Computes the key of the first `len` bytes of `text`, as number `i` of a group, and prefetches its entry. The
-    /// text must have at least 64 bytes.
+    /// Computes the key of a pretoken, the first `len` bytes of `text`, as number `i` of the group, and prefetches its
+    /// entry. The text must have at least 64 bytes.
     #[inline(always)]
     pub(super) fn prefetch(&mut self, i: usize, text: &[u8], len: usize) {
         if len <= self.max_pretoken {
@@ -117,7 +118,7 @@ impl Caches {
         }
     }
 
-    /// Appends the tokens of pretoken `i` of the group, of `len` bytes; returns their number, 0 on a miss.
+    /// Appends the tokens of pretoken `i` of the group, which has `len` bytes. Returns their number, 0 on a miss.
     #[inline(always)]
     pub(super) fn append(&self, i: usize, len: usize, tokens: &mut Vec<u32>) -> usize {
         if len <= self.max_pretoken {
@@ -131,7 +132,7 @@ impl Caches {
         }
     }
 
-    /// Inserts the tokens of pretoken `i` of the group, of `len` bytes.
+    /// Inserts the tokens of pretoken `i` of the group, which has `len` bytes.
     #[inline(always)]
     pub(super) fn put(&mut self, i: usize, len: usize, tokens: &[u32]) {
         if len <= self.max_pretoken {

@@ -2,7 +2,7 @@
 
 /// Bounded cache that can double its capacity.
 pub(super) trait GrowableCache {
-    /// Bytes that doubling takes; 0 if there were too few evictions to double.
+    /// Returns the number of bytes that doubling would add; 0 if too few evictions justify doubling.
     fn growth_bytes(&self) -> usize;
     /// Doubles the capacity and keeps the entries.
     fn grow(&mut self);

@@ -1,14 +1,14 @@
-//! Bounded direct-mapped cache of longer pretokens: bytes → ids, with one or two cache lines for each lookup.
+//! Bounded direct-mapped cache of pretokens of more than 15 bytes: bytes → ids. A lookup reads one or two cache lines.
 //!
-//! An insertion overwrites the entry with the same index, so no recency is tracked. A cache doubles, within the
-//! caller's memory limit, when it has evicted twice as many entries as it can hold; doubling sooner costs more than
-//! it saves. Keys are exact. Results do not depend on the cache: on a miss, the pretoken is merged again.
+//! An insertion overwrites the entry at the index that the hash determines, so no recency is tracked. A cache doubles,
+//! within the caller's memory limit, when it has evicted twice as many entries as it can hold; doubling sooner costs
+//! more than it saves. Keys are exact. Results do not depend on the cache: on a miss, the pretoken is merged again.
 
 use super::growable_cache::GrowableCache;
 use crate::util::simd;
 
-/// Key, in words of 8 bytes, and its ids. The last byte of the key is the length of the text (0 in a free entry), the
-/// byte before it the number of ids.
+/// An entry: the key, in words of 8 bytes, and its ids. The last byte of the key is the length of the pretoken (0 in a
+/// free entry). The byte before it is the number of ids.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct CacheEntry<const WORDS: usize, const IDS: usize> {
@@ -17,14 +17,15 @@ struct CacheEntry<const WORDS: usize, const IDS: usize> {
 }
 
 /// Cache for pretokens of up to `8 * WORDS - 2` bytes. Up to `IDS` ids are stored beside the key, longer lists in a
-/// ring buffer: pretokens in a script that the vocabulary hardly covers take nearly one id for each byte.
+/// ring buffer. Long lists occur for scripts that the vocabulary hardly covers, where a pretoken takes nearly one id
+/// for each byte.
 pub(super) struct LongPretokenCache<const WORDS: usize, const IDS: usize> {
     entries: Box<[CacheEntry<WORDS, IDS>]>,
     shift: u32,
-    ring: Box<[u32]>, // lists of more than IDS ids; the oldest are overwritten
+    ring: Box<[u32]>, // lists of more than IDS ids; new lists overwrite the oldest
     written: u64,     // ids written to the ring so far
     max_entries: usize,
-    num_evicted: usize, // since the last change of size
+    num_evicted: usize, // number of evictions since the last change of size
 }
 
 /// Key of a pretoken, with its hash.
@@ -41,7 +42,8 @@ impl<const WORDS: usize> Default for LongKey<WORDS> {
 }
 
 impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
-    /// Maximum length of a text, in bytes: the last two bytes of a key are counts.
+    /// Maximum length of a pretoken in bytes. The last two bytes of a key have other contents: the length and the
+    /// number of ids.
     pub(super) const MAX_BYTES: usize = 8 * WORDS - 2;
 
     /// Creates a cache of 2^`bits` entries that may grow to 2^`max_bits`.
@@ -52,7 +54,7 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         Self { entries, shift: 64 - bits.max(1), ring, written: 0, max_entries: 1 << max_bits, num_evicted: 0 }
     }
 
-    /// Computes the key of the first `len` bytes of `text`, which must be at least as long as a key.
+    /// Computes the key of a pretoken, the first `len` bytes of `text`. The text must be at least as long as a key.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> LongKey<WORDS> {
         let mut key = [0; WORDS];
@@ -112,7 +114,7 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         &self.ring[start as usize % self.ring.len()..][..count]
     }
 
-    /// Writes ids to the ring without wrapping; returns their position.
+    /// Writes ids to the ring, at consecutive positions; returns the first position.
     fn append_to_ring(&mut self, ids: &[u32]) -> u64 {
         let len = self.ring.len() as u64;
         let mut start = self.written;
@@ -124,7 +126,7 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         start
     }
 
-    /// Inserts the ids of a key. Does nothing for an empty list or one that is too long.
+    /// Inserts the ids of a key. Does nothing if the list is empty or too long.
     #[inline(always)]
     pub(super) fn put(&mut self, key: &LongKey<WORDS>, ids: &[u32]) {
         if ids.is_empty() || ids.len() > MAX_IDS {
@@ -171,10 +173,10 @@ impl<const WORDS: usize, const IDS: usize> GrowableCache for LongPretokenCache<W
     }
 }
 
-/// Maximum ids of an entry: at least one for each byte of its text, and a count that fits in a byte.
+/// Maximum number of ids of an entry. A pretoken has at most one id for each byte, and the number must fit in a byte.
 const MAX_IDS: usize = 64;
 
-/// Hashes a key without its count. The products are independent of each other.
+/// Hashes a key except its number of ids. The multiplications do not depend on each other, so they overlap.
 #[inline(always)]
 fn hash<const WORDS: usize>(key: &[u64; WORDS]) -> u64 {
     let product = |(i, word): (usize, &u64)| {

@@ -1,4 +1,4 @@
-//! Encoding of pretokens in batches, with the ids of `Model::encode`.
+//! Encoding of pretokens in batches. The ids are those of `Model::encode`.
 //!
 //! Invariant: each pretoken gets the ids that `Model::encode` gives it. They depend only on the pretoken, so they can
 //! be looked up, cached, and computed in any order. Results that may contain special tokens are not cached, because
@@ -14,17 +14,17 @@
 //!                            long_pretoken_cache ─miss─► model, many pretokens at once ─► gaps filled in order
 //! ```
 //!
-//! In most languages, most pretokens are one token, which the token table finds without a branch. The pretoken cache
-//! has recent results for most of the others. Pretokens of several short texts are looked up together. Misses are
-//! collected, also across short texts, until some hundreds are pending. Then the longer ones are looked up in the
-//! long-pretoken caches, and the remaining ones are merged together.
+//! In most languages, most pretokens are one token, which the token table finds without a branch. For most other
+//! pretokens, the pretoken cache has a recent result. Pretokens of several short texts are looked up together. Misses,
+//! also those of several short texts, are collected until some hundreds are pending. Then the longer pretokens are
+//! looked up in the long-pretoken caches, and the remaining pretokens are merged together.
 //!
 //! The tables are built on request, or once encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
 //!
-//! Memory: the tables, shared by all threads; an [`EncodeWorker`] of about 10 MiB for each thread, pooled between
-//! calls; and up to 36 MiB by which the caches of all workers together may grow (`JETON_CACHE_MB`). Memory does not
-//! grow with the text.
+//! Memory: the tables, which all threads share; an [`EncodeWorker`] of about 10 MiB for each thread, which is pooled
+//! between calls; and up to 36 MiB by which the caches of all workers together may grow (`JETON_CACHE_MB` changes
+//! this). Memory does not grow with the text.
 
 mod batch;
 mod caches;
@@ -61,16 +61,16 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of pending ids, including gaps, that triggers a flush.
+/// Number of pending ids, including ids of misses that are not known yet, that triggers a flush.
 const WAITING: usize = 1 << 12;
 
 /// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Bytes of a pretoken that are split into parts and looked up together.
+/// Number of bytes of a long pretoken that are split into parts and looked up at once.
 const PARTS_BYTES: usize = 1 << 12;
 
-/// Maximum length of a text that is encoded here, since offsets have 32 bits.
+/// Maximum bytes of a text for this encoder, since its offsets have 32 bits.
 pub const LONGEST: usize = 1 << 31;
 
 /// Capacity of the pool of workers.
@@ -79,8 +79,8 @@ const MAX_WORKERS: usize = 8;
 /// Bytes by which the caches of all workers together may grow.
 const MAX_GROWTH: usize = 36 << 20;
 
-/// Number of misses of a worker before it allocates its caches. The page faults of a cache of 8 MiB take 4 ms, as
-/// long as merging some thousands of pretokens.
+/// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, as long
+/// as merging some thousands of pretokens.
 const MISSES_WORTH_CACHES: usize = 1 << 10;
 
 /// Number of ids that one copy of fixed length moves.
@@ -89,24 +89,24 @@ const FIXED: usize = 16;
 /// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
 const SHORT_TEXT: usize = 1 << 12;
 
-/// Number of readable bytes after each pending pretoken.
+/// Number of bytes after each pending pretoken that can be read, for reads of fixed length.
 const PADDING: usize = 64;
 
-/// Cost of building the tables for each vocabulary entry, in bytes encoded without them: building takes 0.3 to 0.4
-/// microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
+/// Cost of building the tables, for each vocabulary entry. The unit is the cost of encoding a byte without tables:
+/// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
 /// Cost of merging a byte without tables, relative to a byte of a pretoken that is an entry.
 const COST_OF_MERGING: usize = 4;
 
-/// Returns true if the environment has `JETON_TABLES=always`: for tests, and for services whose first request must be
-/// fast.
+/// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
+/// for services whose first request must be fast.
 fn always() -> bool {
     static ALWAYS: OnceLock<bool> = OnceLock::new();
     *made_once(&ALWAYS, || std::env::var("JETON_TABLES").as_deref() == Ok("always"))
 }
 
-/// Returns [`MAX_GROWTH`], or the value of `JETON_CACHE_MB` in the environment.
+/// Returns the value of `JETON_CACHE_MB` in the environment, in bytes, or else [`MAX_GROWTH`].
 fn max_growth() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *made_once(&MOST, || {
@@ -115,18 +115,18 @@ fn max_growth() -> usize {
     })
 }
 
-/// Number of entries that can be searched for split points in the time in which a byte is encoded without them.
+/// Number of entries that can be searched for split points in the time of encoding one byte without split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
-/// State that all threads share.
+/// State that all threads share: the tables, and when to build them.
 #[derive(Debug)]
 pub struct Encoder {
-    marks: Marks, // spelling in texts
+    marks: Marks, // spelling of `▁` in the texts
     tables: OnceLock<Tables>,
     growth: AtomicUsize,                         // bytes by which the caches have grown
-    building: AtomicU32,                         // id of the process in which a thread builds the tables; 0: none
+    building: AtomicU32,                         // id of the process that is building the tables; 0: none
     spent: AtomicUsize,                          // cost so far without tables, in bytes of text
-    break_even: usize,                           // cost from which on the tables are built
+    break_even: usize,                           // value of `spent` at which the tables are built
     split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; computed for the first text
     workers: [AtomicCell<EncodeWorker>; MAX_WORKERS],
 }
@@ -139,15 +139,15 @@ struct Tables {
     boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
-/// A pretoken that is in no table, and the position of its ids.
+/// A pretoken that is in no table, and where its ids belong.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
-    at: u32, // index into the pending ids; its own ids belong before it
+    at: u32, // index into the pending ids, before which the miss's ids belong
     start: u32,
     len: u32,
     may_be_entry: bool,
-    is_text: bool,  // known to be UTF-8
-    is_first: bool, // first part of its pretoken
+    is_text: bool,  // the pretoken is known to be UTF-8
+    is_first: bool, // this is the first part of its pretoken
 }
 
 impl Miss {
@@ -160,23 +160,23 @@ impl Miss {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IdSource {
     Cache,
-    Merges, // merging by the fast path, or the lookup of an entry
+    Merges, // merged by the fast path, or found as an entry
     Model,
 }
 
-/// Pending pretokens, passed one by one or from short texts, which are looked up together.
+/// Pending pretokens that are looked up together. They were passed one by one, or come from short texts.
 #[derive(Debug, Default)]
 struct PendingPretokens {
     bytes: Vec<u8>,
-    bounds: Vec<u32>,             // 0, then the end of each pretoken; empty without pretokens
-    between: Vec<(u32, Between)>, // with the number of preceding pretokens
-    is_text: bool,                // all are UTF-8
+    bounds: Vec<u32>,             // 0, then the end of each pretoken; empty if there are none
+    between: Vec<(u32, Between)>, // items between pretokens, with the number of pretokens before them
+    is_text: bool,                // all pending pretokens are UTF-8
 }
 
 /// Item between two pretokens.
 #[derive(Debug, Clone, Copy)]
 enum Between {
-    /// An id that needs no lookup.
+    /// An id that was passed directly and needs no lookup.
     Id(u32),
     EndOfText,
 }
@@ -186,11 +186,11 @@ pub struct EncodeWorker {
     starts: Starts,
     batch: Box<PretokenBatch>,
     caches: Caches,
-    parts: Vec<u32>, // starts of the parts of a pretoken
+    parts: Vec<u32>, // starts of the parts of a long pretoken
     pending: PendingPretokens,
     ids: Vec<u32>,
     misses: Vec<Miss>,
-    bytes: Vec<u8>,  // of the misses
+    bytes: Vec<u8>,  // bytes of the misses
     marked: Vec<u8>, // a pretoken with `▁` instead of spaces
     between: Vec<(Place, Between)>,
     found: Vec<TokenRange>,
@@ -200,7 +200,7 @@ pub struct EncodeWorker {
     bench: Bench,
     scratch: Scratch,
     growth: usize, // bytes by which the caches have grown
-    merged: usize, // bytes merged without tables
+    merged: usize, // bytes that were merged without tables
     num_misses: usize,
 }
 
@@ -210,18 +210,18 @@ impl std::fmt::Debug for EncodeWorker {
     }
 }
 
-/// Output of a run.
+/// Output of one call.
 #[derive(Debug, Default)]
 pub struct Written {
     /// The ids; empty if they are only counted.
     pub ids: Vec<u32>,
     /// Number of ids up to the end of each text.
     pub ends: Vec<usize>,
-    /// Number of ids.
+    /// Total number of ids.
     pub count: usize,
-    /// Counts ids without storing them.
+    /// True to count ids without storing them.
     pub counts_only: bool,
-    /// Initial capacity, in ids.
+    /// Expected number of ids, for the initial capacity.
     pub expected: usize,
 }
 
@@ -234,8 +234,8 @@ impl Tables {
     }
 }
 
-/// Builds the table of pretokens that are one token: all entries if whole entries take precedence over merges, else
-/// the entries that merges form.
+/// Builds the table of pretokens that are one token. These are all entries if whole entries take precedence over
+/// merges, or else the entries that merges form.
 fn token_table(
     vocab: &Vocab,
     model: &Model,
@@ -270,7 +270,7 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
-        // A table without entries: the pretoken cache uses its keys.
+        // The table needs no entries: only the pretoken cache uses it, for its keys.
         (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
             Some(TokenTable::new(std::iter::empty(), 0))
         }
@@ -279,9 +279,9 @@ fn token_table(
 }
 
 impl Encoder {
-    /// Creates the encoder of a model, without tables. `marks`: spelling of `▁` in the texts that it gets.
+    /// Creates the encoder of a model, without tables. `marks` tells how `▁` is spelled in the texts that it gets.
     pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
-        let is_free = always() || matches!(model, Model::Unigram(_)); // its table has no entries
+        let is_free = always() || matches!(model, Model::Unigram(_)); // the table has no entries
         Self {
             marks,
             tables: OnceLock::new(),
@@ -294,7 +294,7 @@ impl Encoder {
         }
     }
 
-    /// Accounts for `bytes` of text to be encoded, and builds the tables once they are worth their cost.
+    /// Adds `bytes` of text to the cost so far, and builds the tables once they are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.
@@ -302,14 +302,14 @@ impl Encoder {
         if self.tables.get().is_some() {
             return Ok(());
         }
-        // Load and store instead of an atomic addition: a lost update is harmless, and short texts save a locked
-        // instruction.
+        // A load and a store instead of an atomic addition, which would cost short texts a locked instruction. A lost
+        // update is harmless.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
-            // Until the tables are built, other threads take the slow path. The building thread does not exist in a
-            // child process that was forked in the meantime, where waiting for it would deadlock and the tables would
-            // never be built.
+            // While one thread builds the tables, other threads take the slow path. The building thread does not exist
+            // in a child process that was forked in the meantime. Waiting for it there would deadlock, and the tables
+            // would never be built.
             let (building, own) = (self.building.load(Ordering::Relaxed), process::id());
             let take = || self.building.compare_exchange(building, own, Ordering::Acquire, Ordering::Relaxed);
             if building != own && take().is_ok() {
@@ -332,7 +332,7 @@ impl Encoder {
         self.tables.get()?.fast.as_ref()
     }
 
-    /// Runs `work` with a worker from the pool, or a new one.
+    /// Runs `work` with a worker from the pool, or with a new worker if the pool is empty.
     pub fn with_worker<R>(&self, work: impl FnOnce(&mut EncodeWorker) -> R) -> R {
         let mut worker = self.workers.iter().find_map(AtomicCell::take).unwrap_or_default();
         let result = work(&mut worker);
@@ -348,7 +348,7 @@ impl Encoder {
         result
     }
 
-    /// Doubles a cache that evicts often, within the memory limit.
+    /// Doubles a cache that evicts often, if the memory limit permits it.
     fn grow_if_permitted(&self, cache: &mut dyn GrowableCache, growth: &mut usize) {
         match cache.growth_bytes() {
             0 => {}
@@ -393,8 +393,8 @@ impl Default for EncodeWorker {
 }
 
 impl EncodeWorker {
-    /// Allocates the caches once they are worth their cost, or at once with `JETON_TABLES=always`. The cache of short
-    /// pretokens is allocated only after the token table is built.
+    /// Allocates the caches once they are worth their cost, or at once with `JETON_TABLES=always`. The pretoken cache
+    /// is allocated only if the token table is built.
     fn prepare(&mut self, encoder: &Encoder) {
         self.num_misses = self.num_misses.saturating_add(self.misses.len());
         if self.num_misses < MISSES_WORTH_CACHES && !always() {
@@ -406,7 +406,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Adds an item after the pretokens so far.
+    /// Adds an item after the pending pretokens.
     #[inline]
     fn come_between(&mut self, what: Between) {
         let Self { pending, between, ids, misses, .. } = self;
@@ -416,7 +416,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Drops pending work, and shrinks buffers that have grown for a long pretoken.
+    /// Drops pending pretokens and misses, and shrinks buffers that have grown for a long pretoken.
     fn clear(&mut self) {
         self.pending.bytes.clear();
         self.pending.bytes.shrink_to(4 * WAITING_BYTES);
@@ -435,30 +435,30 @@ impl EncodeWorker {
     }
 }
 
-/// State of one call: pretokens in, ids out.
+/// State of one call, which gets pretokens and returns ids.
 pub struct EncodeCall<'r> {
-    /// The entries.
+    /// The vocabulary.
     pub vocab: &'r Vocab,
     /// The model.
     pub model: &'r Model,
     /// The permitted special tokens.
     pub special: Specials<'r>,
-    /// The encoder, whose tables may not be built yet.
+    /// The encoder. Its tables may not be built yet.
     pub encoder: &'r Encoder,
     /// Buffers and caches of this thread.
     pub worker: &'r mut EncodeWorker,
     /// Cancellation callback.
     pub keep_going: KeepGoing<'r>,
-    /// The output.
+    /// Output, to which ids are appended.
     pub out: &'r mut Written,
-    /// Looks up the pretokens of several short texts together. For many short texts, this is worth a copy of their
-    /// bytes.
+    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which is
+    /// worth its cost for many texts.
     pub joins_texts: bool,
 }
 
 impl<'r> EncodeCall<'r> {
-    /// Returns the split points inside of pretokens. For SentencePiece's BPE, the first short texts do not justify
-    /// searching for them.
+    /// Returns the split points inside of pretokens. For SentencePiece's BPE, they are not searched for during the
+    /// first short texts, which would not repay the cost.
     #[inline]
     fn split_points(&self) -> Option<&'r SplitPoints> {
         let encoder: &'r Encoder = self.encoder;
@@ -505,8 +505,8 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes `prefix`, which is spelled for the encoder, and a text as one pretoken, or as several if marks begin
-    /// pretokens. Does nothing if the text is empty.
+    /// Encodes `prefix` followed by `text` as one pretoken, or as several if marks begin pretokens. `prefix` is already
+    /// spelled for the encoder. Does nothing if the text is empty.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -514,7 +514,7 @@ impl EncodeCall<'_> {
     pub fn marked(&mut self, prefix: &[u8], text: &str) -> Result<()> {
         let text = marks::with_spaces(text.as_bytes());
         if !matches!((self.model, self.encoder.marks), (Model::Unigram(_), Marks::Spaces { .. })) {
-            return self.joined(prefix, &text, true); // at split points, before all marks
+            return self.joined(prefix, &text, true); // split points are before all marks
         }
         let mut start = 0;
         let mut prefix = prefix;
@@ -527,8 +527,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the words of a text, which are separated by white space, each with a mark in front. Inside of a word,
-    /// a mark begins another pretoken.
+    /// Encodes the words of a text. They are separated by white space, and a mark is put in front of each. A mark
+    /// inside of a word begins another pretoken.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -538,7 +538,7 @@ impl EncodeCall<'_> {
             let word = Word::at(text, start);
             let own = &text[start..word.end];
             if word.has_mark {
-                // A mark at the start of the word serves as the mark in front.
+                // If the word begins with a mark, none is put in front.
                 let skipped = usize::from(own.starts_with(WORD_START));
                 own.split(WORD_START).skip(skipped).try_for_each(|part| self.word(part))?;
             } else if !own.is_empty() {
@@ -549,13 +549,13 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes a word with a mark in front.
+    /// Encodes a word after putting a mark in front.
     #[inline]
     fn word(&mut self, word: &str) -> Result<()> {
         self.add_one(b" ", word.as_bytes())
     }
 
-    /// Adds one pretoken of two parts, which is UTF-8, to the pending ones.
+    /// Adds a pretoken that consists of `prefix` and `rest`, and is UTF-8, to the pending pretokens.
     #[inline]
     fn add_one(&mut self, prefix: &[u8], rest: &[u8]) -> Result<()> {
         if !self.worker.pending.is_text {
@@ -576,14 +576,15 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes one pretoken of two parts, both spelled for the encoder. Does nothing if the second part is empty.
+    /// Encodes a pretoken that consists of `prefix` and `bytes`, both spelled for the encoder. Does nothing if `bytes`
+    /// is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Unigram adds up the scores of the parts of one pretoken.
+        // Never true for Unigram, which adds up the scores of the parts of one pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -615,7 +616,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Looks up the pretokens that were passed one by one.
+    /// Looks up the pending pretokens, which were passed one by one.
     #[inline]
     fn look_up_pending(&mut self) {
         if self.worker.pending.bounds.is_empty() {
@@ -630,7 +631,7 @@ impl EncodeCall<'_> {
         self.worker.pending = pending;
     }
 
-    /// Adds the pretokens between adjacent `bounds` of `text` to the pending ones. The first bound is 0.
+    /// Adds the pretokens between adjacent `bounds` of `text` to the pending pretokens. The first bound is 0.
     #[inline]
     fn add_pending(&mut self, text: &[u8], bounds: &[u32]) -> Result<()> {
         if !self.worker.pending.is_text {
@@ -651,9 +652,9 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes one pretoken that begins with `prefix`, part by part.
+    /// Splits a pretoken that begins with `prefix`, and encodes its parts.
     fn parts(&mut self, split_points: &SplitPoints, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
-        self.look_up_pending(); // they precede it
+        self.look_up_pending(); // the pending pretokens precede this one
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
@@ -672,8 +673,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the pretokens of `text` that start in `from..until`; one starts at `from`. Returns the start of the next
-    /// one.
+    /// Encodes the pretokens of `text` that start in `from..until`. `from` must be the start of a pretoken. Returns the
+    /// start of the first pretoken at or after `until`.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`]; errors of the pretokenizer.
@@ -692,7 +693,7 @@ impl EncodeCall<'_> {
         let mut starts = std::mem::take(&mut self.worker.starts);
         let is_short = self.joins_texts && text.len() <= SHORT_TEXT;
         if !is_short {
-            self.look_up_pending(); // they precede it
+            self.look_up_pending(); // the pending pretokens precede this text
         }
         let keep_going = self.keep_going;
         let next = finder.for_each_window(&mut starts, text, from, until, boundaries, keep_going, |rest, bounds| {
@@ -706,8 +707,8 @@ impl EncodeCall<'_> {
         next
     }
 
-    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. `begin`: whether the first
-    /// part, and whether the other parts, begin a pretoken. `between`: items between them.
+    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. `begin` has two flags: whether
+    /// the first part, and whether each other part, begins a pretoken. `between` has items between the pretokens.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {
@@ -718,7 +719,7 @@ impl EncodeCall<'_> {
         between.extend(pending.map(|(_, what)| (Place::after(ids, misses), *what)));
     }
 
-    /// [`EncodeCall::look_up`] without a table.
+    /// [`EncodeCall::look_up`] before the token table is built.
     fn look_up_entries(
         &mut self,
         text: &[u8],
@@ -740,7 +741,7 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// [`EncodeCall::look_up`] with a table.
+    /// [`EncodeCall::look_up`] in the token table.
     #[inline]
     fn look_up_in(
         &mut self,
@@ -803,7 +804,7 @@ impl EncodeCall<'_> {
         done
     }
 
-    /// Encodes all misses.
+    /// Finds the ids of all misses.
     fn find_all(&mut self) -> Result<()> {
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
         self.worker.prepare(self.encoder);
@@ -813,21 +814,21 @@ impl EncodeCall<'_> {
         self.worker.found.resize(num, TokenRange::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
         if self.encoder.tables.get().is_none() {
-            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // counted once as text
+            let cost = std::mem::take(&mut self.worker.merged) * (COST_OF_MERGING - 1); // already counted once as text
             self.encoder.prepare(self.vocab, self.model, cost, self.keep_going)?;
         }
         Ok(())
     }
 
-    /// Encodes a group of at most [`GROUP`] misses, given by their indices.
+    /// Finds the ids of a group of at most [`GROUP`] misses.
     fn find(&mut self, group: Range<usize>) -> Result<()> {
         let mut sources = self.look_up_caches(group.clone());
         self.merge(group.clone(), &mut sources)?;
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. Of the remaining ones, entries get their id, and pretokens that the fast path
-    /// supports become jobs. Returns the source of each.
+    /// Looks up misses in the caches. Of the remaining misses, entries get their id, and pretokens that the fast path
+    /// supports become merge jobs. Returns where the ids of each miss come from.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
@@ -862,7 +863,7 @@ impl EncodeCall<'_> {
         sources
     }
 
-    /// Runs the jobs; those that the fast path does not support are left to the model.
+    /// Runs the merge jobs. Misses that the fast path does not support are left to the model.
     fn merge(&mut self, group: Range<usize>, sources: &mut [IdSource; GROUP]) -> Result<()> {
         let EncodeWorker { bytes, found, tokens, jobs, bench, .. } = &mut *self.worker;
         if let (Some(fast), false) = (self.encoder.fast(), jobs.is_empty()) {
@@ -876,8 +877,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the misses that are left to the model, adds up the scores of words if the model has scores, and
-    /// inserts the new results into the caches.
+    /// Encodes the misses that are left to the model. If the model has scores, adds up the scores of words. Inserts the
+    /// new results into the caches.
     fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();
@@ -921,12 +922,13 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Returns true if results do not depend on the permitted special tokens: none are permitted, or the model has none.
+    /// Returns true if results do not depend on the permitted special tokens, because none is permitted or the model
+    /// has none.
     fn uses_caches(&self) -> bool {
         matches!(self.special, Specials::None)
     }
 
-    /// Appends the pending ids to the output, and fills their gaps with the ids of the misses.
+    /// Appends the pending ids to the output, and inserts the ids of the misses where they belong.
     fn write(&mut self) {
         let out = &mut *self.out;
         let EncodeWorker { ids, misses, between, found, tokens, .. } = &*self.worker;
@@ -941,7 +943,7 @@ impl EncodeCall<'_> {
             out.ids.reserve(total + FIXED);
         }
         let mut between = between.iter().peekable();
-        let (mut from, mut filled) = (0, 0); // number of copied `ids`, and of written ids from elsewhere
+        let (mut from, mut filled) = (0, 0); // number of copied `ids`, and of ids of misses
         for number in 0..=misses.len() {
             while let Some((place, what)) = between.next_if(|(place, _)| place.misses as usize <= number) {
                 let at = place.ids as usize;
@@ -972,7 +974,7 @@ impl EncodeCall<'_> {
     }
 }
 
-/// Position between two pending pretokens: the numbers of ids and misses before it.
+/// Position between two pending pretokens, as the number of ids and the number of misses before it.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     ids: u32,
@@ -985,8 +987,8 @@ impl Place {
     }
 }
 
-/// Appends a range of a text; returns its offset and length. Most ranges are short, for which a copy of fixed length
-/// is cheaper.
+/// Appends a range of a text; returns its offset and length. Most ranges are short and are copied with a fixed length,
+/// which costs less.
 #[inline(always)]
 fn copy(bytes: &mut Vec<u8>, text: &[u8], start: usize, end: usize) -> (u32, u32) {
     let (at, len) = (bytes.len(), end - start);

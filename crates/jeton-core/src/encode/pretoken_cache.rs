@@ -1,9 +1,8 @@
-//! Bounded cache of recent pretokens, per thread: pretokens of up to 15 bytes that are not entries → their tokens.
+//! Bounded cache of a thread's recent pretokens: those of up to 15 bytes that are not entries → their tokens.
 //!
-//! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full
-//! bucket evicts one of its keys, chosen by the hash. A table doubles, within the caller's memory limit, when it has
-//! evicted more keys than it has buckets. Results do not depend on the cache: on a miss, the pretoken is merged
-//! again.
+//! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
+//! evicts one of its keys, chosen by the hash. The cache doubles, within the caller's memory limit, when it has evicted
+//! more keys than it has buckets. Results do not depend on the cache: on a miss, the pretoken is merged again.
 //!
 //! Token lists are stored in a ring buffer; new lists overwrite the oldest. Each list begins with the hash of its
 //! pretoken, so that the key of an overwritten list can be found and removed.
@@ -13,11 +12,11 @@ use super::token_table::{Bucket, TokenTable, NO_ID};
 use crate::util::short_key::{self, ShortKey};
 use crate::util::simd;
 
-/// Maximum tokens of a pretoken: one for each byte.
+/// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Shift of the number of tokens in a packed reference to a list, which has [`NO_ID`], this number, and the offset in
-/// the ring. The values for "no entry" read as lists of 0 tokens.
+/// Shift of the number of tokens in a packed reference to a list. A reference consists of [`NO_ID`], this number, and
+/// the offset of the list in the ring. The values for "no entry" have the number 0.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 
@@ -27,33 +26,33 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids that one read of fixed length takes: a list, and unrelated ids after it.
+/// Number of ids in one read of fixed length: a list, followed by unrelated ids.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
-/// Capacity of the ring for each bucket, in groups of four integers.
+/// Size of the ring, in groups of four integers for each bucket.
 const GROUPS_PER_BUCKET: usize = 4;
 
-/// Bytes of a bucket and its share of the ring.
+/// Bytes of a bucket together with its share of the ring.
 pub(super) const BUCKET_BYTES: usize = 64 + 16 * GROUPS_PER_BUCKET;
 
-/// Mask of a list's header: its length in groups. The other bits are the hash of its pretoken.
+/// Mask of the length in a list's header. The length is in groups; the other bits are the hash of the list's pretoken.
 const LENGTH: u32 = 7;
 
-/// Groups after the last list, for reads of fixed length.
+/// Number of groups after the end of the ring, for reads of fixed length.
 const PADDING: usize = 5;
 
-/// Set-associative cache with a ring buffer for the values.
+/// Set-associative cache; a ring buffer has the values.
 pub(super) struct PretokenCache {
     table: TokenTable,
     ring: Box<[[u32; 4]]>,
-    next: usize,   // start of the next list
-    oldest: usize, // start of the oldest list of the previous round
+    next: usize,   // where the next list is written
+    oldest: usize, // start of the oldest remaining list of the previous round
     max_buckets: usize,
     num_evicted: usize,
 }
 
 impl PretokenCache {
-    /// Creates a cache of 2^`bits` buckets that may grow to 2^`max_bits`; [`BUCKET_BYTES`] each.
+    /// Creates a cache of 2^`bits` buckets that may grow to 2^`max_bits`. Each bucket takes [`BUCKET_BYTES`].
     pub(super) fn new(bits: u32, max_bits: u32) -> Self {
         let ring = vec![[0; 4]; (GROUPS_PER_BUCKET << bits) + PADDING].into();
         Self { table: TokenTable::empty(bits), ring, next: 0, oldest: 0, max_buckets: 1 << max_bits, num_evicted: 0 }
@@ -71,7 +70,7 @@ impl PretokenCache {
         self.table.bucket(hash)
     }
 
-    /// Returns the packed reference of a pretoken; on a miss, one with 0 tokens.
+    /// Returns the packed reference to the list of a pretoken. On a miss, its number of tokens is 0.
     #[inline(always)]
     pub(super) fn get(&self, key: ShortKey) -> u32 {
         self.table.get(key)
@@ -83,7 +82,7 @@ impl PretokenCache {
         simd::prefetch(self.list(packed));
     }
 
-    /// Returns the tokens of a list, and unrelated ids after them.
+    /// Returns the tokens of a list, followed by unrelated ids.
     #[inline(always)]
     pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
         const ANYTHING: &[u32; LIST] = &[0; LIST];
@@ -100,7 +99,7 @@ impl PretokenCache {
         count
     }
 
-    /// Inserts the tokens of a pretoken. Does nothing for an empty list or one that is too long.
+    /// Inserts the tokens of a pretoken. Does nothing if the list is empty or too long.
     #[inline]
     pub(super) fn put(&mut self, key: ShortKey, ids: &[u32]) {
         if !(1..=MAX_TOKENS).contains(&ids.len()) {
@@ -115,7 +114,7 @@ impl PretokenCache {
         self.num_evicted += usize::from(self.table.put(key, packed));
     }
 
-    /// Allocates `length` groups of the ring, and removes the keys of the lists stored there.
+    /// Allocates `length` groups of the ring, and removes the keys of the lists that were stored there.
     fn allocate(&mut self, length: usize) -> usize {
         let end = self.ring.len() - PADDING;
         if self.next + length > end {
@@ -127,7 +126,7 @@ impl PretokenCache {
         while self.oldest < self.next {
             let first = self.ring[self.oldest][0];
             if first == 0 {
-                self.oldest = end; // nothing is stored after it
+                self.oldest = end; // no list is stored from here on
                 break;
             }
             let is_here = |packed: u32| (packed & OFFSET_MASK) as usize == self.oldest;
@@ -137,7 +136,8 @@ impl PretokenCache {
         at
     }
 
-    /// Turns the groups between the newest and the oldest list into a list without a key, which a later round skips.
+    /// Marks the unused groups between the newest and the oldest list as a list without a key, so that the next round
+    /// through the ring skips them.
     fn close_gap(&mut self) {
         let end = self.ring.len() - PADDING;
         let gap = self.oldest.min(end) - self.next;

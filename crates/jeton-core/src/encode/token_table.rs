@@ -1,12 +1,12 @@
-//! Hash table of the pretokens that are one token: up to 15 bytes of text → id, with one cache line for each lookup.
+//! Hash table of the pretokens that are one token: up to 15 bytes of text → id. A lookup reads one cache line.
 //!
-//! A bucket of 64 bytes has three exact keys of 16 bytes and their ids; a fourth id is the result for any other key.
-//! A lookup does not branch, because whether a pretoken is an entry is unpredictable. Entries are inserted by
-//! ascending id, so the entries that overflow a bucket are rare ones. The bucket's fourth id then says that it is
-//! incomplete, and a bitmap says which texts may be such entries.
+//! A bucket of 64 bytes has three exact keys of 16 bytes, their ids, and a fourth id, the result for any other key. A
+//! lookup has no branch on whether the pretoken is an entry, which would be mispredicted often. Entries are inserted by
+//! ascending id, so entries that no longer fit their bucket are rare in text. The fourth id of a full bucket is
+//! [`MAYBE_ENTRY`], and a bitmap tells which texts may be such entries.
 //!
-//! The table is built once and read-only, so all threads share it. Memory: 64 bytes per bucket, which on
-//! average holds one or two entries. [`super::batch`] probes it for many pretokens at once.
+//! The table is built once and read-only, so all threads share it. Memory: 64 bytes for each bucket, which has one or
+//! two entries on average. [`super::batch`] probes it for many pretokens at once.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use crate::util::huge_pages::HugeVec;
 use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::simd;
 
-/// Flag of values that are not ids.
+/// Bit that is set in values that are not ids.
 pub(super) const NO_ID: u32 = 1 << 31;
 /// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
-/// Value of a key that may be an entry: its bucket has overflowed.
+/// Value of a key that may be an entry, because its bucket has overflowed.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
 /// Odd multipliers of the two halves of a key.
 pub(super) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F];
 
 impl ShortKey {
-    /// Hashes the key; the high bits are mixed best.
+    /// Hashes the key. The high bits of the hash depend on more bits of the key than the low bits do.
     #[inline(always)]
     pub(super) fn hash(self) -> u32 {
         let (low, high) = (self.bits() as u64, (self.bits() >> 64) as u64);
@@ -34,7 +34,7 @@ impl ShortKey {
     }
 }
 
-/// One cache line: three keys, the value of each, and the value of any other key.
+/// A bucket, one cache line: three keys, the value of each, and the value of any other key.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))] // `batch` loads it as one vector; the first 48 bytes are the keys
 pub(super) struct Bucket {
@@ -45,7 +45,7 @@ pub(super) struct Bucket {
 /// log2 of the bytes of a bucket.
 const BUCKET_SHIFT: u32 = size_of::<Bucket>().trailing_zeros();
 
-// There is no padding, so all 64 bytes are initialized.
+// Asserts that a bucket has no padding, so all 64 bytes are initialized.
 const _: () =
     assert!(size_of::<ShortKey>() == 16 && size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, keys) == 0);
 
@@ -56,7 +56,7 @@ fn empty_buckets(len: usize) -> HugeVec<Bucket> {
 }
 
 impl Bucket {
-    /// Returns the value of a key.
+    /// Returns the value of a key in this bucket.
     #[inline(always)]
     pub(super) fn get(&self, key: ShortKey) -> u32 {
         let [first, second, third] = self.keys.map(|there| usize::from(there == key));
@@ -64,20 +64,20 @@ impl Bucket {
     }
 }
 
-/// Hash table of short keys, with buckets of three.
+/// Hash table of short keys, with three keys in a bucket.
 ///
 /// Invariant: `buckets.len() == 1 << (32 - shift)` and `BUCKET_SHIFT <= shift < 32`, so any 32-bit hash, shifted, is
 /// the index of a bucket. [`TokenTable::with_buckets`] checks this, and no other function sets these two fields.
 pub(super) struct TokenTable {
     buckets: HugeVec<Bucket>,
-    shift: u32,           // hash >> shift: index of a bucket
-    overflow: Box<[u64]>, // bitmap by hash of the entries that are in no bucket; false positives: one text in twenty
+    shift: u32,           // `hash >> shift` is the index of a bucket
+    overflow: Box<[u64]>, // bitmap by hash of entries that are in no bucket; also set for one other text in twenty
 }
 
-/// Number of entries that are added together; the cache line of each is prefetched first.
+/// Number of entries that are inserted together, after the cache line of each was prefetched.
 const GROUP: usize = 32;
 
-/// log2 of the bits of the overflow bitmap.
+/// log2 of the number of bits of the overflow bitmap.
 const OVERFLOW_BITS: u32 = 18;
 
 /// Hashes a text of at least 16 bytes.
@@ -98,8 +98,8 @@ fn overflow_hash(text: &[u8]) -> usize {
 }
 
 impl TokenTable {
-    /// Builds the table of `(content, id)`, most frequent first; contents are not empty. Contents of more than 15
-    /// bytes only set overflow bits.
+    /// Builds the table from `(content, id)`, in descending order of frequency. Contents must not be empty. Contents of
+    /// more than 15 bytes only set overflow bits.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
         let overflow = vec![0; 1 << (OVERFLOW_BITS - 6)].into();
@@ -116,7 +116,7 @@ impl TokenTable {
         }
     }
 
-    /// Adds an entry of the vocabulary; `overflow` is its hash in the overflow bitmap.
+    /// Inserts an entry of the vocabulary. `overflow` is the hash of its content for the overflow bitmap.
     #[inline(always)]
     fn add(&mut self, key: ShortKey, overflow: usize, id: u32) {
         if key.is_longer() {
@@ -127,7 +127,7 @@ impl TokenTable {
         let bucket = &mut self.buckets[bucket_index];
         match bucket.keys.iter().position(|&there| there == ShortKey::EMPTY || there == key) {
             Some(at) if bucket.keys[at] == ShortKey::EMPTY => (bucket.keys[at], bucket.ids[at]) = (key, id),
-            Some(_) => {} // a duplicate: the first one wins
+            Some(_) => {} // a duplicate, of which the first one is kept
             None => {
                 bucket.ids[3] = MAYBE_ENTRY;
                 self.overflow[overflow / 64] |= 1 << (overflow % 64);
@@ -143,12 +143,12 @@ impl TokenTable {
     /// Creates a table from buckets, whose number is a power of two from 2 to 2^26.
     fn with_buckets(buckets: HugeVec<Bucket>, overflow: Box<[u64]>) -> Self {
         let bits = buckets.len().trailing_zeros();
-        let most = 32 - BUCKET_SHIFT; // offsets have 32 bits
+        let most = 32 - BUCKET_SHIFT; // byte offsets of buckets have 32 bits
         assert!(buckets.len().is_power_of_two() && (1..=most).contains(&bits), "{} buckets", buckets.len());
         Self { buckets, shift: 32 - bits, overflow }
     }
 
-    /// Inserts or updates an entry; returns true if it evicted another one of its bucket.
+    /// Inserts or updates an entry. Returns true if another entry of its bucket was evicted.
     #[inline]
     pub(super) fn put(&mut self, key: ShortKey, id: u32) -> bool {
         let hash = key.hash();
@@ -162,7 +162,7 @@ impl TokenTable {
         own.is_none()
     }
 
-    /// Removes a key with this hash whose value satisfies `gone`; returns false if there is none.
+    /// Removes the entry with this hash whose value satisfies `gone`. Returns false if there is none.
     #[inline]
     pub(super) fn remove(&mut self, hash: u32, gone: impl Fn(u32) -> bool) -> bool {
         let bucket_index = self.bucket_index(hash);
@@ -195,7 +195,8 @@ impl TokenTable {
         *self = Self::with_buckets(buckets, std::mem::take(&mut self.overflow));
     }
 
-    /// Returns true if a text of more than 15 bytes, or one whose bucket has overflowed, may be an entry.
+    /// Returns true if the overflow bitmap says that a text may be an entry. Call it for texts of more than 15 bytes,
+    /// and for texts whose bucket has overflowed.
     #[inline]
     pub(super) fn may_be_entry(&self, text: &[u8]) -> bool {
         let hash = overflow_hash(text);
@@ -226,7 +227,7 @@ impl TokenTable {
         hash >> self.shift << BUCKET_SHIFT
     }
 
-    /// Returns the bucket at an offset.
+    /// Returns the bucket at a byte offset.
     ///
     /// # Safety
     /// `offset` is a result of [`TokenTable::offset`] of this table.

@@ -1,10 +1,11 @@
-//! Words of a text: runs of characters that are not white space, and whether they contain a `▁`.
+//! Words of a text: maximal runs of characters that are not white space, each with a flag for whether it contains a
+//! `▁`.
 //!
 //! Cost: one comparison for each byte; only characters whose first byte may begin white space or `▁` are decoded.
 
 use crate::vocab::alphabet::WORD_START;
 
-/// The word at a position of a text; empty if the position is white space.
+/// The word that begins at a position of a text; empty if white space is there.
 pub(super) struct Word {
     pub(super) end: usize,
     pub(super) next: usize, // position after the white space character that follows the word
@@ -18,7 +19,7 @@ impl Word {
         let bytes = text.as_bytes();
         let (mut at, mut has_mark) = (start, false);
         loop {
-            // First bytes, in UTF-8, of white space, of the mark, and of some other characters.
+            // First UTF-8 bytes of white space and of the mark `▁`. Some other characters begin with the same bytes.
             let may_begin = |&byte: &u8| byte <= b' ' || matches!(byte, 0xC2 | 0xE1..=0xE3);
             at = bytes[at..].iter().position(may_begin).map_or(text.len(), |found| at + found);
             match text[at..].chars().next() {

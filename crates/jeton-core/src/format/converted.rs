@@ -1,36 +1,36 @@
-//! Merges that `transformers` creates from the pieces of a SentencePiece model, for Hugging Face's BPE.
+//! Creates the merges that `transformers` creates from the pieces of a SentencePiece model, for Hugging Face's BPE.
 //!
-//! Every split of a piece into two others is a merge. Version 4 of `transformers` orders the merges by descending
-//! score, then by descending length of the left and of the right part, in characters; version 5 by ascending id and
-//! length. All pieces take part, including control, unused and byte pieces.
+//! There is a merge for every split of a piece into two other pieces. Version 4 of `transformers` orders the merges by
+//! descending score, then by descending length of the left and of the right part, in characters. Version 5 orders them
+//! by ascending id, then by ascending length. All pieces count, including control, unused and byte pieces.
 //!
-//! Invariant: equals `generate_merges`. Cost: O(m log m) for m splits. Both parts are looked up at each character
-//! boundary of a piece at which both have the length of some piece; there are at most as many lengths as the square
-//! root of twice the bytes of all pieces.
-//! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
+//! Invariant: the merges equal the result of `generate_merges`. Cost: O(m log m) for m splits. The two parts of a split
+//! are only looked up if both have the length of some piece. If all pieces together have n bytes, they have at most
+//! √(2n) different lengths.
+//! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (behavior).
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use crate::vocab::List;
 
-/// Order of the merges.
+/// Order in which the merges are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOrder {
-    /// By score, the best first (version 4).
+    /// By descending score (version 4).
     Scores,
-    /// By id (version 5).
+    /// By ascending id (version 5).
     Ids,
 }
 
 /// Returns (left, right, result) of all merges, in order of rank. `scores` are by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
-    // A long piece has few splits whose parts have a length that occurs at all.
+    // Lengths of all pieces: most splits of a long piece have a part whose length does not occur.
     let lengths: HashSet<usize> = entries.iter().map(|(_, _, content)| content.len()).collect();
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|row| row.0);
-    let mut merges = Vec::new(); // with the lengths of both parts
+    let mut merges = Vec::new(); // merges with the lengths of both parts
     for (id, _, content) in rows {
         let Ok(text) = std::str::from_utf8(content) else { continue };
         let length = text.chars().count();

@@ -1,10 +1,11 @@
-//! The large members of `tokenizer.json`, `model.vocab` and `model.merges`, as columns; all other members as plain JSON.
+//! Reads and writes `tokenizer.json`: its two large members, `model.vocab` and `model.merges`, as columns, all other
+//! members as JSON text.
 //!
-//! Python handles the small fields but must not loop over vocabulary entries. [`read`] extracts the two large members
-//! while parsing; [`vocab_json`] and [`merges_json`] write them.
+//! Python code handles the small members, but must not loop over vocabulary entries. [`read`] therefore extracts the
+//! two large members while parsing; [`vocab_json`] and [`merges_json`] write them.
 //!
-//! Nesting is limited by serde_json (128 levels), memory by the size of the file. Duplicate keys in the vocabulary are an
-//! error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
+//! serde_json limits nesting (128 levels); memory is linear in the size of the file. Duplicate keys in the vocabulary
+//! are an error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
 
 use std::fmt;
 use std::ops::Index;
@@ -35,7 +36,7 @@ pub struct TokenizerFile {
     pub has_merges: bool,
 }
 
-/// Strings, concatenated, because a hundred thousand allocations take as long as parsing the strings.
+/// List of strings, concatenated in one buffer, because 100,000 allocations take as long as parsing the strings.
 #[derive(Debug, Default)]
 pub struct Strings {
     text: String,
@@ -94,23 +95,23 @@ impl Visitor<'_> for StringVisitor<'_> {
     }
 }
 
-/// A vocabulary as two columns.
+/// A vocabulary as columns.
 #[derive(Debug, Default)]
 pub struct VocabColumns {
-    /// Spellings, in the file's order.
+    /// Spellings of the entries, in the order of the file.
     pub tokens: Strings,
-    /// Ids.
+    /// Ids of the entries, in the same order.
     pub ids: Vec<u32>,
-    /// Scores, for the vocabulary of a Unigram model.
+    /// Scores in the same order, for a Unigram model; else empty.
     pub scores: Vec<f64>,
-    rows: HashTable<u32>, // spelling -> row
+    rows: HashTable<u32>, // spelling -> index in the columns
     hash: Hash,
 }
 
-/// Spelling of the bytes of a token in a file.
+/// Rules for spelling a token's bytes in a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling<'a> {
-    /// True for GPT-2's byte alphabet, false for plain text.
+    /// True if bytes are spelled in GPT-2's byte alphabet, false if they are UTF-8 text.
     pub byte_alphabet: bool,
     /// Suffix of tokens that end a word; empty if there are none.
     pub end_of_word: &'a str,
@@ -120,7 +121,7 @@ impl Spelling<'_> {
     /// Returns the spelling of an entry.
     ///
     /// # Errors
-    /// [`Error::config`] for plain text that is not UTF-8.
+    /// [`Error::config`] for content that is not UTF-8, without the byte alphabet.
     pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
         let mut text = String::new();
         self.append(kind, content, &mut text)?;
@@ -140,7 +141,7 @@ impl Spelling<'_> {
         Ok(())
     }
 
-    /// Converts a spelling to content.
+    /// Converts a spelling to kind and content.
     pub fn read(&self, spelling: &str) -> (Kind, Vec<u8>) {
         let marked = if self.end_of_word.is_empty() { None } else { spelling.strip_suffix(self.end_of_word) };
         let (kind, text) = marked.map_or((Kind::Token, spelling), |text| (Kind::EndsWord, text));
@@ -183,10 +184,10 @@ pub fn read_vocab(json: &[u8]) -> Result<VocabColumns> {
 }
 
 impl VocabColumns {
-    /// Builds the index for [`VocabColumns::id`].
+    /// Builds the hash table for [`VocabColumns::id`].
     fn index(&mut self) -> Result<()> {
         let Self { tokens, rows, hash, .. } = self;
-        rows.reserve(tokens.len(), |_| 0); // empty, so nothing is hashed
+        rows.reserve(tokens.len(), |_| 0); // the table is empty, so the hash function is never called
         for (row, token) in (0u32..).zip(tokens.iter()) {
             let key = |row: &u32| hash.bytes(tokens[*row as usize].as_bytes());
             let same = |&other: &u32| &tokens[other as usize] == token;
@@ -206,8 +207,8 @@ impl VocabColumns {
     }
 }
 
-/// Returns the ids of merges: left, right and result. In the result, the right part lacks the prefix of symbols
-/// inside a word.
+/// Returns the ids of merges: left, right and result. The result is the concatenation without the prefix (`##`) of the
+/// right part.
 fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len() / 2);
@@ -217,8 +218,10 @@ fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(
         joined.push_str(left);
         joined.push_str(right.strip_prefix(prefix).unwrap_or(right));
         let find = |token: &str| {
-            let wrong = || Error::format(format!("{token:?} is not in the vocabulary"), format!("$.model.merges[{i}]"));
-            vocab.id(token).ok_or_else(wrong)
+            vocab.id(token).ok_or_else(|| {
+                let message = format!("the merge \"{left} {right}\" needs {token:?}, which is not in the vocabulary");
+                Error::format(message, format!("$.model.merges[{i}]"))
+            })
         };
         resolved.push((find(left)?, find(right)?, find(&joined)?));
     }
@@ -236,7 +239,7 @@ struct TokenizerRaw {
 struct ModelRaw {
     rest: Map<String, Value>,
     vocab: VocabColumns,
-    merges: Strings, // left and right alternate
+    merges: Strings, // left and right parts in turn
     has_merges: bool,
 }
 
@@ -308,7 +311,7 @@ impl<'de> Visitor<'de> for VocabVisitor<'_> {
         Ok(())
     }
 
-    // The vocabulary of a Unigram model: pairs of piece and score; the index of a pair is its id.
+    // Reads the vocabulary of a Unigram model: pairs of piece and score. The index of a pair is the id.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
         while seq.next_element_seed(Seed(ScoredVisitor(self.0)))?.is_some() {
             self.0.ids.push(self.0.ids.len() as u32);
@@ -377,14 +380,14 @@ impl<'de> Visitor<'de> for MergeVisitor<'_> {
     }
 }
 
-/// Quoted spellings of entries, concatenated.
+/// Spellings of entries as JSON strings, concatenated.
 struct Quoted {
     text: Vec<u8>,
-    starts: Vec<usize>, // id -> start in text; and the end
+    starts: Vec<usize>, // id -> start in `text`; one more item for the end
 }
 
 impl Quoted {
-    /// Spells the selected entries; others are empty.
+    /// Spells the entries for which `is_wanted` returns true; the others are empty.
     ///
     /// # Errors
     /// As [`Spelling::write`].
@@ -408,30 +411,30 @@ impl Quoted {
     }
 }
 
-/// Converts written JSON to text.
+/// Converts JSON bytes to a string.
 fn text(json: Vec<u8>) -> Result<String> {
     String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
 }
 
-/// A written `model.vocab`.
+/// Result of writing `model.vocab`.
 #[derive(Debug)]
 pub struct WrittenVocab {
-    /// The member as JSON text.
+    /// Value of the member as JSON text.
     pub json: String,
-    /// Added tokens with the spelling of an ordinary entry, which conflict with it.
+    /// Added tokens that conflict with an ordinary entry, because they have the same spelling.
     pub clashes: Vec<u32>,
-    /// Added tokens, not special, that `model.vocab` contains although they are not entries of the model: HF's model
-    /// may produce them from text.
+    /// Added tokens that are not special, and that `model.vocab` contains although they are not entries of the model.
+    /// HF's model can produce them from text.
     pub exposed: Vec<u32>,
 }
 
-/// Writes `model.vocab` with all ordinary entries. Added tokens are included, because HF otherwise ignores the id of
-/// an added token if ids have gaps. If HF assigns their ids anyway, the last added tokens are omitted: those from the
-/// first one on that is not special or has an id of at least `num_listed`. Tokens for which `is_model` returns true
-/// are not omitted.
+/// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
+/// of an added token that is not included. Added tokens at the end are omitted if HF assigns the same ids to them. The
+/// first omitted token is not special or has an id of at least `num_listed`; all tokens after it are omitted, except
+/// tokens for which `is_model` returns true.
 ///
 /// # Errors
-/// [`Error::config`] for two ordinary entries with one spelling.
+/// [`Error::config`] for two ordinary entries with the same spelling.
 pub fn vocab_json(
     vocab: &Vocab,
     spelling: &Spelling<'_>,
@@ -492,8 +495,8 @@ pub fn vocab_json(
 }
 
 /// Writes `model.vocab` of a Unigram model: spelling and score of every id. The flag is true if HF's parser reads all
-/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens after the scores are not
-/// pieces; HF gives them the ids after the list, which must include the unknown token.
+/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens with ids beyond the scores are
+/// not pieces; HF assigns them the ids after the list. The list must include the unknown token.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -519,12 +522,13 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Returns the first two pieces of equal score, by descending score, such that each is the concatenation of two
-/// others. SentencePiece merges the leftmost one in the text, a merge list the first one in the list. Trained models
-/// have no such pieces.
+/// Returns the first two pieces, by descending score, that have equal scores and are each the concatenation of two
+/// other pieces. For such a tie, SentencePiece first merges the piece that is leftmost in the text, but a merge list
+/// first merges the piece that is first in the list. Trained models have no such ties.
 ///
-/// Runs of one character are ignored: Llama and Mistral gave all runs of spaces one score after training. For these
-/// both rules give the longest run, which was tested (runs of up to 120 spaces in several contexts), not proved.
+/// Runs of one character are ignored, because Llama and Mistral gave all runs of spaces the same score after training.
+/// For runs of spaces, both rules yield the longest run. This was tested (up to 120 spaces in several contexts), not
+/// proved.
 ///
 /// Cost: O(bytes of the pieces), and sorting.
 #[must_use]
@@ -537,7 +541,7 @@ pub fn tied_pieces(vocab: &Vocab, scores: &[f64]) -> Option<(u32, u32)> {
     };
     let is_tie = |a: u32, b: u32| score(a) == score(b) && (run_of(a).is_none() || run_of(a) != run_of(b));
     let mut ids: Vec<u32> = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, ..)| id).collect();
-    ids.sort_by(|&a, &b| score(b).total_cmp(&score(a))); // stable
+    ids.sort_by(|&a, &b| score(b).total_cmp(&score(a))); // a stable sort: equal scores stay in order of id
     let mut splits = None; // computed at the first tie
     let mut tied = ids.chunk_by(|&a, &b| score(a) == score(b)).filter(|tied| tied.len() > 1);
     tied.find_map(|tied| {
@@ -547,7 +551,7 @@ pub fn tied_pieces(vocab: &Vocab, scores: &[f64]) -> Option<(u32, u32)> {
     })
 }
 
-/// Lookup of splits of texts into two pieces.
+/// Lookup that tests whether a text is the concatenation of two pieces.
 struct Splits {
     pieces: Trie,
     reversed: Trie,

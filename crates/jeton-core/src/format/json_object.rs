@@ -1,4 +1,4 @@
-//! JSON objects of files: members with many entries are parsed into columns, all others are kept as a tree.
+//! Parses JSON objects of files: members with many entries into columns, all other members into a tree.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
-/// An object under construction by the parser.
+/// An object that the parser fills.
 pub(super) trait Object<'de> {
-    /// Description of the expected value, for errors.
+    /// Description of the expected value, for error messages.
     const EXPECTED: &'static str;
-    /// Path of the object, with a dot after it; empty for the whole file.
+    /// JSON path of the object, followed by a dot; empty for the whole file.
     const PATH: &'static str;
 
-    /// Parses the value of a member with many entries; None for another member. Returns true if it has already been
-    /// parsed.
+    /// Parses the value of a member with many entries. Returns None for any other member, without parsing it; returns
+    /// true if the member was already parsed.
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 
-    /// Returns the other members.
+    /// Returns the tree of all other members.
     fn rest(&mut self) -> &mut Map<String, Value>;
 }
 
-/// Parses a value of any type with a visitor, which refuses other types.
+/// Parses a value with a visitor. The visitor returns an error for unexpected types.
 pub(super) struct Seed<V>(pub(super) V);
 
 impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Seed<V> {
@@ -77,7 +77,7 @@ pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
     Error::format(format!("not a readable {what}: {message}"), place)
 }
 
-/// Writes the members that were kept as a tree.
+/// Returns the members in the tree as JSON text.
 ///
 /// # Errors
 /// [`Error::format`] if writing fails.

@@ -1,8 +1,8 @@
-//! Id layouts for SentencePiece models: fairseq's numbering, which Hugging Face's multilingual models retain.
+//! Id layouts for SentencePiece models: the numbering of fairseq, which Hugging Face's multilingual models retain.
 //!
 //! Named special tokens have fixed ids. The id of a piece is its index plus an offset. Language codes follow the
-//! pieces, and the mask token is last. The model's unknown and control pieces have no separate entry if the layout
-//! names them. Entries are renumbered while the vocabulary is built.
+//! pieces, and the mask token is last. An unknown or control piece that the layout names has no second entry. Ids are
+//! assigned while the vocabulary is built.
 //!
 //! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as described in
 //! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
@@ -26,16 +26,16 @@ pub struct Layout {
     /// Offset added to the index of a piece.
     #[serde(default)]
     pub shift: u32,
-    /// Language codes: special tokens after the pieces.
+    /// Language codes, which become special tokens after the pieces.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// The last special token.
+    /// Mask token, which gets the last id.
     #[serde(default)]
     pub mask: Option<String>,
 }
 
 impl Layout {
-    /// Reads a JSON object with these fields.
+    /// Reads a layout from a JSON object with the fields of this type.
     ///
     /// # Errors
     /// [`Error::config`] for invalid JSON.
@@ -44,10 +44,10 @@ impl Layout {
     }
 }
 
-/// Entries with their ids, and scores by id.
+/// Entries with their ids, and a score for each id.
 #[derive(Debug, Default, PartialEq)]
 pub struct Arranged {
-    /// id, kind, content.
+    /// Entries as (id, kind, content).
     pub entries: List,
     /// id → score.
     pub scores: Vec<f64>,
@@ -55,11 +55,11 @@ pub struct Arranged {
     pub mask: Option<u32>,
 }
 
-/// Assigns ids to the pieces of a model: their own ids, or those of a layout.
+/// Assigns ids to the pieces of a model: the ids of the layout, or their indices without a layout.
 ///
 /// # Errors
-/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text can
-/// match.
+/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or that names a piece which
+/// text can match.
 pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
@@ -119,14 +119,14 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
     Ok(Arranged { entries, scores, mask })
 }
 
-/// Inverse of [`arrange`]: returns the pieces of the model, whose ids end before `end`, in the order of their
-/// indices.
+/// Inverse of [`arrange`]: returns the pieces of the model in the order of their indices. All pieces have ids below
+/// `end`.
 ///
-/// An index whose id is that of a special token of the layout, or of no token, belonged to a piece that the layout
-/// names. Such pieces get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
+/// If the id of an index belongs to a special token of the layout, or to no token, the index had a piece that the
+/// layout names. These pieces get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
 ///
 /// # Errors
-/// [`Error::config`] if there are more such indices than names in `control`.
+/// [`Error::config`] if `control` has too few names.
 pub fn pieces<'v>(
     vocab: &'v Vocab,
     scores: &[f64],

@@ -1,8 +1,8 @@
-//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line), also called `vocab.json`
-//! and `merges.txt`.
+//! Reads and writes GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line),
+//! also called `vocab.json` and `merges.txt`.
 //!
-//! Lines that begin with `#version` are skipped anywhere; each other line has two tokens separated by one space.
-//! Tokens are returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).
+//! All lines that begin with `#version` are skipped; each other line has two tokens separated by one space. Tokens are
+//! returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).
 //!
 //! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs`
 //! (meaning of lines).
@@ -16,7 +16,7 @@ use crate::vocab::{Vocab, MAX_ID};
 /// Reads both files into the members of a `tokenizer.json`.
 ///
 /// # Errors
-/// [`Error::format`] with the line of either file.
+/// [`Error::format`] with the line in the file that is invalid.
 pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
     let vocab = hf_json::read_vocab(vocab)?;
     check_ids(&vocab)?;
@@ -49,7 +49,7 @@ pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
     Ok(hf_json::TokenizerFile { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
 }
 
-/// Refuses ids out of range, and duplicate ids.
+/// Returns an error for ids out of range and for duplicate ids.
 fn check_ids(vocab: &hf_json::VocabColumns) -> Result<()> {
     let mut taken = HashSet::with_capacity(vocab.ids.len());
     for (&id, token) in vocab.ids.iter().zip(vocab.tokens.iter()) {

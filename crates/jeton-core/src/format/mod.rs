@@ -1,12 +1,13 @@
 //! Readers and writers of vocabulary entries in files.
 //!
-//! The caller interprets fields, refuses features and opens files; this module does not handle paths.
+//! The caller opens files, interprets their fields, and refuses unsupported features. This module does not handle
+//! paths.
 //!
 //! ```text
-//! hf_json      tokenizer.json, with the scores of numbers, over json_object
+//! hf_json      tokenizer.json; numbers: scores, rounded as HF does; json_object: parser of its objects
 //! merges_txt   vocab.json and merges.txt
 //! vocab_txt    BERT's vocab.txt
-//! ranks        tiktoken's files; tekken: Mistral's
+//! ranks        tiktoken's rank files; tekken: Mistral's tekken.json
 //! sentencepiece  `.model`, with layout (numbering) and converted (merges), over wire (protobuf)
 //! safetensors  headers
 //! ```

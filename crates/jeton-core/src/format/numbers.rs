@@ -1,16 +1,16 @@
-//! Scores in `tokenizer.json`, as Hugging Face `tokenizers` parses them.
+//! Reads and writes scores in `tokenizer.json` as Hugging Face `tokenizers` parses them.
 //!
 //! HF's parser reads the digits as one integer, rounds it to a double, and divides by a power of ten, which rounds
-//! again. As a result, every fourth of T5's scores differs from the number in the file in the last bit. This decides
-//! between equally good segmentations, so [`read`] does the same.
+//! again. As a result, a quarter of T5's scores differ from the number in the file in the last bit. The last bit
+//! decides between segmentations with nearly equal scores, so [`read`] rounds in the same way.
 //!
-//! [`write()`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and
-//! power of ten are exactly representable as doubles, so both round their quotient once. Some doubles are not such a
-//! quotient. HF cannot parse them from any text, so they change by one unit in the last place.
+//! [`write()`] formats a score so that HF's parser and a correctly rounding parser return the same bits: it chooses
+//! digits and a power of ten that doubles represent exactly, so both parsers round their quotient only once. Some
+//! doubles are not such a quotient. HF cannot parse them from any text, so they change by one unit in the last place.
 //!
-//! Cost: about twenty divisions for a score whose shortest form does not suffice. Source: serde_json `de.rs` without
-//! the feature `float_roundtrip`. Left out: scores closer to 0 than 1e-5, which need more digits than an integer has;
-//! no model has such scores.
+//! Cost: about twenty divisions for a score whose shortest decimal form does not suffice. Source: serde_json `de.rs`
+//! without the feature `float_roundtrip`. Left out: scores with an absolute value below 1e-5, because they need more
+//! digits than a 64-bit integer has; no model has such scores.
 
 /// Highest exponent of a power of ten that a double represents exactly.
 const EXACT: u64 = 22;
@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // Digits that do not fit are ignored; in the fraction, so are all further ones.
+            // Ignores digits that do not fit the integer; in the fraction, also ignores all further digits.
             None if in_whole => {
                 is_full = true;
                 exponent += 1;
@@ -64,9 +64,9 @@ fn scale(mut value: f64, mut exponent: i64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Returns the nearest double; `powi` does not guarantee that.
+/// Returns the double nearest to the power, which `powi` does not guarantee.
 fn power_of_ten(exponent: u64) -> f64 {
-    // A file has a score for each piece, most of them with these exponents.
+    // Most scores in a file have these exponents, so their powers are in a table.
     const SMALL: [f64; EXACT as usize + 1] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
@@ -75,7 +75,7 @@ fn power_of_ten(exponent: u64) -> f64 {
     small.copied().unwrap_or_else(|| format!("1e{exponent}").parse().unwrap_or(f64::INFINITY))
 }
 
-/// Formats a score so that HF parses it exactly; in the shortest form if that suffices.
+/// Formats a score so that HF parses it exactly. Uses the shortest decimal form if it suffices.
 #[must_use]
 pub fn write(score: f64) -> String {
     let shortest = format!("{score:?}");
@@ -137,7 +137,7 @@ mod tests {
             let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
             let single = f64::from((unit * -20.0) as f32);
             for score in [unit * -20.0, -unit, unit * -1e-3, unit * -1e6, single] {
-                // A value that HF may have read from a file.
+                // A value that HF could have read from a file.
                 let Some(score) = read(&format!("{score:?}")).filter(|score| score.abs() > 1e-5) else { continue };
                 let spelled = write(score);
                 assert_eq!((read(&spelled), spelled.parse()), (Some(score), Ok(score)));

@@ -1,6 +1,6 @@
-//! tiktoken's rank files: one token in each line, `base64(bytes) rank`.
+//! Reads and writes tiktoken's rank files: one token in each line, `base64(bytes) rank`.
 //!
-//! Cost: one pass, without a copy except for the tokens. Source: openai/tiktoken tiktoken/load.py.
+//! Cost: one pass; only the tokens are copied. Source: openai/tiktoken tiktoken/load.py.
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 
@@ -10,13 +10,13 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Reads a rank file; ids are ranks, in the order of the file.
+/// Reads a rank file. The id of a token is its rank; entries are in the order of the file.
 ///
 /// # Errors
-/// [`Error::format`] with the line.
+/// [`Error::format`] with the line number.
 pub fn read(file: &[u8]) -> Result<List> {
     let mut tokens = List::with_capacity(file.len() / 16);
-    let mut taken: Vec<bool> = Vec::new(); // rank -> true if a line has it
+    let mut taken: Vec<bool> = Vec::new(); // rank -> true if a line has this rank
     for (number, line) in file.split(|&byte| byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
@@ -61,10 +61,11 @@ pub fn write(vocab: &Vocab) -> String {
 
 /// Returns the reason why a merge list is not equivalent to ranks; None if it is equivalent.
 ///
-/// With ranks, neighbors merge if their concatenation is a token, the lowest id first. A merge list is equivalent if
-/// its results are ascending, and if the last merge of each token is the one that ranks give for its bytes: before a
-/// token is formed, the merges inside its bytes do not depend on the context. A token without a merge must also be
-/// unreachable by ranks, and is only equivalent if whole pretokens are looked up first.
+/// With ranks, adjacent tokens merge if their concatenation is a token; the lowest id merges first. A merge list is
+/// equivalent under three conditions. First, its results are in ascending order. Second, the last merge of each token
+/// equals the last merge that ranks yield for its bytes; this suffices, because the merges inside a token do not depend
+/// on the context. Third, a token without a merge is also unreachable by ranks, and the model looks up whole pretokens
+/// first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

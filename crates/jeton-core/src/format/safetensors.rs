@@ -1,12 +1,14 @@
-//! Header of a safetensors file: a JSON object of tensors by name, each with type, shape and range of its bytes.
+//! Reads the header of a safetensors file: a JSON object that maps names to tensors, each with type, shape and byte
+//! range.
 //!
-//! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts. So the structures are read
-//! like its derived deserializers read them: an array of the three fields may replace the object of a tensor, of two
-//! tensors with the same name the last one is kept, and members with other names are parsed and ignored. Tensors
-//! cover the data without gaps, in order.
+//! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts. It therefore follows the
+//! library's derived deserializers: a tensor can be an array of the three fields instead of an object; of two tensors
+//! with the same name, the last one counts; members with other names are parsed and ignored. Tensors must cover the
+//! data in order, without gaps.
 //!
-//! Cost: linear in the header, 4 bytes for each. Source: huggingface/safetensors 0.8.0, `src/tensor.rs` (`read_metadata`,
-//! `validate`). Left out: the length before the header, and the tensors' bytes.
+//! Cost: time linear in the header; 4 bytes of memory for each byte of it. Source: huggingface/safetensors 0.8.0,
+//! `src/tensor.rs` (`read_metadata`, `validate`). Left out: the length field before the header, and the data of the
+//! tensors.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +21,7 @@ use crate::error::{Error, Result};
 /// Maximum length of a header in bytes.
 pub const MAX_LEN: usize = 100_000_000;
 
-/// Type of the elements, and their number of bits.
+/// Type of a tensor's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[allow(non_camel_case_types, missing_docs, reason = "named as in the file")]
 pub enum Dtype {
@@ -64,24 +66,24 @@ impl Dtype {
 /// A tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tensor {
-    /// Type of its elements.
+    /// Type of the elements.
     pub dtype: Dtype,
-    /// Shape.
+    /// Size of each dimension.
     pub shape: Vec<u64>,
-    /// Range of its bytes after the header.
+    /// Half-open byte range of the data, counted from the end of the header.
     pub data_offsets: (u64, u64),
 }
 
 /// A header.
 #[derive(Debug, Default)]
 pub struct Header {
-    /// Metadata of the file's author.
+    /// Free-form metadata of the file.
     pub metadata: Option<BTreeMap<String, String>>,
-    /// Tensors by name, in the order of their bytes, then by name.
+    /// Tensors with their names, in the order of their byte ranges, then by name.
     pub tensors: Vec<(String, Tensor)>,
 }
 
-/// Reads a header that is followed by `size` bytes of tensors.
+/// Reads a header. `size`: number of bytes of data after the header.
 ///
 /// # Errors
 /// [`Error::format`] for a header that the safetensors library refuses.
@@ -91,7 +93,7 @@ pub fn read(json: &[u8], size: u64) -> Result<Header> {
     }
     let raw: RawHeader = serde_json::from_slice(json).map_err(|error| unreadable("header", &error))?;
     let mut tensors: Vec<_> = raw.tensors.into_iter().collect();
-    tensors.sort_by_key(|(_, tensor)| tensor.data_offsets); // stable
+    tensors.sort_by_key(|(_, tensor)| tensor.data_offsets); // a stable sort keeps the order of names
     let mut at = 0;
     for (name, tensor) in &tensors {
         let wrong = |what: String| Error::format(what, format!("$[{:?}]", crate::vocab::show(name.as_bytes())));
@@ -206,7 +208,8 @@ impl<'de> Visitor<'de> for TensorVisitor {
     }
 }
 
-/// A value that is parsed and dropped. `IgnoredAny` accepts more: any nesting depth, and lone surrogates.
+/// A value that is parsed and dropped. `IgnoredAny` is not used, because it also accepts lone surrogates and any
+/// nesting depth.
 struct Parsed;
 
 impl<'de> Deserialize<'de> for Parsed {

@@ -1,12 +1,13 @@
-//! SentencePiece's `.model`: a protobuf message of pieces in the order of their ids, and of run-time options.
+//! Reads and writes SentencePiece's `.model`: a protobuf message with the pieces in the order of their ids, and
+//! run-time options.
 //!
-//! The outer message is parsed by hand, so that errors name the piece and the byte; nested messages are parsed by `prost`.
-//! Everything that affects ids or decoded text is read. The training options, the self test and unknown fields are skipped,
-//! and are not written again.
+//! This module parses the outer message itself, so that errors name the piece and the byte; `prost` parses nested
+//! messages. All fields that affect ids or decoded text are read. The training options, the self test and unknown
+//! fields are skipped, and are not written again.
 //!
-//! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or
-//! duplicate pieces, and the 256 byte pieces if and only if the model has byte fallback. With byte fallback, the
-//! piece U+0000 is unused. Stricter than in SentencePiece: pieces are UTF-8, scores finite, types known.
+//! Invariant: [`read`] accepts only models that SentencePiece loads: exactly one unknown piece, no empty or duplicate
+//! pieces, and the 256 byte pieces if and only if the model has byte fallback. With byte fallback, the piece U+0000 is
+//! unused. In addition, pieces must be UTF-8, scores finite, and types known, which SentencePiece does not check.
 //!
 //! Cost: one pass; memory linear in the file. prost limits nesting to 100 groups. Source: google/sentencepiece
 //! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
@@ -23,14 +24,14 @@ use super::wire::{self, read_message, Field, Value};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
-/// Number of bytes of a piece in most files.
+/// Estimated number of bytes of a piece in a file, for allocation.
 const USUAL_BYTES: usize = 16;
 
 /// Types of pieces, numbered as in the file.
 const KINDS: [(i32, Kind); 6] = [
     (1, Kind::Token),
-    (2, Kind::Special), // unknown
-    (3, Kind::Special), // control
+    (2, Kind::Special), // unknown piece
+    (3, Kind::Special), // control piece
     (4, Kind::Added),
     (5, Kind::Unused),
     (6, Kind::Byte),
@@ -38,25 +39,25 @@ const KINDS: [(i32, Kind); 6] = [
 const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const UNUSED: i32 = 5;
-/// A piece that is not used if the model falls back to bytes, because U+0000 is then `<0x00>`.
+/// The piece U+0000. It is unused in a model with byte fallback, where `<0x00>` stands for U+0000.
 const NUL: &[u8] = b"\0";
 const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
 
-/// A piece: kind, spelling and score.
+/// A piece of a model file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PieceProto<'f> {
-    /// Kind.
+    /// Kind of the piece: ordinary, special (unknown or control), added (user-defined), byte or unused.
     pub kind: Kind,
-    /// Spelling, with white space as `▁`.
+    /// Spelling of the piece, with `▁` for a space.
     pub content: Cow<'f, [u8]>,
-    /// Score; 0 if missing.
+    /// Score of the piece; 0 if the file has none.
     pub score: f32,
 }
 
-/// Content of a file.
+/// Content of a model file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelProto<'f> {
-    /// Options.
+    /// Run-time options.
     pub facts: Facts,
     /// Pieces; the index is the id.
     pub pieces: Vec<PieceProto<'f>>,
@@ -65,33 +66,33 @@ pub struct ModelProto<'f> {
 /// Run-time options, named as in the format.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// `unigram`, `bpe`, `word` or `char`.
+    /// Type of the model: `unigram`, `bpe`, `word` or `char`.
     pub model_type: String,
-    /// The unknown piece.
+    /// Spelling of the unknown piece.
     pub unk: String,
-    /// Unknown characters become byte pieces.
+    /// True if unknown characters become byte pieces.
     pub byte_fallback: bool,
-    /// White space ends a word instead of beginning it.
+    /// True if the `▁` of a word is at its end instead of its start.
     pub treat_whitespace_as_suffix: bool,
-    /// Decoded form of an unknown piece.
+    /// Text to which the unknown piece is decoded.
     pub unk_surface: String,
     /// Beginning-of-sentence piece, if it is a control piece of the model.
     pub bos: Option<String>,
-    /// End-of-sentence piece, likewise.
+    /// End-of-sentence piece, if it is a control piece of the model.
     pub eos: Option<String>,
-    /// Padding piece, likewise.
+    /// Padding piece, if it is a control piece of the model.
     pub pad: Option<String>,
-    /// Name of the normalization.
+    /// Name of the normalization rules.
     pub normalizer: String,
-    /// Character map in base64; None if no character changes.
+    /// Character map of the normalizer in base64; None if no character changes.
     pub precompiled_charsmap: Option<String>,
-    /// White space is inserted before the text.
+    /// True if a space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// White space is trimmed, and runs are collapsed.
+    /// True if white space is trimmed and runs are collapsed.
     pub remove_extra_whitespaces: bool,
-    /// White space becomes `▁`.
+    /// True if spaces become `▁`.
     pub escape_whitespaces: bool,
-    /// Rewrites decoded text.
+    /// Options of the denormalizer, which rewrites decoded text.
     #[serde(default)]
     pub denormalizer: Option<DenormalizerFacts>,
 }
@@ -99,13 +100,13 @@ pub struct Facts {
 /// Options of a denormalizer, named as in the format.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DenormalizerFacts {
-    /// Character map in base64.
+    /// Character map of the denormalizer in base64.
     pub precompiled_charsmap: String,
-    /// White space is inserted before the text.
+    /// True if a space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// White space is trimmed, and runs are collapsed.
+    /// True if white space is trimmed and runs are collapsed.
     pub remove_extra_whitespaces: bool,
-    /// White space becomes `▁`.
+    /// True if spaces become `▁`.
     pub escape_whitespaces: bool,
 }
 
@@ -136,7 +137,7 @@ fn bytes_of(name: &str, base64: &str) -> Result<Vec<u8>> {
 }
 
 impl Facts {
-    /// Converts to a JSON object.
+    /// Returns the options as a JSON object.
     ///
     /// # Errors
     /// [`Error::config`] if serialization fails, which does not occur.
@@ -153,7 +154,7 @@ impl Facts {
     }
 }
 
-/// A piece as in the file.
+/// Protobuf message of a piece, as `prost` parses it.
 #[derive(Clone, PartialEq, Message)]
 struct RawPiece {
     #[prost(bytes = "vec", optional, tag = "1")]
@@ -164,12 +165,12 @@ struct RawPiece {
     kind: Option<i32>,
 }
 
-/// Fields of a [`RawPiece`], with their defaults.
+/// A piece whose missing fields have their default values.
 #[derive(Debug)]
 struct Piece<'f> {
     text: Cow<'f, [u8]>,
     score: f32,
-    number: i32, // number of its type
+    number: i32, // number of the piece's type
 }
 
 impl From<RawPiece> for Piece<'_> {
@@ -231,14 +232,14 @@ struct NormalizerProto {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the byte and, if one is invalid, the piece.
+/// [`Error::format`] with the byte and, if a piece is invalid, its index.
 pub fn read(file: &[u8]) -> Result<ModelProto<'_>> {
     let (mut model, charsmap) = read_with_charsmap(file)?;
     model.facts.precompiled_charsmap = (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap));
     Ok(model)
 }
 
-/// Reads a file, with the character map as a separate result, which is empty if no character changes.
+/// Reads a file. Returns the character map separately; it is empty if no character changes.
 ///
 /// # Errors
 /// As [`read`].
@@ -301,8 +302,9 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
     Ok((model, normalizer.precompiled_charsmap.unwrap_or_default()))
 }
 
-/// Reads a piece with the fields in ascending order, as SentencePiece writes them, each at most once, and with a text
-/// of up to 127 bytes; None for any other piece. Files have many such pieces, and `prost` takes four times as long.
+/// Reads a piece in the form that SentencePiece writes: fields in ascending order, each at most once, and a text of up
+/// to 127 bytes. None for a piece in another form. Nearly all pieces have this form, and `prost` takes four times as
+/// long.
 fn usual_piece(message: &[u8]) -> Option<Piece<'_>> {
     let [0x0A, len @ 0..0x80, rest @ ..] = message else { return None };
     let (text, mut rest) = rest.split_at_checked(usize::from(*len))?;
@@ -338,7 +340,7 @@ fn check(piece: &Piece<'_>) -> std::result::Result<(), String> {
     }
 }
 
-/// Returns the byte of a byte piece.
+/// Returns the byte that a byte piece (`<0x0A>`) stands for; None for any other text.
 pub fn byte_of(text: &str) -> Option<u8> {
     let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
     let byte = u8::from_str_radix(digits, 16).ok()?;
@@ -347,7 +349,8 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
-    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // two tables, as in SentencePiece
+    // SentencePiece has two tables: ordinary and other pieces.
+    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()];
     let mut unknown = None;
     let mut bytes = 0;
     for (index, piece) in pieces.iter().enumerate() {
@@ -389,7 +392,7 @@ fn facts(
         let message = format!("unknown model type {}", trainer.model_type());
         return Err(Error::format(message, "trainer_spec.model_type"));
     };
-    // SentencePiece finds roles by their pieces; the ids in trainer_spec are options of training.
+    // SentencePiece finds the piece of a role by its spelling; it uses the ids in trainer_spec only for training.
     let role = |name: &str| {
         let found = pieces.iter().any(|piece| piece.number == CONTROL && *piece.text == *name.as_bytes());
         found.then(|| name.to_owned())
@@ -414,10 +417,10 @@ fn facts(
     })
 }
 
-/// Returns the messages of a file that are not pieces, as (number, content, position in the file).
+/// Returns the messages of a file that are not pieces, as (field number, content, position in the file).
 ///
 /// # Errors
-/// [`Error::format`] with the byte.
+/// [`Error::format`] with the byte offset.
 pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8], usize)>> {
     let (mut found, mut num_pieces) = (Vec::new(), 0);
     for field in read_message(file) {
@@ -464,8 +467,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
-    // If a name is missing, SentencePiece uses the default, which may be a control piece with another role, or not
-    // exist.
+    // If the name of a role is missing, SentencePiece uses the default name. A piece with this name can have another
+    // role, or not exist.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {
@@ -479,7 +482,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        let known = KINDS.iter().rev().find(|known| known.1 == piece.kind); // control before unknown
+        // Reversed, so that control precedes unknown.
+        let known = KINDS.iter().rev().find(|known| known.1 == piece.kind);
         let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);
             return Err(Error::config(format!("{spelled:?} ends a word, which a SentencePiece model cannot express")));
@@ -494,7 +498,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     }
     check_all(&raw, facts.byte_fallback).map_err(|error| Error::config(error.to_string()))?;
     for Piece { text, score, number } in raw {
-        let kind = Some(number).filter(|&number| number != 1); // the default is omitted, as in SentencePiece
+        let kind = Some(number).filter(|&number| number != 1); // omits the default value, as SentencePiece does
         put(1, &RawPiece { piece: Some(text.into_owned()), score: Some(score), kind }, &mut file);
     }
     let trainer = Trainer {
@@ -561,7 +565,7 @@ mod tests {
             piece(Kind::Token, "▁a", -1.5),
             piece(Kind::Unused, "b", -2.0),
             piece(Kind::Added, "<x>", 0.0),
-            piece(Kind::Token, "<s>", -3.0), // control pieces have a separate table
+            piece(Kind::Token, "<s>", -3.0), // allowed, because control pieces are in the other table
         ];
         ModelProto { facts, pieces }
     }
@@ -611,8 +615,9 @@ mod tests {
         assert!(refused(b"").contains("no unknown piece"));
         assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
         assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
-        assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)")); // piece as a 32-bit number
-        assert!(refused(&[0x33; 100_000]).contains("byte 0")); // deeply nested groups
+        // The piece is a 32-bit number instead of a message.
+        assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)"));
+        assert!(refused(&[0x33; 100_000]).contains("byte 0")); // groups nested 100,000 deep
     }
 
     #[test]

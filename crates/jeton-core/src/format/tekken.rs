@@ -1,11 +1,11 @@
-//! Mistral's tekken.json: ranked tokens in base64, special tokens, and a few options.
+//! Reads and writes Mistral's tekken.json: ranked tokens in base64, special tokens, and a few options.
 //!
-//! `vocab` has one object for each token and is read while parsing; other members are returned as JSON text. `token_str` is
-//! skipped, since `token_bytes` contains the same. The caller assigns ids: special tokens come first, and ranks over the
-//! vocabulary size are dropped.
+//! The member `vocab` has one object for each token, and is read while parsing; other members are returned as JSON
+//! text. `token_str` is skipped, because `token_bytes` has the same content. The caller assigns ids: special tokens
+//! come first, and ranks beyond the vocabulary size are dropped.
 //!
-//! Invariant: entry i has rank i, the first 256 are the bytes, no token is empty. Cost: one pass, without a copy except for
-//! the tokens. Source: mistralai/mistral-common `tokens/tokenizers/tekken.py`.
+//! Invariant: entry i has rank i, the first 256 entries are the bytes, and no token is empty. Cost: one pass; only the
+//! tokens are copied. Source: mistralai/mistral-common `tokens/tokenizers/tekken.py`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 pub struct TekkenFile {
     /// All members except `vocab`, as JSON text.
     pub rest: String,
-    /// rank → bytes.
+    /// Bytes of each token, by rank.
     pub tokens: Vec<Vec<u8>>,
 }
 
@@ -42,7 +42,7 @@ struct Token<'a> {
 struct TekkenRaw {
     rest: Map<String, Value>,
     tokens: Option<Vec<Vec<u8>>>,
-    failed: Option<Error>, // an error whose location is more precise than line and column
+    failed: Option<Error>, // error with a JSON path, which is more precise than line and column
 }
 
 /// Reads a file.
@@ -130,10 +130,10 @@ struct TekkenWriter<'a> {
     token_str: Option<&'a str>,
 }
 
-/// Writes `vocab` of the ordinary entries, whose ids are `first`, `first + 1` and so on.
+/// Writes the member `vocab` from the ordinary entries. Their ids must be `first`, `first + 1` and so on.
 ///
 /// # Errors
-/// [`Error::config`] for a gap, or another kind of entry.
+/// [`Error::config`] for a gap in the ids, or for an entry of another kind.
 pub fn write(vocab: &Vocab, first: u32) -> Result<String> {
     let mut json = String::from("[");
     for (rank, (id, kind, content)) in (0u32..).zip(vocab.iter().filter(|entry| entry.0 >= first)) {

@@ -1,17 +1,18 @@
-//! BERT's vocab.txt: one entry in each line; the id is the line number.
+//! Reads and writes BERT's vocab.txt: one entry in each line; the id is the line number, from 0.
 //!
 //! Lines end in LF or CRLF. Blank lines are only allowed at the end, because an empty entry would have an unreachable
 //! id.
 //!
-//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: duplicate
-//! entries are an error; in `transformers` the later id silently replaces the earlier one.
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter than
+//! `transformers`: duplicate entries are an error; there, the later id silently replaces the earlier id.
 
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Maximum number of entries for which memory is allocated in advance, because blank lines are not entries.
+/// Maximum number of entries for which memory is allocated in advance. It is limited because a file can consist of
+/// blank lines, which are not entries.
 const MAX_RESERVED: usize = 1 << 17;
 
 /// Content of a file.
@@ -19,14 +20,14 @@ const MAX_RESERVED: usize = 1 << 17;
 pub struct VocabFile {
     /// Entries of the model.
     pub entries: List,
-    /// True if an entry outside `[…]` has an upper-case letter.
+    /// True if an entry that is not in brackets (`[CLS]`) has an upper-case letter.
     pub has_upper_case: bool,
 }
 
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the line.
+/// [`Error::format`] with the line number.
 pub fn read(data: &[u8]) -> Result<VocabFile> {
     let mut file = VocabFile::default();
     let lines = data.iter().filter(|&&byte| byte == b'\n').count();

@@ -1,7 +1,6 @@
-//! Protobuf's wire format: a message as a list of fields, without a schema.
+//! Reads and writes protobuf's wire format: a message as a list of fields, without a schema.
 //!
-//! Cost: one pass; byte values are borrowed. Left out: groups, which are errors.
-//! Source: protobuf.dev, "Encoding".
+//! Cost: one pass; byte values are borrowed. Left out: groups, which are errors. Source: protobuf.dev, "Encoding".
 
 use std::fmt::Display;
 
@@ -12,11 +11,11 @@ use crate::error::{Error, Result};
 /// Value of a field, by its wire type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'m> {
-    /// An integer or a Boolean.
+    /// An integer or Boolean of variable length.
     Number(u64),
-    /// A number of 32 bits.
+    /// A number of 32 bits, read as a float.
     Float(f32),
-    /// A number of 64 bits.
+    /// A number of 64 bits, not interpreted.
     Fixed64(u64),
     /// A string, bytes or a message.
     Bytes(&'m [u8]),
@@ -25,11 +24,11 @@ pub enum Value<'m> {
 /// Field of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Field<'m> {
-    /// Number in the schema.
+    /// Number of the field in the schema.
     pub number: u32,
-    /// The value.
+    /// Value of the field.
     pub value: Value<'m>,
-    /// Position of the field in the message.
+    /// Byte offset of the field in the message.
     pub at: usize,
 }
 
@@ -40,7 +39,7 @@ pub struct Fields<'m> {
     rest: &'m [u8],
 }
 
-/// Returns the fields of a message. Each item may be [`Error::format`] with its byte.
+/// Returns the fields of a message. An item can be [`Error::format`] with the byte offset.
 pub fn read_message(message: &[u8]) -> Fields<'_> {
     Fields { message, rest: message }
 }

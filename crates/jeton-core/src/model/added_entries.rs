@@ -1,8 +1,8 @@
 //! Added tokens that are also entries of the model: content → id.
 //!
-//! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model may
-//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example
-//! after normalization. It never produces special tokens.
+//! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model can
+//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example if
+//! normalization creates their content. It never produces special tokens.
 
 use hashbrown::HashMap;
 

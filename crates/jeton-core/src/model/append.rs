@@ -1,13 +1,13 @@
-//! Appends entries, with merges that form them from text like any other entry.
+//! Appends entries to a vocabulary, together with new merges that form these entries from text.
 //!
-//! Existing merges come first. The bytes of a new entry are merged by them, and new merges at the end of the list
-//! join the resulting tokens. So the encoding of other text changes only where these new merges apply, after all
-//! others. A token has the same last merge in any text (`reconstruct`). Therefore an entry that is formed from its
-//! own bytes is formed in every pretoken in which no earlier merge crosses its edges.
+//! Existing merges come first: they merge the bytes of a new entry into tokens. New merges at the end of the list join
+//! these tokens. The encoding of other text therefore changes only where a new merge applies after all existing merges.
+//! A token has the same last merge in any text (`reconstruct`). Therefore an entry that is formed from its own bytes is
+//! formed in every pretoken in which no earlier merge crosses its edges.
 //!
 //! Cost: O(n log n) for an entry of n bytes that two tokens spell. O(n²) for an entry that needs bridges
-//! (intermediate entries); [`MAX_BRIDGED`] bounds its length. Left out: end-of-word marks and prefixes, which are
-//! refused.
+//! (intermediate entries); [`MAX_BRIDGED`] bounds the length of such an entry. Left out: end-of-word marks and
+//! prefixes; models with them are refused.
 
 use std::collections::HashMap;
 
@@ -26,27 +26,27 @@ use crate::vocab::{Kind, List, Vocab};
 /// Maximum bytes of an entry that is joined from more than two tokens.
 pub const MAX_BRIDGED: usize = 1 << 10;
 
-/// Maximum number of passes over the entries that are not formed yet. In training's order parts precede wholes, so
-/// one pass is usually enough; the last pass only finds nothing left to do.
+/// Maximum number of passes over the entries that are not formed yet. Training lists an entry after its parts, so one
+/// pass usually forms all entries; one more pass then finds no entry to form.
 const MAX_PASSES: usize = 8;
 
-/// Result for one entry.
+/// Result of appending one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
-    /// Appended, and formed by merges.
+    /// The entry was appended, and merges form it.
     Appended = 0,
-    /// The vocabulary already has it.
+    /// The vocabulary already has the entry.
     Existing = 1,
-    /// More than two tokens spell it, and bridges are not allowed.
+    /// The entry was not appended: more than two tokens spell it, and bridges are not allowed.
     Crossed = 2,
-    /// A character or byte of it is not in the alphabet.
+    /// The entry was not appended: one of its characters or bytes is not in the alphabet.
     NoSymbol = 3,
-    /// An added token has this content.
+    /// An added token already has the content of the entry.
     AddedToken = 4,
     /// The entry existed; new merges now form it.
     Reached = 5,
-    /// Appended without a merge: it is only found by looking up a whole pretoken.
+    /// The entry was appended without a merge: only the lookup of a whole pretoken finds it.
     Whole = 6,
 }
 
@@ -66,14 +66,14 @@ pub struct Appended {
 /// Options of appending.
 #[derive(Debug, Clone, Copy)]
 pub struct AppendOptions {
-    /// First new id.
+    /// Id of the first new entry.
     pub next_id: u32,
-    /// More entries (bridges) may be appended to form the requested ones. Existing entries that no merges form get
-    /// merges, too.
+    /// If true, intermediate entries (bridges) are appended where the requested entries need them. Existing entries
+    /// that no merges form also get merges.
     pub bridges: bool,
-    /// New characters become part of the alphabet.
+    /// If true, characters that are not in the alphabet are added to it.
     pub extends_alphabet: bool,
-    /// Entries that more than two tokens spell are appended without a merge.
+    /// If true, entries that more than two tokens spell are appended without a merge.
     pub keeps_crossed: bool,
 }
 
@@ -192,7 +192,7 @@ impl Appender<'_> {
         }
         let existing = self.find(content);
         if let (Some(id), false) = (existing, options.bridges) {
-            let is_made = self.made.contains_key(content); // a character that another entry has added
+            let is_made = self.made.contains_key(content); // a character added to the alphabet for another entry
             return Ok((id, if is_made { Fate::Appended } else { Fate::Existing }));
         }
         if !self.units(content, options.extends_alphabet) {
@@ -219,7 +219,7 @@ impl Appender<'_> {
         Ok((id, if existing.is_some() { Fate::Reached } else { Fate::Appended }))
     }
 
-    /// Fills `scratch.symbols`; returns false if a unit is not in the alphabet.
+    /// Writes the initial symbols of `content` to `scratch.symbols`; returns false if a unit is not in the alphabet.
     fn units(&mut self, content: &[u8], extends: bool) -> bool {
         self.scratch.symbols.clear();
         let mut at = 0;

@@ -1,6 +1,6 @@
 //! Best segmentations of prefixes of a text, which the Viterbi search extends.
 
-/// Id of no piece.
+/// Marks an unknown character (as an id) or a missing segmentation (as a start).
 pub(super) const NO_ID: u32 = u32::MAX;
 
 /// Best segmentation of the text up to a position.
@@ -8,7 +8,7 @@ pub(super) const NO_ID: u32 = u32::MAX;
 pub(super) struct Best {
     pub(super) score: f64,
     pub(super) start: u32, // start of the last piece, or of the run of unknown characters; NO_ID: no segmentation yet
-    pub(super) id: u32,    // NO_ID: unknown
+    pub(super) id: u32,    // id of the last piece; NO_ID: unknown characters
 }
 
 /// Reusable buffers of searches. Positions are relative to the start of the window.

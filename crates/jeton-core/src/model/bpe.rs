@@ -1,7 +1,8 @@
-//! Byte-pair encoding of one pretoken: initial symbols, merged by `merging`.
+//! Byte-pair encoding of one pretoken: finds the initial symbols, which `merging` merges.
 //!
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
-//! concatenated bytes. For rank files the pair table has the last merge of each token (`reconstruct`).
+//! concatenated bytes. For rank files, the pair table is reconstructed: it contains the last merge of each token
+//! (`reconstruct`).
 //!
 //! Building that table takes as long as the rest of loading, so it is built when pairs are first needed (fast-path
 //! tables, explanations). Until then, for the first texts and for models too large for tables, merges are looked up
@@ -30,7 +31,7 @@ use crate::vocab::{show, Kind, Vocab};
 pub enum RankOrder {
     /// The order of a merge list.
     Merges,
-    /// The order of the tokens, for the concatenation of a pair (tiktoken).
+    /// The order of the tokens: the rank of a pair is the rank of the token that its concatenation equals (tiktoken).
     Tokens,
 }
 
@@ -46,7 +47,7 @@ pub struct Bpe {
     word_start: Option<WordStart>,
     whole_first: bool,
     pub(super) added: AddedEntries, // added tokens that are entries of the model, too
-    longest: usize,                 // bytes of the longest token if merges may be looked up by contents; else 0
+    longest: usize,                 // bytes of the longest token if merges can be looked up by contents; else 0
 }
 
 impl Bpe {
@@ -96,7 +97,7 @@ impl Bpe {
             return Err(wrong(&format!("{} is not an entry of the vocabulary", [left, right, result][at])));
         }
         if kinds.contains(&Kind::Unreachable) {
-            return Ok(()); // no text has it as a symbol
+            return Ok(()); // no text produces this symbol
         }
         if ends(left) || ends(right) != ends(result) {
             return Err(wrong("it does not keep the end of the word"));
@@ -104,7 +105,7 @@ impl Bpe {
         if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
             return Err(wrong("a part is empty"));
         }
-        // As in HF: the length of the prefix is removed from the right part, whatever its content.
+        // As in HF: the right part loses as many bytes as the prefix has, even if these bytes differ from the prefix.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
         };
@@ -120,25 +121,26 @@ impl Bpe {
                 self.add_entry(vocab, id);
             }
         }
-        // Text never becomes a special token. The list keeps the merge, for files.
+        // Text never becomes a special token, so the table omits the merge. The list keeps it, because it is saved to
+        // files.
         if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }
         Ok(())
     }
 
-    /// Makes an added token that is not special also an entry of the model.
+    /// Makes an added token also an entry of the model, unless the token is special.
     pub(super) fn add_entry(&mut self, vocab: &Vocab, id: u32) {
         self.added.insert(vocab, id);
         self.alphabet.insert_entry(id, vocab.content(id));
     }
 
-    /// Returns the symbol `▁` if texts may be split before it.
+    /// Returns the symbol `▁` if texts can be split before it.
     fn find_word_start(&self, vocab: &Vocab) -> Option<WordStart> {
         let symbol = self.mark_symbol()?;
         let boundaries = MarkBoundaries::new(self.merges.iter().map(|merge| vocab.content(merge.2)));
-        // If symbols are characters, a merge across the position before a `▁` forms a token with `▁` after another
-        // character.
+        // If all symbols are characters, a merge that crosses the position before a `▁` forms a token in which `▁`
+        // follows another character. The tokens therefore show where texts can be split.
         let is_other = |id| Some(id) == self.alphabet.unk() || vocab.content(id).starts_with(b"<0x");
         let has_other = || self.merges.iter().any(|&(left, right, _)| is_other(left) || is_other(right));
         if !boundaries.joined().is_empty() && has_other() {
@@ -158,7 +160,7 @@ impl Bpe {
         self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false })
     }
 
-    /// Returns true if there is a symbol `▁`, and no pretoken is looked up as a whole.
+    /// Returns true if `▁` is a symbol and the model does not look up whole pretokens.
     pub(super) fn has_marks(&self) -> bool {
         self.mark_symbol().is_some() && !self.whole_first
     }
@@ -179,7 +181,7 @@ impl Bpe {
         }
     }
 
-    /// Returns true if the first text needs the pair table.
+    /// Returns true if encoding the first text already requires the pair table.
     pub(super) fn needs_pairs(&self) -> bool {
         self.longest == 0
     }
@@ -193,8 +195,8 @@ impl Bpe {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
-        // Concurrent threads may each build it. None waits for another, because in a forked process the wait might
-        // never end.
+        // Concurrent threads can each build the table. No thread waits for another, because in a forked process the
+        // other thread may not exist, and the wait would not end.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
         let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
@@ -226,7 +228,7 @@ impl Bpe {
             Marks::Spaces { begin_pretokens: true } => &MarkBoundaries::all(),
             _ => &self.word_start.as_ref()?.boundaries,
         };
-        // Bytes of an unknown character are also symbols, which may merge.
+        // Byte tokens of an unknown character are symbols, too, and merges can join them.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
@@ -274,7 +276,7 @@ impl Bpe {
         self.merger(vocab, keep_going)?.run(len, keep_going, scratch, out)
     }
 
-    /// Returns the entry of a whole pretoken.
+    /// Returns the id of the entry whose content is the whole pretoken, if any.
     #[inline]
     pub fn entry(&self, vocab: &Vocab, pretoken: &[u8]) -> Option<u32> {
         if self.whole_first {
@@ -305,7 +307,8 @@ struct ContentRanks<'a> {
 }
 
 impl ContentRanks<'_> {
-    /// Maximum length of tokens for this lookup, because concatenation takes time linear in it.
+    /// Maximum length in bytes of the longest token for which this lookup is used: each lookup concatenates two tokens,
+    /// in time linear in their length.
     const MOST: usize = 256;
 }
 

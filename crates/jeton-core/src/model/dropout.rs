@@ -1,7 +1,7 @@
-//! BPE-dropout: merges are skipped at random, so the same text can get other ids.
+//! BPE-dropout: merges are skipped at random, so the same text can get different ids on each call.
 //!
-//! Each merge is skipped with probability p; skipped merges are candidates again after the next merge. p = 1 leaves the
-//! initial symbols. The pretoken is not looked up as a whole.
+//! Each merge is skipped with probability p; skipped merges are candidates again after the next merge. With p = 1, the
+//! result is the initial symbols. Whole pretokens are not looked up.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
 

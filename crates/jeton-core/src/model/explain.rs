@@ -1,8 +1,9 @@
-//! Merges of one pretoken, one by one, each with the other candidates. Models without merges: `why`.
+//! Lists the merges of one pretoken in order, each with the candidates that come next by rank. `why` explains models
+//! without merges.
 //!
-//! Uses the encoder's linked list and heap, and an ordered set of the mergeable pairs. It stores merges instead of
-//! sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any step is the initial symbols with
-//! the previous merges applied.
+//! Uses the encoder's linked list and heap, and an ordered set of the mergeable pairs. The result stores the merges,
+//! not the sequence after each merge, so n symbols need O(n) memory and O(n log n) time. Applying the first k merges to
+//! the initial symbols gives the sequence at step k.
 //!
 //! Plain version: `reference/step05_encode.py`.
 
@@ -23,17 +24,17 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::EndOfWord;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of listed candidates in a step. Three fit a line of a terminal.
+/// Maximum number of other candidates listed for a step. Three fit a line of a terminal.
 const RIVALS: usize = 3;
 
 /// A pair that could merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// Rank.
+    /// Rank of the merge.
     pub rank: u32,
-    /// Left id.
+    /// Id of the left symbol.
     pub left: u32,
-    /// Right id.
+    /// Id of the right symbol.
     pub right: u32,
 }
 
@@ -46,9 +47,9 @@ pub struct Step {
     pub merged: Candidate,
     /// Id of the result.
     pub result: u32,
-    /// Next distinct candidates at that step, in order of rank.
+    /// The candidates that follow `merged` in order of rank, each distinct pair once.
     pub rivals: Vec<Candidate>,
-    /// Positions with a possible merge at that step, including this one.
+    /// Number of positions at which a pair could merge at this step, including `at`.
     pub num_candidates: usize,
 }
 
@@ -61,26 +62,26 @@ pub struct Story {
     pub starts: Vec<usize>,
     /// The merges, in order.
     pub steps: Vec<Step>,
-    /// Unused pieces that were split again after the last merge, in order.
+    /// Unused pieces that were split into their parts after the last merge, in order.
     pub splits: Vec<Split>,
 }
 
-/// An unused piece that was split again.
+/// An unused piece that was formed by a merge and then split into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// Byte offset in the pretoken.
+    /// Byte offset of the piece in the pretoken.
     pub at: usize,
     /// Byte offset of the right part.
     pub middle: usize,
-    /// The piece.
+    /// Id of the piece.
     pub id: u32,
-    /// Left part.
+    /// Id of the left part.
     pub left: u32,
-    /// Right part.
+    /// Id of the right part.
     pub right: u32,
 }
 
-/// Candidates at one step, in order of rank, with their numbers of positions.
+/// Mergeable pairs at one step, in order of rank, each with the number of its positions.
 #[derive(Default)]
 struct Candidates {
     places: BTreeMap<Candidate, usize>,
@@ -112,8 +113,8 @@ impl Candidates {
 }
 
 impl Bpe {
-    /// Returns the merges of one pretoken. A model that looks up whole pretokens first ([`Bpe::whole_first`]) does
-    /// not merge those it finds; the caller checks that.
+    /// Returns the merges of one pretoken. The caller checks first whether the model finds the whole pretoken
+    /// ([`Bpe::whole_first`]), because then no merges apply.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -125,8 +126,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if merges do not describe
-    /// the model, because some piece has a character that is not a piece.
+    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if some piece contains a
+    /// character that is not a piece, because merges do not describe such a model.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -147,7 +148,7 @@ impl Pieces {
         let mut cancel = CancelCheck::new(keep_going);
         let ends = last.iter().skip(1).map(|symbol| symbol.1).chain([text.len()]);
         let mut stack: Vec<_> = last.iter().zip(ends).map(|(&(id, start), end)| (id, start, end)).collect();
-        stack.reverse(); // the first on top
+        stack.reverse(); // so that the first symbol is on top
         while let Some((id, start, end)) = stack.pop() {
             cancel.check()?;
             let Some(&len) = halves.get(&id) else { continue };
@@ -164,8 +165,8 @@ impl Pieces {
 }
 
 impl Model {
-    /// Returns the merges of the content of an entry. None if the model does not merge, if its input differs from the
-    /// content (because of an end-of-word mark or prefix), or if it refuses the content.
+    /// Returns the merges of the content of an entry. None if the model does not merge, if the content has an
+    /// end-of-word mark or prefix, which no input contains, or if the model refuses the content.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -185,8 +186,8 @@ impl Model {
     }
 }
 
-/// Returns the merges, and the final symbols with their starts. `seen` is called with each new pair that could merge, as
-/// (result, bytes of the left symbol).
+/// Returns the merges, and the final symbols with their starts. `seen` is called with each new pair that could merge,
+/// as (result, bytes of the left symbol).
 fn story(
     merger: &Merger<'_, Pairs>,
     symbols: Vec<u32>,

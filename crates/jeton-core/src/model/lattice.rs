@@ -1,16 +1,16 @@
 //! Lattice of all segmentations of a text by a Unigram model: n-best search (A*) and sampling.
 //!
-//! The lattice has all pieces at all positions, ordered by start, then by length, with the unknown character last;
-//! `before` chains the pieces with a common end in that order. n best: A* builds paths from the end of the text; the
-//! Viterbi scores are an exact heuristic, so the best paths come out first. Sampling: forward filtering, backward
-//! sampling.
+//! The lattice contains all pieces at all positions, ordered by start, then by length, with the unknown character last.
+//! Pieces with a common end are linked in this order. The n-best search builds paths from the end of the text by A*;
+//! its heuristic is the Viterbi score, which is exact, so the best paths are found first. Sampling is forward
+//! filtering, then backward sampling.
 //!
-//! Scores are added with the library's precision (32 or 64 bits). Paths with equal scores come out in the order in which
-//! the search finds them; in SentencePiece the order depends on its heap.
+//! Scores are added with the precision of the library that the model comes from (32 or 64 bits). Paths with equal
+//! scores are listed in the order in which the search finds them; in SentencePiece, the order depends on its heap.
 //!
 //! Cost: memory O(pieces in the lattice). When the agenda of A* is full, it is pruned to the best paths, as in both
-//! libraries, so some of the n best of a long text may be missing. SentencePiece 0.2.3 limits the search, and beyond
-//! the limit returns only the best one. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! libraries, so some of the n best segmentations of a long text can be missing. SentencePiece 0.2.3 limits the search;
+//! beyond the limit it returns only the best path. Source: SentencePiece src/unigram_model.cc (Lattice), HF
 //! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
 
 use std::cmp::Ordering;
@@ -26,7 +26,7 @@ use super::unknown::{char_len, utf8};
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum n of the n best (SentencePiece's limit).
+/// Maximum number of segmentations in an n-best search (SentencePiece's limit).
 pub const MOST: usize = 1024;
 
 /// A piece at a position.
@@ -34,10 +34,10 @@ pub const MOST: usize = 1024;
 struct Edge {
     start: u32,
     end: u32,
-    id: u32,   // NO_ID: unknown
-    next: u32, // the next edge with the same end; NONE: no further one
+    id: u32,   // NO_ID: unknown character
+    next: u32, // the next edge with the same end; NONE: the last one
     score: f64,
-    best: f64, // best score of a path that ends with it
+    best: f64, // best score of a path that ends with this edge
 }
 
 const NONE: u32 = u32::MAX;
@@ -94,8 +94,8 @@ impl Lattice {
         std::iter::successors(first, |&edge| Some(self.edges[edge as usize].next).filter(|&next| next != NONE))
     }
 
-    /// Computes `best`. Edges are ordered by start, so all edges that end at a position precede those that start
-    /// there.
+    /// Computes `best` of each edge. Edges are ordered by start, so all edges that end at a position precede the edges
+    /// that start there.
     fn find_best(&mut self, model: &Unigram, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let mut at = (NONE, 0.0); // start of the previous edge, and best score up to it
         for i in 0..self.edges.len() {
@@ -131,20 +131,20 @@ impl Lattice {
 #[derive(Debug, Clone, Copy)]
 struct Path {
     edge: u32,
-    then: u32,  // rest of the path; NONE: none, at the end of the text
-    score: f64, // of its edges
+    then: u32,  // rest of the path; NONE at the end of the text
+    score: f64, // sum of the scores of its edges
 }
 
-/// Maximum number of paths created between two prunings, of paths in total, and of prunings (SentencePiece).
+/// SentencePiece's limits: numbers of paths created between two prunings, of all paths, and of prunings.
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;
 
-/// Work of a search so far.
+/// Work that a search has done so far.
 struct Effort {
     paths: usize,
     cuts: usize,
-    most_kept: usize, // paths at which the agenda is pruned
+    most_kept: usize, // number of stored paths at which the agenda is pruned
 }
 
 impl Effort {
@@ -154,7 +154,7 @@ impl Effort {
     }
 }
 
-/// A path in the agenda, ordered by its best possible score, then by age.
+/// A path in the agenda. Paths are ordered by the best score that they can reach, then by age.
 struct OpenPath {
     promise: f64,
     age: u64,
@@ -181,7 +181,7 @@ impl PartialEq for OpenPath {
 
 impl Eq for OpenPath {}
 
-/// The agenda of A*.
+/// State of an n-best search (A*), with its agenda.
 struct Search<'l> {
     lattice: &'l Lattice,
     model: &'l Unigram,
@@ -204,7 +204,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps the `keep` most promising paths, and drops nodes that no path uses.
+    /// Keeps the `keep` paths that can reach the best scores, and removes stored paths that no kept path contains.
     fn cut_back(&mut self, keep: usize) {
         let (mut paths, mut moved) = (Vec::new(), HashMap::new());
         let kept: Vec<OpenPath> = std::iter::from_fn(|| self.agenda.pop()).take(keep).collect();
@@ -283,7 +283,7 @@ impl Unigram {
         let mut cancel = CancelCheck::new(keep_going);
         let mut lattice = Lattice::new(self, text, special, &mut cancel)?;
         lattice.find_best(self, &mut cancel)?;
-        // SentencePiece and HF prune the agenda at these sizes, to this number.
+        // SentencePiece and HF prune the agenda to `keep` paths when it exceeds `most`.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
         let (paths, agenda) = (Vec::new(), BinaryHeap::new());
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };
@@ -346,7 +346,8 @@ impl Unigram {
         check_len(text)?;
         let mut cancel = CancelCheck::new(keep_going);
         let lattice = Lattice::new(self, text, out.special, &mut cancel)?;
-        let mut sums = vec![Scaled::ZERO; text.len() + 1]; // position -> sum over all segmentations up to it
+        // position -> sum of the probabilities of all segmentations up to it
+        let mut sums = vec![Scaled::ZERO; text.len() + 1];
         sums[0] = Scaled::ONE;
         let mut weights = Vec::with_capacity(lattice.edges.len());
         for edge in &lattice.edges {

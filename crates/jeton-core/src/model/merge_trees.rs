@@ -1,15 +1,15 @@
 //! Merge trees of all entries: for each id, the two tokens whose merge forms it in any text.
 //!
 //! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`).
-//! The tree of a token therefore has one node for each token that its merges form. Suppose that entries and their
-//! merges are removed so that the rest is a set of whole trees. Then text whose tokens are all in the set keeps its
-//! encoding: at every step the chosen merge still exists, and no other merge was added.
+//! The tree of a token therefore has one node for each token that its merges form. Suppose that entries are removed
+//! with their merges, and each remaining entry keeps its whole tree. Then text whose tokens all remain keeps its
+//! encoding: at every step the chosen merge still exists, and no merge was added.
 //!
-//! For a merge list, the last merge of an entry is the pair that its units become by the other merges. If they become
-//! another sequence, no merges form the entry.
+//! To find the last merge of an entry in a merge list, apply to its units all merges that have another result than the
+//! entry. If a pair remains, it is the last merge. Otherwise, no merges form the entry.
 //!
-//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE with pieces of characters that
-//! are not pieces, which is refused.
+//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE if a piece contains a character
+//! that is not a piece; such models are refused.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Stands for the parts of an entry without a merge.
+/// Left and right part of an entry without a merge.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.
@@ -33,13 +33,13 @@ pub const NO_PART: u32 = NONE;
 pub struct MergeTrees {
     /// Left part of the last merge; [`NO_PART`] without a merge.
     pub left: Vec<u32>,
-    /// Right part.
+    /// Right part of the last merge; [`NO_PART`] without a merge.
     pub right: Vec<u32>,
-    /// The entry is an initial symbol.
+    /// True if the entry is an initial symbol.
     pub is_unit: Vec<bool>,
 }
 
-/// All merges except those with one result.
+/// All merges except those that form one given token.
 struct Without<'a> {
     pairs: &'a Pairs,
     result: u32,
@@ -143,12 +143,13 @@ impl MergeTrees {
         Ok(())
     }
 
-    /// Removes `num_removed` entries, the least frequent first, and returns which entries remain. Only entries that
-    /// `removable` permits and that no other entry is merged from are removed; if too few are left, fewer are
+    /// Removes `num_removed` entries, the least frequent first, and returns which entries remain. An entry is removed
+    /// only if `removable` permits it and no remaining entry is merged from it. If too few entries qualify, fewer are
     /// removed.
     ///
     /// The count of a removed entry is added to its two parts, which replace it in the corpus. So the count of an
-    /// entry is the number of tokens that its removal adds. Of equal counts, the highest id is removed first.
+    /// entry is the number of tokens that its removal adds. Among entries with equal counts, the one with the highest
+    /// id is removed first.
     pub fn without_rare(
         &self,
         counts: &[u64],
@@ -158,7 +159,7 @@ impl MergeTrees {
     ) -> Vec<bool> {
         let has_parts = |id: usize| self.left[id] != NO_PART;
         let mut counts = counts.to_vec();
-        let mut num_wholes = vec![0u32; remains.len()]; // entries that are merged from this one
+        let mut num_wholes = vec![0u32; remains.len()]; // id -> number of entries merged from it
         for id in (0..remains.len()).filter(|&id| remains[id] && has_parts(id)) {
             num_wholes[self.left[id] as usize] += 1;
             num_wholes[self.right[id] as usize] += 1;
@@ -173,7 +174,7 @@ impl MergeTrees {
         while done < num_removed {
             let Some(Reverse((count, Reverse(id)))) = leaves.pop() else { break };
             if !remains[id] {
-                continue; // pushed twice, because it was both parts of one entry
+                continue; // already removed: pushed twice, as both parts of one entry
             }
             remains[id] = false;
             done += 1;

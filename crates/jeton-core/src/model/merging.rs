@@ -2,11 +2,12 @@
 //!
 //! Two algorithms give the same ids. A short sequence is merged in an array: each step scans for the lowest rank,
 //! O(n²) with a small constant. A long one uses a linked list and a priority queue of positions (`rank_queue`), O(n
-//! log n) for any symbols. A long sequence is first split at the starts of words (`▁` after another character), if no
-//! merge crosses them. Otherwise it is merged in windows, and as a whole only if the joints of the windows fail.
+//! log n) for any symbols. A long sequence is first split before each `▁` that follows another character, if no merge
+//! crosses these positions. Otherwise it is merged in windows. It is merged as a whole only if the windows cannot be
+//! joined.
 //!
-//! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens) and
-//! `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
+//! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens)
+//! and `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,8 +27,8 @@ use crate::vocab::merge_boundaries::MarkBoundaries;
 /// algorithms take the same time within noise, and almost no pretoken is longer.
 const SHORT: usize = 64;
 
-/// Symbols in a window of a long sequence: its list and queue fit the CPU caches. Small in tests, so that texts of a few
-/// hundred symbols have many windows.
+/// Number of symbols in a window of a long sequence. The linked list and the queue of a window fit the CPU caches. The
+/// number is small in tests, so that texts of a few hundred symbols have many windows.
 const WINDOW: usize = if cfg!(test) { 70 } else { 1 << 12 };
 
 /// Lookup of merges.
@@ -43,18 +44,18 @@ impl Look for Pairs {
     }
 }
 
-/// The symbol `▁`, before which a sequence is split.
+/// The symbol `▁`, before which sequences are split.
 #[derive(Debug, Clone)]
 pub(super) struct WordStart {
     symbol: u32,
-    joined: Vec<u32>, // symbols before a `▁` at which it is not split
+    joined: Vec<u32>, // symbols after which a sequence is not split, because a merge can join them to `▁`
     /// The characters of `joined`.
     pub(super) boundaries: MarkBoundaries,
 }
 
 impl WordStart {
-    /// Creates it from the symbol `▁`, the boundaries of all tokens that merges form, and the symbols of characters.
-    /// These tokens may only consist of symbols of characters.
+    /// Creates a word start from the symbol `▁`, the boundaries in all tokens that merges form, and the symbols of
+    /// characters. All these tokens must consist of symbols of characters only.
     pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
         let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
         Self { symbol, joined, boundaries }
@@ -69,7 +70,7 @@ impl WordStart {
 /// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
-    /// The symbol `▁`, if a sequence may be split before it.
+    /// The symbol `▁`, if a sequence can be split before it.
     pub(super) word_start: Option<&'a WordStart>,
 }
 
@@ -85,8 +86,8 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols` into `out`. `scratch.starts` has their offsets, if ends are requested. `len`: bytes
-    /// of the pretoken.
+    /// Merges `scratch.symbols` into `out`. `scratch.starts` has their offsets if ends are requested. `len` is the
+    /// length of the pretoken in bytes.
     pub(super) fn run(
         &self,
         len: usize,
@@ -103,7 +104,7 @@ impl<L: Look> Merger<'_, L> {
         }
     }
 
-    /// Merges word by word.
+    /// Splits the sequence before `▁` and merges each part.
     #[cold]
     fn words(
         &self,
@@ -290,7 +291,7 @@ impl<L: Look> Merger<'_, L> {
 struct SymbolWindows<'w, 'o, L> {
     merger: &'w Merger<'w, L>,
     symbols: &'w [u32],
-    end: usize, // bytes of the pretoken
+    end: usize, // length of the pretoken in bytes
     keep_going: KeepGoing<'w>,
     scratch: &'w mut Scratch,
     kept: Vec<u32>,      // starts of the last tokens in `out`
@@ -308,7 +309,7 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let window = self.window(at);
         let Scratch { nodes, queue, .. } = &mut *self.scratch;
-        // In a run of one character, windows repeat.
+        // In a run of one character all windows are equal, so the last result is reused.
         if self.symbols[self.known.clone()] != self.symbols[window.clone()] {
             self.merger.merge(&self.symbols[window.clone()], self.keep_going, nodes, queue)?;
             self.known = window.clone();
@@ -356,7 +357,7 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
 /// Builds a linked list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] if positions exceed 32 bits, counted twice because twice as many may be queued.
+/// [`Error::text`] for 2³¹ symbols or more: positions have 32 bits, and the queue can hold twice as many.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that splits the text", 0));
@@ -405,8 +406,8 @@ mod tests {
 
     use super::*;
 
-    /// Merging in windows yields the ids of merging as a whole: for merges in the order of training or at random,
-    /// random text and runs, and tokens longer than a window.
+    /// Checks that merging in windows yields the ids of merging as a whole. Merges are in the order of training or
+    /// random; texts are random or runs; some tokens are longer than a window.
     #[test]
     fn merging_in_windows_equals_merging_as_a_whole() {
         let mut state = 7u64;
@@ -422,7 +423,7 @@ mod tests {
             for rank in 0..8 + draw(40) {
                 let (mut left, mut right) = (draw(symbols), draw(symbols));
                 if round % 8 == 1 {
-                    (left, right) = (symbols - 1, symbols - 1); // ever longer tokens, so that no window contains two
+                    (left, right) = (symbols - 1, symbols - 1); // longer tokens each time: no window contains two
                 }
                 let rank = if round % 4 == 0 { draw(60) } else { rank }; // also equal ranks
                 if pairs.get(left, right).is_none() {

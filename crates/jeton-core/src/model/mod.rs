@@ -1,14 +1,14 @@
-//! pretoken → ids.
+//! Models: encode a pretoken to ids.
 //!
 //! Each model has one file (`words` has four small models); `options` builds them from JSON. The tokens cover the
-//! pretoken: each begins at the end of the previous one. An end-of-word mark has no bytes; byte tokens of a character
-//! have one byte each.
+//! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text; each byte
+//! token of a character covers one.
 //!
 //! Invariant: a special token in the output is the unknown token, or permitted by the caller (`Specials`). Text that
 //! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.
 //!
 //! ```text
-//! bpe          merges or ranks, by merging with linked_symbols and rank_queue; pairs: the merges; reconstruct: of ranks
+//! bpe          merges or ranks, with merging, linked_symbols, rank_queue, pairs (of merges), reconstruct (from ranks)
 //! pieces       SentencePiece's BPE
 //! unigram      Viterbi, over best_paths; lattice: n best and sampling
 //! words        WordLevel, WordPiece, words and characters
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// Returns the `n` best segmentations of a pretoken, in descending order (Unigram).
+    /// Returns the `n` best segmentations of a pretoken in descending order of their scores (Unigram only).
     ///
     /// # Errors
     /// As [`Model::encode`]; `Config` for another model, or `n` out of range.
@@ -182,7 +182,7 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
-    /// Returns the unknown token.
+    /// Returns the id of the unknown token.
     pub fn unk(&self) -> Option<u32> {
         match self {
             Self::Bpe(model) => model.alphabet.unk(),
@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// Returns the prefix of the content of a token that continues a pretoken (`##`). It has no bytes in the text.
+    /// Returns the prefix of the content of a token that continues a pretoken (`##`). The text has no bytes for it.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),
@@ -217,9 +217,9 @@ impl Model {
         }
     }
 
-    /// Returns true if the encoder's texts may spell `▁` as `marks` says. Models that merge take spaces if they have
-    /// a symbol for `▁` and do not look up whole pretokens. Unigram takes them if marks begin pretokens that it
-    /// encodes one by one.
+    /// Returns true if the model can encode texts in which `▁` is spelled as `marks` says. Models that merge accept
+    /// spaces in place of `▁` if they have a symbol for `▁` and do not look up whole pretokens. Unigram accepts spaces
+    /// if each `▁` begins a pretoken that it encodes on its own.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,
@@ -232,14 +232,14 @@ impl Model {
         }
     }
 
-    /// Returns true if permitted special tokens are ordinary pieces.
+    /// Returns true if the model treats permitted special tokens as ordinary pieces.
     pub fn has_special_pieces(&self) -> bool {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
-    /// Returns the added tokens that are also entries of the model, in arbitrary order, for HF's models that list
-    /// them; empty for the others. In SentencePiece's models all added tokens are entries; in Unigram, those with a
-    /// score.
+    /// Returns the added tokens that are also entries of the model, in arbitrary order. Only HF's models list such
+    /// tokens; the result is empty for other models. In SentencePiece's models, all added tokens are entries. In
+    /// Unigram, added tokens with a score are entries.
     pub fn added_entries(&self) -> Vec<u32> {
         match self {
             Self::Bpe(model) => model.added_entries().collect(),
@@ -257,8 +257,8 @@ impl Model {
         }
     }
 
-    /// Returns true if the first text needs the pair table. SentencePiece's BPE builds its own once the encoded bytes
-    /// justify the cost, except with unused pieces.
+    /// Returns true if encoding the first text already requires the pair table. SentencePiece's BPE requires it only
+    /// with unused pieces; otherwise, it builds the table once the encoded bytes justify the cost.
     pub fn needs_pairs(&self) -> bool {
         match self {
             Self::Bpe(model) => model.needs_pairs(),
@@ -279,7 +279,7 @@ impl Model {
         }
     }
 
-    /// Builds the pair table, in time linear in the vocabulary, if the model has one.
+    /// Builds the pair table, if the model uses one, in time linear in the size of the vocabulary.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -291,8 +291,8 @@ impl Model {
         }
     }
 
-    /// Returns the merge list that replaces the scores of SentencePiece's BPE ([`pieces::Pieces::merge_list`]); empty for
-    /// other models.
+    /// Returns the merge list that replaces the scores of SentencePiece's BPE ([`pieces::Pieces::merge_list`]); empty
+    /// for other models.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -1,7 +1,7 @@
 //! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
 //! Names are those of `tokenizer.json` if it has them; each model documents its options. Unknown members are ignored,
-//! because Python adds some of its own (`"end_of_word": "</w>"`).
+//! because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 
@@ -128,10 +128,11 @@ fn hundred() -> usize {
 }
 
 impl Model {
-    /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for none).
+    /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for
+    /// none).
     ///
-    /// `"added"` in the options of HF's models lists the added tokens, not special, that are also entries of the
-    /// model. Tokens in merges of BPE, and tokens with a score in Unigram, need not be listed.
+    /// `"added"` in the options of HF's models lists the added tokens that are not special and are also entries of the
+    /// model. The list can omit added tokens that are in BPE's merges, or that have a score in Unigram.
     ///
     /// # Errors
     /// [`Error::config`] for invalid options, and as the models' constructors.
@@ -194,7 +195,7 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
 /// Returns true if the model can produce an added token without merges: as a whole pretoken or as a unit.
 ///
 /// # Errors
-/// `Config` at byte level if the entry spells other bytes than the token.
+/// `Config` at byte level if the bytes that the entry spells differ from the bytes of the token.
 fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
     if level == Level::Char {
         return Ok(model.whole_first() || model.alphabet.is_unit(content));
@@ -208,7 +209,7 @@ fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
         let shown = show(content);
         return Err(Error::unsupported(
             "an added token that is an entry for other bytes",
-            format!("the added token {shown:?} is an entry for the bytes {bytes:02x?} as well, which is not supported"),
+            format!("the token {shown:?} cannot be added: as an entry, its spelling stands for the bytes {bytes:02x?}"),
         ));
     }
     Ok(true)

@@ -1,4 +1,4 @@
-//! Output of models, and the permitted special tokens.
+//! Output buffers of models, and the set of permitted special tokens.
 
 /// A segmentation: ids and sum of scores.
 pub type Segmentation = (Vec<u32>, f64);
@@ -16,12 +16,12 @@ pub enum Specials<'a> {
     All,
     /// The special tokens with these ids, in ascending order.
     Only(&'a [u32]),
-    /// Any special token is an error.
+    /// No special token is permitted, and text that would produce one is an error.
     Refused,
 }
 
 impl Specials<'_> {
-    /// Returns true if a special token may be produced.
+    /// Returns true if the special token `id` is permitted.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,
@@ -36,7 +36,7 @@ impl Specials<'_> {
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
-    /// End of the bytes of each id, counted from the start of the pretoken; None if not requested.
+    /// Byte offset in the pretoken at which each id ends; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,
     /// Permitted special tokens.
     pub special: Specials<'a>,
@@ -48,7 +48,7 @@ impl<'a> Out<'a> {
         Self { ids, ends: None, special: Specials::None }
     }
 
-    /// Collects ids and ends.
+    /// Collects ids and the end of each id.
     pub fn with_ends(ids: &'a mut Vec<u32>, ends: &'a mut Vec<usize>) -> Self {
         Self { ids, ends: Some(ends), special: Specials::None }
     }

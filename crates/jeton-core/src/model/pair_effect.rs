@@ -1,11 +1,11 @@
-//! Positions that no token of a model crosses, determined by the two adjacent characters.
+//! Finds positions that no token of a model crosses, from the two characters at the position.
 //!
-//! A merge, or a piece of Unigram, that crosses a position forms a token with the characters on both sides. If no
-//! entry has these characters side by side, the tokens before the position and those after it are chosen
-//! independently. Unlike the filters of `vocab/merge_boundaries`, which are made for speed, this set is exact.
+//! A merge (or a piece of Unigram) that crosses a position forms a token that contains the characters on both sides. If
+//! no entry contains these two characters side by side, the model chooses the tokens before and after the position
+//! independently. This set of pairs is exact; the filters of `vocab/merge_boundaries` are faster approximations.
 //!
-//! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models) or
-//! mark its start or end, and characters without an entry, which may be fused.
+//! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models)
+//! or mark its start or end, and characters without an entry, because the model can fuse adjacent unknown characters.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::vocab::{Kind, Vocab};
 /// Adjacent units of the entries of a model.
 #[derive(Debug)]
 pub enum ModelPairs {
-    /// Tokens may cross any position.
+    /// Tokens can cross any position.
     All,
     /// Bit set of pairs of bytes.
     Bytes(Box<[u64; 1 << 10]>),
@@ -29,21 +29,21 @@ pub enum ModelPairs {
     },
 }
 
-/// Returns true if symbols are the same at the start, inside and at the end of a pretoken.
+/// Returns true if a unit has the same symbol at the start, inside and at the end of a pretoken.
 fn is_unmarked(alphabet: &Alphabet) -> bool {
     alphabet.end == EndOfWord::None && alphabet.prefix().is_empty()
 }
 
 impl Model {
     /// Returns true for byte-level BPE whose tokens spell their bytes, without end-of-word mark or prefix, and with a
-    /// token for every byte of UTF-8 text. Bytes that are not in UTF-8 may still be unknown.
+    /// token for every byte that occurs in UTF-8 text. The other bytes can be unknown.
     pub fn is_byte_level(&self) -> bool {
         self.as_bpe().is_some_and(|bpe| {
             bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes_of_text().is_some() && is_unmarked(&bpe.alphabet)
         })
     }
 
-    /// Lists the adjacent units of all entries: linear in the vocabulary.
+    /// Lists the adjacent units of all entries, in time linear in the vocabulary.
     pub fn pairs_of_entries(&self, vocab: &Vocab) -> ModelPairs {
         if self.is_byte_level() {
             let mut bits = Box::new([0; 1 << 10]);

@@ -1,8 +1,8 @@
-//! (left, right) → (rank, result): the table of merges.
+//! Table of merges: (left, right) → (rank, result).
 //!
-//! The merges are stored in the order in which they were added, with a hash table of their indices. Most lookups find
-//! no merge; they read only the table's control bytes, one for each merge, which fit the CPU caches. Merges are never
-//! removed.
+//! The merges are stored in a list in the order in which they were added; a hash table contains their indices. Most
+//! lookups find no merge and read only the control bytes of the hash table. There is one control byte for each merge,
+//! so they fit the CPU caches. Merges are never removed.
 
 use hashbrown::hash_table::{Entry, HashTable};
 
@@ -11,7 +11,7 @@ use crate::util::hash::Hash;
 /// A merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge {
-    /// Priority; lower first.
+    /// Priority: the pair with the lowest rank merges first.
     pub rank: u32,
     /// Id of the result.
     pub result: u32,
@@ -51,7 +51,7 @@ impl Pairs {
         found.map(|&index| self.merges[index as usize].merge)
     }
 
-    /// Adds a pair. If the pair exists, keeps its merge and returns that.
+    /// Adds a pair with its merge. If the table already has the pair, keeps and returns the existing merge.
     pub fn insert(&mut self, left: u32, right: u32, merge: Merge) -> Option<Merge> {
         let Self { merges, table, hash } = self;
         let key = key(left, right);

@@ -1,16 +1,16 @@
-//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece. The best score merges first; of
-//! equal scores, the leftmost position.
+//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece. The pair whose piece has the
+//! highest score merges first; among equal scores, the leftmost pair.
 //!
 //! Initial symbols are characters. User-defined pieces are matched before merging, the longest at each position, and
-//! never merge. Unused pieces take part in merging and are split again at the end, into the pair that was last seen
-//! to form them; an unused piece of a single character is unknown.
+//! never merge. Unused pieces take part in merging. At the end they are split into the pair that last formed them in
+//! this text; an unused piece of a single character is unknown.
 //!
-//! If every character of every piece is a piece, all symbols that merge are pieces. Then the pair table has the last
-//! merge of each piece (`reconstruct`) with the rank of its score, and `merging` does the rest. Otherwise, and with
-//! unused pieces or sampling, the slow path applies the rule directly.
+//! If every character of every piece is a piece, all symbols that merge are pieces. Then the pair table contains the
+//! last merge of each piece (`reconstruct`), ranked by score, and `merging` merges the symbols. Otherwise, and with
+//! unused pieces or sampling, the slow path looks up each concatenation as a piece.
 //!
-//! Cost: O(n log n). The table has one entry for each piece. It is built when the encoded bytes justify its cost;
-//! until then the slow path runs. Source: SentencePiece src/bpe_model.cc. Plain version: `tests/models.rs`.
+//! Cost: O(n log n). The pair table has one entry for each piece. It is built when the bytes encoded so far justify its
+//! cost; until then the slow path runs. Source: SentencePiece src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,36 +35,37 @@ use crate::vocab::marks::Marks;
 use crate::vocab::merge_boundaries::{MarkBoundaries, SplitPoints};
 use crate::vocab::{Kind, Vocab};
 
-/// Symbol of a character that is not a piece. This symbol and [`FROZEN`] are above all ids, so no pair with them is
-/// in the table.
+/// Symbol of a character that is not a piece. This symbol and all symbols with [`FROZEN`] are greater than any id, so
+/// the table has no pair that contains them.
 const UNKNOWN: u32 = 1 << 30;
-/// Flag of a symbol that never merges.
+/// Flag of a symbol that never merges (a user-defined piece).
 const FROZEN: u32 = 1 << 31;
 
 /// Cost of an entry of the pair table, in bytes encoded without the table. Building an entry takes 200 ns. Without
 /// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// Likewise for texts that were not announced ([`super::Model::announce`]). It is higher so that announced texts,
-/// which normalization makes longer, do not reach it: announcing is interruptible, and encoding a short text is not.
+/// Cost of an entry in bytes of texts that were not announced ([`super::Model::announce`]). It is higher than
+/// [`BYTES_PER_ENTRY`], so that announced texts stay below this cost even if normalization lengthens them.
+/// `announce` is interruptible; encoding a short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pairs: OnceLock<Pairs>, // if all characters of pieces are pieces
+    pairs: OnceLock<Pairs>, // used only if all characters of pieces are pieces
     word_start: Option<WordStart>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
-    ascii: [u32; 128], // pieces of one ASCII character
+    ascii: [u32; 128], // ids of the pieces of one ASCII character
     pub(super) unknown: Unknown,
     has_unused: bool,
-    has_odd: bool,  // some piece has a character that is not a piece
+    has_odd: bool,  // true if some piece has a character that is not a piece
     longest: usize, // bytes of the longest piece
     spent: Spent,
 }
 
-/// Bytes that were encoded without the pair table.
+/// Number of bytes encoded without the pair table so far.
 #[derive(Debug, Default)]
 struct Spent(AtomicUsize);
 
@@ -75,7 +76,7 @@ impl Clone for Spent {
 }
 
 impl Spent {
-    /// Adds bytes; returns their sum.
+    /// Adds `bytes` to the number; returns the sum.
     fn add(&self, bytes: usize) -> usize {
         // Load and store instead of an atomic addition: a lost update is harmless.
         let sum = self.0.load(Ordering::Relaxed).saturating_add(bytes);
@@ -88,7 +89,7 @@ impl Pieces {
     /// Builds a model from the scores of the pieces, by id.
     ///
     /// # Errors
-    /// [`Error::config`] for a piece without a score, or with NaN; as [`Unknown::new`].
+    /// [`Error::config`] for a piece without a score or with a score of NaN; as [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
         let (mut ids, mut contents) = (Vec::with_capacity(vocab.num_tokens()), Vec::with_capacity(vocab.num_tokens()));
         let (mut has_unused, mut has_odd) = (false, false);
@@ -132,8 +133,8 @@ impl Pieces {
         Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, has_odd, longest, spent })
     }
 
-    /// Returns the split points inside of pretokens, if any. Unused pieces rule them out, because their split depends
-    /// on the whole text.
+    /// Returns the split points inside of pretokens, if any. Models with unused pieces have no split points, because
+    /// the pair into which an unused piece is split depends on the whole text.
     pub(super) fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
         let before_marks = &self.word_start.as_ref().filter(|_| !self.has_unused)?.boundaries;
         let user_defined = vocab.iter().filter(|entry| entry.1 == Kind::Added).map(|entry| entry.2);
@@ -152,7 +153,7 @@ impl Pieces {
         !self.has_odd && !self.has_unused
     }
 
-    /// Returns true if the first text needs the pair table.
+    /// Returns true if encoding the first text already requires the pair table.
     pub(super) fn needs_pairs(&self) -> bool {
         self.has_unused && !self.has_odd
     }
@@ -162,7 +163,7 @@ impl Pieces {
         self.has_odd
     }
 
-    /// Returns true if texts of `bytes` bytes, added to all texts so far, justify the construction of the pair table.
+    /// Returns true if `bytes` more bytes, added to the bytes encoded so far, justify building the pair table.
     #[inline]
     pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none()
@@ -170,7 +171,8 @@ impl Pieces {
             && self.spent.0.load(Ordering::Relaxed).saturating_add(bytes) >= vocab.num_tokens() * BYTES_PER_ENTRY
     }
 
-    /// Returns true if a text, added to all texts so far, is too short to justify the construction of the pair table.
+    /// Adds a text of `bytes` bytes. Returns true if there is no pair table and the bytes encoded so far do not yet
+    /// justify one.
     fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * UNANNOUNCED_BYTES_PER_ENTRY
     }
@@ -193,16 +195,16 @@ impl Pieces {
         Ok(self.pairs.get_or_init(|| made))
     }
 
-    /// Returns a merge list with the same result as the scores, unless two pieces have the same score: the last merge
-    /// of each piece, by descending score, then by id. Left out: unused pieces, and pieces of characters that are not
-    /// pieces, which a merge list cannot form.
+    /// Returns the last merge of each piece as a merge list, by descending score, then by id. It gives the same ids as
+    /// the scores, unless two pieces have the same score. Left out: unused pieces, and pieces of characters that are
+    /// not pieces, which a merge list cannot form.
     ///
     /// # Errors
     /// `Interrupted`.
     pub fn merge_list(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
         let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token);
         let mut ids: Vec<u32> = tokens().map(|(id, ..)| id).collect();
-        ids.sort_by_key(|&id| self.ranks[id as usize]); // stable
+        ids.sort_by_key(|&id| self.ranks[id as usize]); // stable sort: equal ranks stay in order of id
         let mut order = vec![NONE; vocab.len()];
         (0..).zip(&ids).for_each(|(place, &id)| order[id as usize] = place);
         let pairs = last_merges(vocab, tokens(), |id| order[id as usize], keep_going)?;
@@ -282,7 +284,7 @@ impl Pieces {
         self.by_the_rule(vocab, text, Some(sampler), keep_going, scratch, out)
     }
 
-    /// Computes the initial symbols and their starts; returns true if all are pieces that may merge.
+    /// Writes the initial symbols and their starts to `scratch`; returns true if all symbols are pieces that can merge.
     pub(super) fn symbols(&self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) -> Result<bool> {
         utf8(text)?;
         let Scratch { symbols, starts, .. } = scratch;
@@ -314,7 +316,7 @@ impl Pieces {
         Ok(is_plain)
     }
 
-    /// Slow path: applies the rule directly.
+    /// Slow path: looks up the concatenation of each two adjacent symbols as a piece.
     #[cold]
     fn by_the_rule(
         &self,
@@ -386,13 +388,14 @@ impl Pieces {
         writer.finish()
     }
 
-    /// Returns false for unknown characters and for unused ones. SentencePiece before 0.2.2 returned the id of the
-    /// latter.
+    /// Returns false for unknown characters and for unused pieces. SentencePiece before 0.2.2 returned the ids of
+    /// unused pieces.
     fn is_known(&self, vocab: &Vocab, symbol: u32) -> bool {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// Returns the merge of two symbols with the concatenation `together`, including symbols that `pairs` lacks.
+    /// Returns the merge of two symbols whose concatenation is `together`, if that is a piece. The symbols need not be
+    /// pieces.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;
@@ -402,7 +405,7 @@ impl Pieces {
     }
 }
 
-/// Characters that are pieces.
+/// Set of the characters that are pieces.
 struct PieceCharacters {
     low: Box<[u64; 1 << 10]>, // bit set of characters up to U+FFFF
     high: HashSet<char>,
@@ -422,8 +425,8 @@ impl PieceCharacters {
     }
 }
 
-/// Returns the characters among the pieces. Looking up each character of all pieces in the vocabulary would take half
-/// of the loading time.
+/// Collects the pieces of one character. Looking up each character of all pieces in the vocabulary instead would take
+/// half of the loading time.
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {
@@ -439,7 +442,7 @@ fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     found
 }
 
-/// Returns the last merges of pieces whose characters are all pieces.
+/// Returns the last merge of each piece, for models in which all characters of pieces are pieces.
 fn last_merges<'v>(
     vocab: &'v Vocab,
     pieces: impl Iterator<Item = (u32, Kind, &'v [u8])>,

@@ -1,24 +1,24 @@
-//! Numbers of tokens of all prefixes and all suffixes of a pretoken, for models that only merge.
+//! Counts the tokens of all prefixes and all suffixes of a pretoken, for models that only merge.
 //!
-//! Tokens t₁…tₙ are the tokens of their text if and only if each two adjacent ones are the tokens of their
-//! concatenation. Merging is local: as long as no merge crosses a boundary, both sides merge as if they were alone.
-//! The first merge that crosses a boundary would also occur in the text of the two tokens around it.
+//! The encoding of a text is t₁…tₙ if and only if each two adjacent tokens are the encoding of their concatenation;
+//! such tokens are *valid neighbors*. Merging is local: as long as no merge crosses a boundary, the text on each side
+//! merges as it does in isolation. The first merge that crosses a boundary would also occur when the two tokens at the
+//! boundary are encoded together.
 //!
-//! Two facts follow. First, if a prefix of the pretoken ends where one of its tokens ends, its tokens are those of
-//! the pretoken up to there. Second, any other prefix can be split at an earlier boundary of the pretoken's tokens:
-//! it has the tokens before that boundary, followed by the tokens of the remaining text merged alone, provided that
-//! the two tokens at the boundary are valid neighbors. A boundary a few tokens before the end of the prefix nearly
-//! always suffices.
+//! Two rules follow. First, a prefix that ends at a token boundary of the pretoken has the pretoken's tokens up to this
+//! boundary. Second, any other prefix can be split at an earlier boundary. Its tokens are the tokens before the
+//! boundary, followed by the tokens of the rest of the prefix, encoded separately. This is valid if the two tokens at
+//! the boundary are valid neighbors. A boundary a few tokens before the end of the prefix nearly always suffices.
 //!
-//! In a run of one letter there may be no such boundary nearby, because the tokens of each suffix begin at other
-//! positions. So the suffixes of a long pretoken are counted from the shortest one on ([`SuffixTokens`]): the tokens
-//! of a suffix are its first token and the tokens of the shorter suffix after it, if the first token and the next one
-//! are valid neighbors.
+//! Suffixes of a run of one letter can lack a valid boundary nearby, because the tokens of each suffix begin at
+//! different positions. The suffixes of a long pretoken are therefore counted from the shortest to the longest
+//! ([`SuffixTokens`]). The tokens of a suffix are its first token and the tokens of the suffix that remains, if the
+//! first token and the next one are valid neighbors.
 //!
-//! Cost: for each prefix, usually some lookups, or merging of some ten bytes; for each suffix, one lookup for each
-//! possible length of its first token. Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and
-//! Alexander Neubeck, "So many tokens, so little time" (github.blog, 2024), here for any ranks and without a table of
-//! last tokens. Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram
+//! Cost: for each prefix, usually a few lookups, or merging about ten bytes; for each suffix, one lookup for each
+//! possible length of its first token. Source: the validity of adjacent tokens is defined by Hendrik van Antwerpen and
+//! Alexander Neubeck, "So many tokens, so little time" (github.blog, 2024); this module allows any ranks and needs no
+//! table of last tokens. Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram
 //! (`Unigram::counts_of_prefixes`).
 
 use super::output::Out;
@@ -30,8 +30,8 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of tokens before a position that are merged again first. Two would suffice for most positions; each
-/// additional one costs some ten nanoseconds.
+/// Number of tokens before the end of a prefix that the first attempt merges again. Two tokens suffice for most
+/// positions; each additional token costs about ten nanoseconds.
 const FEW: usize = 3;
 
 /// Maximum number of bytes that are merged in arrays.
@@ -42,19 +42,19 @@ const CHECK: usize = 1 << 12;
 
 const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
-/// Tokens of a pretoken: all of them, or those of a long prefix.
+/// Tokens of a pretoken, or of a long prefix of it.
 #[derive(Debug, Clone, Copy)]
 pub struct PretokenTokens<'k> {
-    /// Ids.
+    /// Ids of the tokens.
     pub ids: &'k [u32],
-    /// Ends of the tokens. The pretoken begins at `start`.
+    /// Byte positions at which the tokens end. They count from an arbitrary origin; the pretoken begins at `start`.
     pub ends: &'k [usize],
-    /// Start of the pretoken, as a position in the numbering of `ends`.
+    /// Start of the pretoken, counted from the same origin as `ends`.
     pub start: usize,
 }
 
 impl PretokenTokens<'_> {
-    /// Returns the end of the tokens before `index`, relative to the start of the pretoken.
+    /// Returns where the tokens before `index` end, relative to the start of the pretoken.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(last) => self.ends[last] - self.start,
@@ -63,7 +63,8 @@ impl PretokenTokens<'_> {
     }
 }
 
-/// Tokens of the suffixes of a pretoken, from the shortest up to the longest one counted so far.
+/// First tokens and token counts of the suffixes of a pretoken, from the shortest suffix to the longest one counted so
+/// far.
 #[derive(Debug, Default)]
 pub struct SuffixTokens {
     /// First token of each suffix, the shortest suffix first.
@@ -73,14 +74,14 @@ pub struct SuffixTokens {
 }
 
 impl SuffixTokens {
-    /// Removes all suffixes, for another pretoken.
+    /// Removes all suffixes. Must be called before another pretoken is counted.
     pub fn clear(&mut self) {
         self.firsts.clear();
         self.counts.clear();
     }
 
-    /// Returns the index of the suffix that remains if a token of `len` bytes begins the next longer suffix; None if
-    /// nothing remains.
+    /// Suppose that a token of `len` bytes begins the next longer suffix. Returns the index of the suffix that remains
+    /// after it; None if the token is the whole suffix.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -93,8 +94,8 @@ pub struct PrefixCounter<'m> {
     vocab: &'m Vocab,
     by_bytes: bool,
     longest: usize,                // bytes of the longest entry
-    parts: Option<&'m TokenParts>, // if None, neighbors are checked by merging
-    looks_up: bool,                // whole pretokens are looked up, and merges do not form all entries
+    parts: Option<&'m TokenParts>, // None: valid neighbors are found by merging
+    looks_up: bool,                // true if whole pretokens are looked up, and some entries are not formed by merges
     scratch: Scratch,
     ids: Vec<u32>,
     ends: Vec<usize>,
@@ -102,8 +103,8 @@ pub struct PrefixCounter<'m> {
 }
 
 impl<'m> PrefixCounter<'m> {
-    /// Creates a counter; None for models that do not only merge. `longest`: bytes of the longest entry. `parts`: the
-    /// result of [`Model::token_parts`].
+    /// Creates a counter; None if merges alone do not determine the model's tokens. `longest`: bytes of the longest
+    /// entry. `parts`: the result of [`Model::token_parts`].
     pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
         if !model.only_merges(vocab) {
             return None;
@@ -209,10 +210,10 @@ impl<'m> PrefixCounter<'m> {
         }
     }
 
-    /// Returns the number of tokens of `suffix`, the end of a pretoken of a byte-level model, encoded as a pretoken
-    /// of its own. `known` has the tokens of shorter suffixes; all longer ones up to `suffix` are added to it.
-    /// `reach` returns an upper bound of the bytes of a token at a position of `suffix`. None if no token fits at
-    /// some position.
+    /// Returns the number of tokens of `suffix`, encoded as a pretoken of its own. `suffix` is the end of a pretoken of
+    /// a byte-level model. `known` has the tokens of shorter suffixes; the call adds the longer suffixes up to
+    /// `suffix`. `reach` returns an upper bound of the length in bytes of a token at a position of `suffix`. None if no
+    /// first token is valid for one of the suffixes.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -246,7 +247,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(suffix.len().checked_sub(1).map_or(Some(0), |last| known.counts.get(last).map(|&count| count as usize)))
     }
 
-    /// Returns true if whole pretokens are looked up, and this one is an entry.
+    /// Returns true if the model looks up whole pretokens, and `pretoken` is an entry.
     fn is_entry(&self, pretoken: &[u8]) -> bool {
         let entry = |model: &Model| model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken));
         self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
@@ -257,7 +258,8 @@ impl<'m> PrefixCounter<'m> {
         self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
     }
 
-    /// Returns true if `pretoken[..end]` has the known tokens before `first`, which is not 0, and one more token.
+    /// Returns true if the tokens of `pretoken[..end]` are the known tokens before index `first` and one more token.
+    /// `first` is not 0.
     fn is_last(
         &mut self,
         pretoken: &[u8],
@@ -276,8 +278,8 @@ impl<'m> PrefixCounter<'m> {
         self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
     }
 
-    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are this token and those
-    /// of the shorter suffix after it.
+    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are this token and the
+    /// tokens of the suffix that remains.
     fn first_token(
         &mut self,
         suffix: &[u8],
@@ -319,8 +321,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == tokens)
     }
 
-    /// Returns true if the first of the tokens in `self.ids`, which begin at `start`, may follow the known tokens
-    /// before `first`.
+    /// Returns true if the first token in `self.ids`, which begins at `start`, is a valid neighbor of the last known
+    /// token before index `first`.
     fn fits_after(
         &mut self,
         pretoken: &[u8],
@@ -343,8 +345,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Returns true if the last of the tokens in `self.ids`, which begin at `start`, may precede the known tokens
-    /// from `after` on.
+    /// Returns true if the last token in `self.ids` is a valid neighbor of the known token at index `after`. The tokens
+    /// in `self.ids` begin at `start`.
     fn fits_before(
         &mut self,
         pretoken: &[u8],
@@ -393,8 +395,8 @@ impl<'m> PrefixCounter<'m> {
     }
 }
 
-/// Merges at most [`SHORT`] bytes, as `Merger` does. Symbols are not moved in memory, because for most texts a call
-/// of `memmove` costs more than it saves.
+/// Merges at most [`SHORT`] bytes, with the result of `Merger`. Symbols are not moved after a merge, because for most
+/// texts a call of `memmove` costs more than skipping merged symbols.
 fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
     let len = text.len();
     let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
@@ -448,8 +450,8 @@ impl Model {
         }
     }
 
-    /// Returns true if the tokens of a pretoken depend only on merges of adjacent symbols: no word marks, no
-    /// user-defined or unused pieces, and each initial symbol depends only on its own character.
+    /// Returns true if merges of adjacent symbols alone determine the tokens of a pretoken. The model has no word marks
+    /// and no user-defined or unused pieces, and each initial symbol depends only on its own character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
         match self {
             Self::Bpe(bpe) => self.is_byte_level() || bpe.alphabet.is_local(),
@@ -477,8 +479,8 @@ mod tests {
         (z ^ (z >> 31)) % n
     }
 
-    /// Creates a model with merges of few letters in random order, so that ranks do not increase along the merges of
-    /// a token.
+    /// Creates a model that merges a few letters. Its merges are in random order, so that a token can have a lower rank
+    /// than its parts.
     fn random_model(state: &mut u64, level: Level) -> (Vocab, Model) {
         let letters: &[&str] = if level == Level::Byte { &["a", "b", "c"] } else { &["a", "b", "é", "中"] };
         let letters = &letters[..1 + below(state, letters.len() as u64) as usize];

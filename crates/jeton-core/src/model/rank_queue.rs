@@ -1,12 +1,13 @@
-//! Priority queue of (rank, position): lowest rank first, leftmost position among equal ranks.
+//! Priority queue of (rank, position). Pops the lowest rank first, and among equal ranks the leftmost position.
 //!
-//! A long sequence has far more positions than ranks. So the heap holds each rank once, and a linked list holds the
-//! positions of each rank. The positions of the lowest rank are popped from left to right. New merges nearly always
-//! have a higher rank, and are appended to the list of that rank. In vocabularies that were not trained, merges may
-//! have a rank that is not above the current one; these go to a small second heap.
+//! A long sequence has far more positions than ranks. So the heap contains each rank once, and each rank has a linked
+//! list of its positions. The positions of the lowest rank (the current rank) are popped from left to right. A new
+//! merge nearly always has a higher rank than the current one, so its position is appended to the list of its rank. If
+//! a vocabulary was not trained, the rank of a new merge can be lower than the current rank or equal to it. Its
+//! position is then pushed to a small second heap.
 //!
-//! Cost: O(1) for positions pushed in order, else O(log n). Slow path: one heap of (rank, position), with which the
-//! tests compare.
+//! Cost: O(1) for positions pushed in order, else O(log n). Plain version, with which the tests compare: one heap of
+//! (rank, position).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +17,7 @@ use hashbrown::HashMap;
 
 use super::linked_symbols::NONE;
 
-/// The queue.
+/// Priority queue of (rank, position).
 #[derive(Debug, Default)]
 pub struct RankQueue {
     lists: HashMap<u32, LinkedList>,
@@ -25,7 +26,7 @@ pub struct RankQueue {
     free: Option<u32>,                     // head of the list of free nodes
     rank: Option<u32>,                     // rank of `positions`
     positions: Vec<u32>,                   // positions of the lowest rank, ascending
-    next: usize,                           // index of the next one in `positions`
+    next: usize,                           // index in `positions` of the next position to pop
     late: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position) pushed with a rank not above the current one
 }
 
@@ -55,7 +56,7 @@ impl RankQueue {
         (*free, *rank, *next) = (None, None, 0);
     }
 
-    /// Returns the largest capacity of its buffers.
+    /// Returns the largest capacity of all buffers.
     pub fn capacity(&self) -> usize {
         self.nodes.capacity().max(self.positions.capacity()).max(self.lists.capacity()).max(self.late.capacity())
     }
@@ -111,7 +112,7 @@ impl RankQueue {
         }
     }
 
-    /// Moves the positions of the lowest rank into `positions`.
+    /// Moves the positions of the lowest rank in `ranks` into `positions`; None if there is no rank.
     fn next_rank(&mut self) -> Option<()> {
         let Reverse(rank) = self.ranks.pop()?;
         let list = self.lists.remove(&rank)?;
@@ -136,7 +137,7 @@ impl RankQueue {
 mod tests {
     use super::*;
 
-    /// The order of positions equals the order of a single heap, for any order of pushes.
+    /// Checks that positions are popped in the order of a single heap, for any order of pushes.
     #[test]
     fn order_equals_that_of_one_heap() {
         let mut state = 1u64;
@@ -156,7 +157,7 @@ mod tests {
             while let Some(Reverse(expected)) = plain.pop() {
                 assert_eq!(queue.pop(), Some(expected));
                 if draw(3) == 0 {
-                    let (rank, position) = (draw(60), draw(300)); // also lower ranks
+                    let (rank, position) = (draw(60), draw(300)); // ranks lower than the current one occur, too
                     queue.push(rank, position);
                     plain.push(Reverse((rank, position)));
                 }

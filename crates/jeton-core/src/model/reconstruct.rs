@@ -1,23 +1,26 @@
-//! Merges of a vocabulary that ranks tokens: for each token, the last merge when its bytes are encoded alone.
+//! Reconstructs merges from a vocabulary that ranks tokens: for each token, the last merge when its bytes are encoded
+//! alone.
 //!
-//! Adjacent symbols merge if their concatenation is a token; the lowest rank first, then the leftmost. Before a token
-//! is formed, no merge crosses its edges, so the merges inside do not depend on the context: in any text, its last
-//! two symbols are the same as when its bytes are encoded alone. One pair for each token therefore suffices. A token
-//! whose bytes alone end as more than two symbols is unreachable.
+//! Adjacent symbols merge if their concatenation is a token; the pair of lowest rank merges first, then the leftmost.
+//! Before a token is formed, no merge crosses its edges, so the merges inside do not depend on the context. In any
+//! text, the last two symbols of a token are therefore the same as when its bytes are encoded alone. One pair for each
+//! token therefore suffices. If encoding the bytes of a token alone leaves more than two symbols, the token is
+//! unreachable.
 //!
-//! The last two symbols are two tokens that spell the token together. The right pair is found without merging: two
-//! tokens remain next to each other unless a merge across their joint comes before the last merge of one of them. So
-//! the merges at the joint are undone, the latest first, and each pair that becomes adjacent is looked up
-//! ([`Tokens::is_last_pair`]). A token of seven bytes takes some lookups instead of all its merges.
+//! The last two symbols are two tokens whose concatenation is the token. The correct pair is found without merging.
+//! Both tokens of a pair are formed unless a merge across the boundary between them comes before the last merge of one
+//! of them. To check this, the merges on both sides of the boundary are undone, the latest first, and each pair that
+//! becomes adjacent is looked up ([`Tokens::is_last_pair`]). A token of seven bytes takes a few lookups instead of all
+//! its merges.
 //!
-//! This requires ranks that differ and increase along merges, as in training. The following tokens are merged
-//! instead, after all others: tokens that are formed only from parts of higher ranks, tokens of equal ranks, and all
-//! tokens whose bytes contain one of these. Tokens of more than 63 bytes, which shorter ones cannot contain, are
-//! merged, too. Of o200k's tokens, 93 are merged; Llama 3, whose vocabulary was extended, has 135 tokens that are
-//! formed only from parts of higher ranks.
+//! This method requires distinct ranks that increase along merges, as in training. The bytes of all other tokens are
+//! merged instead, after the tokens for which the method works: tokens that are formed only from parts of higher ranks,
+//! tokens of equal ranks, and all tokens whose bytes contain such a token. Tokens of more than 63 bytes are merged,
+//! too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose vocabulary was extended, has 135
+//! tokens that are formed only from parts of higher ranks.
 //!
-//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source of the idea to undo merges at the
-//! joint: github/rust-gems, the crate bpe, which uses it to check whether two tokens can be adjacent.
+//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source: undoing merges at a boundary is the
+//! method of the crate bpe (github/rust-gems), which checks in this way whether two tokens can be adjacent.
 
 use std::cmp::Ordering;
 
@@ -30,7 +33,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Minimum length of tokens that are merged, each with a cancellation check: sets of lengths have 64 bits.
+/// Minimum length in bytes of the tokens that are always merged, each with a cancellation check. Shorter lengths fit a
+/// set of 64 bits.
 const LONG: usize = 64;
 
 /// Stands for no token.
@@ -39,8 +43,8 @@ const NONE: u32 = u32::MAX;
 /// Maximum bytes of a character: no initial symbol is longer.
 const MAX_SYMBOL: usize = 4;
 
-/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, each of a byte or a
-/// character, and returns false if a unit has no symbol; `rank` returns the rank of an id.
+/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content (each a byte or a
+/// character), or returns false if a unit has no symbol. `rank` returns the rank of an id.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -68,7 +72,8 @@ struct ByMerging<'a, S, R> {
 }
 
 impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R> {
-    /// Adds the last merges of `tokens` to `pairs`, which has those of all shorter tokens that may occur inside.
+    /// Adds the last merges of `tokens` to `pairs`. `pairs` has the last merges of all other tokens that can occur
+    /// inside `tokens`.
     fn add(&self, tokens: &mut [u32], pairs: &mut Pairs) -> Result<()> {
         tokens.sort_by_key(|&id| self.vocab.content_len(id));
         let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(self.keep_going));
@@ -87,7 +92,8 @@ impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R>
             let merger = Merger { merges: &*pairs, word_start: None };
             merger.run(content.len(), self.keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
             if let &[left, right] = &ids[..] {
-                // The content of the unknown token may differ from the text.
+                // The content of the unknown token can differ from the text that it covers, so the contents are
+                // compared.
                 let rest = content.strip_prefix(self.vocab.content(left));
                 if rest.is_some_and(|rest| rest == self.vocab.content(right)) {
                     pairs.insert(left, right, Merge { rank: (self.rank)(result), result });
@@ -110,8 +116,8 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that can be spelled by a
-    /// part of higher rank and that parts of lower ranks do not form.
+    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that no pair of lower ranks
+    /// forms, but that a pair with a part of higher rank spells.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -130,7 +136,7 @@ impl Tokens {
             }
             cancel.check()?;
             let len = vocab.content_len(id);
-            // Lengths of the left token in the pairs of tokens that spell this one.
+            // Set of the lengths of the left token, over all pairs of tokens whose concatenation is this token.
             let mut splits = prefixes.lengths[index] & suffixes.lengths[index].reverse_bits() >> (LONG - 1 - len);
             let mut has_later = false;
             while splits != 0 {
@@ -158,17 +164,18 @@ impl Tokens {
         token.time == 0 || token.parts[0] != NONE
     }
 
-    /// Returns true if the concatenation of two formed tokens is merged into these two, before they merge. `pairs`:
-    /// the merges of all ranks up to theirs.
+    /// Returns true if merging the concatenation of two tokens forms these two tokens before they merge with each
+    /// other. Each token must be formed from its own bytes. `pairs`: the merges of all ranks up to the ranks of both
+    /// tokens.
     ///
-    /// The merges are undone from the last one on. Before the later of the two last merges, a part of that token was
-    /// next to the other token. If these two have a merge of lower rank, it came first; of equal ranks, the left
-    /// merge came first.
+    /// Merges are undone from the last one back. Before the later of the two last merges, a part of that token was
+    /// adjacent to the other token. If this part and the other token have a merge of lower rank than the
+    /// undone merge, it came first; if the ranks are equal, the left one came first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);
         while left.time.max(right.time) > 0 {
-            let limit; // a merge across the joint with a lower time would have come first
+            let limit; // a merge across the boundary with a lower time would have come first
             if left.time > right.time {
                 limit = left.time;
                 left = self.0[left.parts[1] as usize];
@@ -184,7 +191,7 @@ impl Tokens {
     }
 }
 
-/// Finds last merges by undoing merges; also returns which ids have to be merged.
+/// Finds last merges by undoing merges; also returns for each id whether its bytes have to be merged.
 fn by_undoing(
     vocab: &Vocab,
     ids: &[u32],
@@ -237,7 +244,7 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
     }
 }
 
-/// Side of a token at which shorter tokens are searched.
+/// Side of a token (start or end) at which shorter tokens are searched.
 trait Side {
     /// Returns the eight bytes at that side, the outermost byte in the highest bits, padded with zeros.
     fn eight(content: &[u8]) -> u64;
@@ -284,13 +291,13 @@ impl Side for AtEnd {
     }
 }
 
-/// Tokens at one side (prefixes or suffixes) of each token.
+/// For each token, the tokens at one side of it: its prefixes or its suffixes.
 struct Inside {
-    longest: Vec<(u32, u8)>, // index and length of the longest one
-    lengths: Vec<u64>,       // set of the lengths of all of them
+    longest: Vec<(u32, u8)>, // index and length of the longest token at this side
+    lengths: Vec<u64>,       // bit set of the lengths of all tokens at this side
 }
 
-/// A token in alphabetical order.
+/// An element of a list of tokens in alphabetical order.
 #[derive(Clone, Copy, Default)]
 struct Sorted {
     eight: u64,
@@ -299,11 +306,11 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds them by a pass in alphabetical order, in which a text follows its prefixes.
+    /// Finds the tokens at one side in one pass in alphabetical order, in which each content follows its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);
-        let mut open: Vec<Sorted> = Vec::new(); // the previous token, after its own prefixes (or suffixes)
+        let mut open: Vec<Sorted> = Vec::new(); // stack: the previous token, above its prefixes (or suffixes)
         let mut made = Self { longest: vec![(NONE, 0); tokens.len()], lengths: vec![0; tokens.len()] };
         for &token in order {
             let has = |&other: &Sorted| match other.len {
@@ -322,7 +329,7 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the token with this length, which is in `lengths`.
+    /// Returns the index of the token of length `len` at this side. The length must be in `lengths`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];
@@ -333,7 +340,7 @@ impl Inside {
     }
 }
 
-/// Sorts tokens by their eight bytes (radix sort, from the last byte to the first), then tokens with equal bytes by
+/// Sorts tokens by `Side::eight` (radix sort, from the last byte to the first), then tokens that share these bytes by
 /// comparison.
 fn sort<'m, S: Side>(vocab: &Vocab, tokens: &[Token], memory: &'m mut [Vec<Sorted>; 2]) -> &'m [Sorted] {
     let [sorted, other] = memory;
@@ -378,7 +385,7 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Compares with merging each token; returns the numbers of tokens that are formed and that are not.
+    /// Compares the result with merging each token; returns the numbers of tokens that are formed and not formed.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
@@ -412,7 +419,8 @@ mod tests {
             let letters = 1 + random(4);
             let mut contents: Vec<Vec<u8>> = (0..letters).map(|letter| vec![b'a' + letter as u8]).collect();
             for _ in 0..random(60) {
-                // Mostly the concatenation of two existing tokens, as in training; otherwise random bytes.
+                // Most contents are the concatenation of two existing tokens, as in training; the others are random
+                // bytes.
                 let content = if random(8) > 0 {
                     let [left, right] = [0; 2].map(|_| contents[random(contents.len() as u64) as usize].clone());
                     [left, right].concat()

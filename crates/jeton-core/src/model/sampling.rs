@@ -1,18 +1,19 @@
 //! Random sampling for BPE-dropout and subword regularization, with the same results on every machine.
 //!
 //! The generator is SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA,
-//! figure 19). Probabilities are computed with +, -, ×, ÷ and powers of two alone, which IEEE 754 defines to the last
-//! bit; `exp` and `ln` of platforms differ there, and one bit can change an id. [`Scaled`] holds a sum of products of
-//! probabilities of any length without a logarithm, as a factor and a power of two.
+//! figure 19). Probabilities are computed only with +, -, ×, ÷ and powers of two, because IEEE 754 defines their
+//! results to the last bit. `exp` and `ln` differ in the last bit between platforms, and one bit can change an id.
+//! [`Scaled`] represents very small probabilities without a logarithm, as a factor and a power of two.
 
-/// Options of sampling, and its generator.
+/// Options of sampling, and the random number generator.
 #[derive(Debug, Clone)]
 pub struct Sampler {
-    /// BPE-dropout: the probability that a merge is skipped when it is next.
+    /// BPE-dropout: probability that the next merge is skipped.
     pub dropout: f64,
-    /// Unigram: factor of the scores before they become probabilities; 0 makes all segmentations equally likely.
+    /// Unigram: factor by which scores are multiplied before they become probabilities; 0 makes all segmentations
+    /// equally likely.
     pub alpha: f64,
-    /// Unigram: samples from this many best segmentations; `None`: from all.
+    /// Unigram: number of best segmentations to sample from; `None`: all segmentations.
     pub nbest: Option<usize>,
     state: u64,
 }
@@ -37,13 +38,13 @@ impl Sampler {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns true if the next merge is skipped. Probabilities 0 and 1 do not use the generator.
+    /// Returns true if the next merge is skipped. Probabilities 0 and 1 draw no random number.
     pub fn drops_merge(&mut self) -> bool {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// Returns a random index into `weights`, with probability proportional to the weight. If rounding leaves no
-    /// index, returns the last one.
+    /// Returns a random index into `weights`, with probability proportional to the weight. Returns the last index if,
+    /// because of rounding, no index reaches the random number.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);
@@ -68,7 +69,7 @@ pub struct Scaled {
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// An exponent above this gives probability 0 or 1 at any precision.
+/// Largest absolute exponent; a larger one gives the same probability, 0 or 1, at any precision.
 const LARGEST: f64 = 1e15;
 
 impl Scaled {
@@ -77,7 +78,7 @@ impl Scaled {
     /// The number 1.
     pub const ONE: Self = Self { factor: 1.0, power: 0 };
 
-    /// e to the `x`, to about 15 digits (fewer for x in the millions); `x` is not NaN.
+    /// Returns e to the power of `x`, with about 15 correct digits (fewer for x in the millions). `x` must not be NaN.
     pub fn exp(x: f64) -> Self {
         let x = x.clamp(-LARGEST, LARGEST);
         let power = (x / (LN2.0 + LN2.1)).floor();
@@ -113,7 +114,7 @@ impl Scaled {
             .normal()
     }
 
-    /// Returns the quotient by `whole`, which is not smaller.
+    /// Returns the quotient `self / whole`. `whole` must not be smaller than `self`.
     pub fn over(self, whole: Self) -> f64 {
         if self.factor == 0.0 || whole.factor == 0.0 {
             return 0.0;
@@ -130,7 +131,7 @@ impl Scaled {
     }
 }
 
-/// Returns 2 to the power of -`power`, or 0 if that is negligible in a sum.
+/// Returns 2 to the power of -`power`, or 0 if the value is too small to change a sum.
 fn half_to(power: i64) -> f64 {
     match power {
         0..=1022 => f64::from_bits(((1023 - power) as u64) << 52),

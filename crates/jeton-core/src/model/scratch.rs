@@ -1,4 +1,4 @@
-//! Reusable buffers of encoding.
+//! Buffers that encoding reuses.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use super::best_paths::BestPaths;
 use super::linked_symbols::SymbolNode;
 use super::rank_queue::RankQueue;
 
-/// Queue of (rank << 32 | position, bytes of the pair), the lowest on top.
+/// Priority queue of (rank << 32 | position, length of the pair in bytes), lowest first.
 pub(super) type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
 
 /// Buffers of encoding, reused between pretokens.
@@ -18,7 +18,7 @@ pub struct Scratch {
     pub(super) starts: Vec<usize>,
     pub(super) nodes: Vec<SymbolNode>,
     pub(super) queue: RankQueue,
-    pub(super) joint: (Vec<SymbolNode>, RankQueue), // for the joint of two tokens
+    pub(super) joint: (Vec<SymbolNode>, RankQueue), // for checking the boundary of two tokens
     pub(super) heap: BinaryHeap<Reverse<u64>>,      // rank << 32 | position, for sampling
     pub(super) agenda: Agenda,
     pub(super) best_paths: BestPaths,
@@ -29,7 +29,7 @@ pub struct Scratch {
 impl Scratch {
     /// Shrinks buffers after a long pretoken, so that pooled memory is bounded.
     pub fn forget_large(&mut self) {
-        const MOST: usize = 1 << 16; // elements of each buffer
+        const MOST: usize = 1 << 16; // maximum number of elements of a buffer
         let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, best_paths, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
         let more = [

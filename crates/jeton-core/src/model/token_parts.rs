@@ -1,9 +1,10 @@
-//! The last merge of each token, and validity of neighbors without merging their bytes.
+//! Stores the last merge of each token, and uses it to check whether two tokens are valid neighbors without merging
+//! their bytes.
 //!
-//! If ranks increase along merges and each token has one pair, merges are executed in the order of their ranks. So
-//! the symbols next to a boundary at any time are found by undoing the last merges of the two tokens, the latest
-//! first. The tokens are valid neighbors if no pair across the boundary ever has an earlier merge than the one undone
-//! last. Of equal ranks, the left pair merges first.
+//! If ranks increase along merges and each token is the result of one pair only, merges run in the order of their
+//! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the
+//! boundary at each step. The tokens are valid neighbors if no pair across the boundary has an earlier merge than the
+//! merge just undone. Among equal ranks, the left pair merges first.
 //!
 //! Cost: 12 bytes for each id, allocated once; one lookup of a pair for each undone merge, up to twice the depth of
 //! the merge trees. Source: `is_valid_token_pair` of the crate `bpe` (github/rust-gems).
@@ -11,7 +12,7 @@
 use super::pairs::Pairs;
 use crate::vocab::{Kind, Vocab};
 
-/// Last merges by id.
+/// Last merge of each token, by id.
 #[derive(Debug)]
 pub struct TokenParts {
     parts: Box<[TokenHalves]>,
@@ -26,8 +27,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary. None if a token has several pairs, has a rank that is not
-    /// above the ranks of its parts, or is not formed from its own bytes.
+    /// Collects the merges of a byte-level vocabulary. None if a token is the result of several pairs, if its rank is
+    /// not higher than the ranks of its parts, or if its own bytes do not merge into it.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {
@@ -48,21 +49,21 @@ impl TokenParts {
         };
         let is_complete = vocab.iter().all(is_made);
         let made = Self { parts: parts.into(), is_complete };
-        // The bytes of a token may be merged into other tokens.
+        // Checks each token, because its bytes could merge into other tokens instead.
         let is_reached = |own: &TokenHalves| own.order == 0 || made.stay_apart(pairs, own.left, own.right, true);
         made.parts.iter().all(is_reached).then_some(made)
     }
 
     /// Returns true if two tokens do not merge with each other, or across their boundary, when their concatenation is
-    /// encoded. Each must be formed from its own bytes.
+    /// encoded. The own bytes of each token must merge into it.
     pub(super) fn are_neighbors(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if no merge crosses the boundary of two tokens; with `until_both`, no merge before both are
-    /// formed.
+    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, ignores merges after both tokens
+    /// are formed.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
-        let mut limit = if until_both { 0 } else { u32::MAX }; // exclusive bound of the `order` of a pair that merges before the last undone merge
+        let mut limit = if until_both { 0 } else { u32::MAX }; // merges of lower `order` precede the last undone merge
         loop {
             if pairs.get(left, right).is_some_and(|merge| merge.rank < limit.saturating_sub(1)) {
                 return false;
@@ -75,7 +76,8 @@ impl TokenParts {
                 limit = of_left.order;
                 left = of_left.right;
             } else if of_right.order > 0 {
-                // The pair across the boundary is on the left of the undone pair.
+                // The pair across the boundary is left of the undone pair, so it precedes that pair if the ranks are
+                // equal.
                 limit = of_right.order + 1;
                 right = of_right.left;
             } else {

@@ -1,23 +1,24 @@
-//! Entries that a model produces for no pretoken.
+//! Finds entries that a model never produces, for any pretoken.
 //!
 //! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span. The merges inside
-//! happen in the same order as when the span is encoded alone: the lowest rank first, of equal ranks the leftmost. So
-//! an entry that is not formed from its own symbols is not formed in any text. It may still be looked up as a whole
-//! pretoken (`whole_first`).
+//! happen in the same order as when the span is encoded alone: the lowest rank first, among equal ranks the leftmost.
+//! So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole pretokens can
+//! still find it (`whole_first`).
 //!
-//! Unigram: if other pieces that spell an entry have a higher sum of scores, they replace it in any segmentation. The
-//! sums must differ by more than the rounding error.
+//! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
+//! segmentation. The difference must exceed the rounding error.
 //!
-//! An entry that ends inside a character is followed by a continuation byte. It is not formed before this byte if the
-//! byte merges with a part at the entry's right edge before that part merges to the left. Two conditions ensure this.
-//! The merge with the byte has a lower rank than the merge to the left. And every merge of the byte with a following
-//! token has a higher rank than that merge and all merges of the part; otherwise it could come first.
+//! An entry that ends inside a character is followed by a continuation byte. The entry is not formed if a part at its
+//! right edge merges with this byte earlier than with its left neighbor. Two conditions ensure this. First, the merge
+//! of the part with the byte has a lower rank than the merge of the part to the left. Second, every merge of the byte
+//! with a following token has a higher rank than the merge of the part with the byte and than all merges inside the
+//! part; otherwise, the byte could merge to the right first.
 //!
-//! Cost: that of the merge trees; for an entry that ends inside a character, a lookup for each part at its right
-//! edge; for Unigram, the pieces inside each entry.
+//! Cost: building the merge trees; for an entry that ends inside a character, a lookup for each part at its right edge;
+//! for Unigram, the pieces inside each entry.
 //!
-//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several
-//! sequences of symbols; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
+//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where several sequences of symbols
+//! have the same content; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
 //! limit.
 
 use super::bpe::Bpe;
@@ -30,10 +31,10 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{EndOfWord, Level, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
-/// Maximum rounding error of one addition in a 32-bit sum of up to 100,000: half of the distance of two adjacent
-/// numbers.
+/// Maximum rounding error of one 32-bit addition with a sum of up to 100,000: half of the distance between adjacent
+/// 32-bit floats.
 const ROUNDING_SINGLE: f64 = 0.004;
-/// Likewise, for 64-bit sums of up to 10⁹.
+/// Maximum rounding error of one 64-bit addition with a sum of up to 10⁹.
 const ROUNDING_DOUBLE: f64 = 1e-7;
 
 /// Reason why a model does not produce an entry.
@@ -41,32 +42,32 @@ const ROUNDING_DOUBLE: f64 = 1e-7;
 pub enum Unformed {
     /// Merging its symbols forms other tokens.
     Merges,
-    /// As `Merges`, but a pretoken with exactly its content is looked up as the entry.
+    /// As `Merges`, but a pretoken that equals its content is found by the lookup of whole pretokens.
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
-    /// The model produces entries of another form only: single characters, or words with one `▁`.
+    /// The model only produces single characters, or words with one `▁`, and the entry has another form.
     Form,
 }
 
 /// Merges at the right edge of entries at byte level.
 #[derive(Debug)]
 struct RightEdges {
-    units: [u32; 256],            // byte -> initial symbol; NONE
+    units: [u32; 256],            // byte -> initial symbol, or NONE
     rights: Vec<Vec<(u32, u32)>>, // byte -> (rank, right part) of its merges, ascending
     max_ranks: Vec<u32>,          // id -> maximum rank in its tree; 0 for a unit
 }
 
-/// Merge trees, restricted to entries that are formed of initial symbols.
+/// Merge trees, and the entries that initial symbols merge into.
 #[derive(Debug)]
 pub struct Formation {
     trees: MergeTrees,
-    is_formed: Option<Vec<bool>>, // None: not known
-    edges: Option<RightEdges>,    // at byte level
+    is_formed: Option<Vec<bool>>, // entry -> merges form it; None: not known
+    edges: Option<RightEdges>,    // None unless symbols are bytes
 }
 
 impl Formation {
-    /// The merge trees; empty if they are not known.
+    /// Returns the merge trees; empty if they are not known.
     pub fn trees(&self) -> &MergeTrees {
         &self.trees
     }
@@ -97,8 +98,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if a byte-level entry is not formed before this continuation byte. `may_follow` returns whether a
-    /// token with this content may begin after the byte.
+    /// Returns true if a byte-level entry is never formed before this continuation byte. `may_follow` returns true if a
+    /// token with the given content can follow the byte.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -118,7 +119,7 @@ impl Model {
             let lower = edges.rights[usize::from(byte)].iter().take_while(|right| right.0 <= limit);
             lower.into_iter().any(|&(_, right)| may_follow(vocab.content(right)))
         };
-        let (mut part, mut next) = (id, NONE); // a part at the right edge, and the rank of its merge to the left
+        let (mut part, mut next) = (id, NONE); // part at the right edge, and rank of its merge to the left
         loop {
             let joined = rank(part, unit);
             if unit != NONE && joined < next && !may_merge(joined.max(edges.max_ranks[part as usize])) {
@@ -132,7 +133,7 @@ impl Model {
         }
     }
 
-    /// Returns true if an entry spells a byte and only replaces text without an entry.
+    /// Returns true if an entry spells a byte (`<0x0A>`) and is only used for text that no other entry covers.
     pub fn is_byte_entry(&self, vocab: &Vocab, formation: &Formation, id: u32) -> bool {
         let is_spelled = || byte_of(vocab.content(id)).is_some();
         match (self, vocab.kind(id)) {
@@ -145,7 +146,7 @@ impl Model {
         }
     }
 
-    /// Returns the reason why no pretoken produces an ordinary entry; None if one may.
+    /// Returns the reason why no pretoken produces this ordinary entry; None if some pretoken can produce it.
     pub fn unformed(&self, vocab: &Vocab, formation: &Formation, id: u32) -> Option<Unformed> {
         let content = vocab.content(id);
         let is_formed = |formation: &Formation| formation.is_formed.as_ref().is_none_or(|formed| formed[id as usize]);
@@ -168,7 +169,7 @@ impl Model {
         }
     }
 
-    /// Returns true if a character that is an entry never falls back to bytes, at any position.
+    /// Returns true if a character that is an entry never falls back to bytes, regardless of its context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
@@ -210,13 +211,13 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if other symbols than its characters may spell the content.
+/// Returns true if symbols other than the characters of `content` can spell it.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
 
-/// Returns the entries whose trees end in initial symbols. Each part is shorter than the whole, or is the end of a
-/// word.
+/// Returns for each entry whether all leaves of its tree are initial symbols. Parts form no cycle, because each
+/// part is shorter than the whole, or is the end of a word.
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());
@@ -241,7 +242,7 @@ fn formed(trees: &MergeTrees) -> Vec<bool> {
 }
 
 impl super::unigram::Unigram {
-    /// Returns true if other pieces that spell the entry have a higher sum, regardless of rounding.
+    /// Returns true if other pieces that spell the entry have a higher sum of scores, by more than the rounding error.
     fn is_outscored(&self, vocab: &Vocab, id: u32) -> bool {
         let content = vocab.content(id);
         if vocab.kind(id) != Kind::Token {

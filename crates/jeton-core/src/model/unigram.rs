@@ -1,27 +1,27 @@
-//! Unigram: the segmentation with the highest sum of scores (Viterbi).
+//! Unigram model: finds the segmentation with the highest sum of scores (Viterbi).
 //!
 //! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. From the
-//! start of each character, all pieces that begin there update `best` at their end; of equal scores the first one
+//! start of each character, all pieces that begin there update `best` at their end; among equal scores, the first one
 //! stays. A character that is not a piece has the lowest score of all pieces minus 10.
 //!
-//! Rounding decides between nearly equal segmentations, so the arithmetic follows the library. SentencePiece adds in
-//! 32 bits. A user-defined piece scores a tenth of its length minus one (here in bytes, for the n best in characters)
-//! and therefore nearly always wins. HF adds in 64 bits and has no user-defined pieces. SentencePiece up to 0.2.1
-//! scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
+//! Rounding decides between nearly equal segmentations, so the arithmetic follows the library that the model comes
+//! from. SentencePiece adds in 32 bits. A user-defined piece has the score (length − 1) / 10, with the length in bytes
+//! (in the n-best search in characters), so it nearly always wins. HF adds in 64 bits and has no user-defined pieces.
+//! SentencePiece up to 0.2.1 scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
 //!
 //! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts the sum of each word
 //! at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this matters only if the best
-//! segmentation of a word leads the others by less than the rounding error. The pieces of all other words, which are
-//! most, can be cached (`encode_word`).
+//! segmentation of a word leads the others by less than the rounding error. For most words the lead is larger, and
+//! their pieces can be cached (`encode_word`).
 //!
 //! At a position that no piece crosses, the preceding segmentation is final. A long text continues from there with
 //! empty buffers.
 //!
-//! Cost: O(n · longest piece) time; 16 bytes for each byte of text up to the next such position; 256 KiB. Source: Kudo
-//! 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling
-//! and n best: `lattice`.
+//! Cost: O(n · longest piece) time; memory of 16 bytes for each byte of text up to the next such position, and 256 KiB.
+//! Source: Kudo 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF
+//! models/unigram/model.rs. Sampling and n best: `lattice`.
 //!
-//! A special token with a score is an ordinary piece if the caller permits it; in HF it always is one.
+//! A special token with a score is an ordinary piece if the caller permits the token; in HF it always is.
 //! SentencePiece's control pieces are never matched.
 //!
 //! Left out: without an unknown token, HF refuses a text if the search considers an unknown character; Jeton refuses
@@ -41,17 +41,17 @@ use crate::vocab::alphabet::WORD_START;
 use crate::vocab::merge_boundaries::MarkBoundaries;
 use crate::vocab::{Kind, Vocab};
 
-/// Penalty of an unknown character below the worst piece.
+/// Difference between the lowest score of all pieces and the score of an unknown character.
 const PENALTY: f64 = 10.0;
 
 /// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Maximum sum for encoding word by word. Larger sums approach [`REBASE`].
+/// Maximum absolute sum for encoding word by word, below the limit of [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
-/// Number of bytes after which a position that no piece crosses is searched. Few in tests, so that short texts have
-/// many windows.
+/// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
+/// short texts have many windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// A Unigram model.
@@ -63,7 +63,7 @@ pub struct Unigram {
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
-    cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
+    cuts_words: bool, // true if no piece crosses the start of a word, and `▁` is a piece
     largest: f64,     // maximum absolute score of a character
 }
 
@@ -76,8 +76,8 @@ struct PieceEntry {
 }
 
 impl Unigram {
-    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are not
-    /// part of the model.
+    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are
+    /// not part of the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].
@@ -129,7 +129,7 @@ impl Unigram {
         Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }
 
-    /// Returns true if a special token is a piece, so that results depend on the permission.
+    /// Returns true if a special token is a piece, so that results depend on the permitted special tokens.
     pub(super) fn has_special_pieces(&self) -> bool {
         !self.single && self.entries.iter().any(|entry| entry.is_special)
     }
@@ -146,7 +146,7 @@ impl Unigram {
         self.trie.matches(text, start).filter(may_be)
     }
 
-    /// Returns the score of a piece of `len` bytes (for the n best: characters), as in SentencePiece or HF.
+    /// Returns the score of a piece of `len` bytes (in the n-best search: characters), as in SentencePiece or HF.
     #[inline]
     pub(super) fn score(&self, id: u32, len: usize) -> f64 {
         match self.entries[id as usize] {
@@ -164,7 +164,7 @@ impl Unigram {
         }
     }
 
-    /// Returns the best segmentation before unknown characters are handled: (id, end), in order.
+    /// Returns the best segmentation as (id, end) of each piece, in order. Unknown characters have the id `NO_ID`.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -203,7 +203,7 @@ impl Unigram {
         self.encode_after(text, &mut 0.0, keep_going, scratch, out)
     }
 
-    /// Appends the ids of the end of a text, which begins at a position that no piece crosses. `sum`: sum of the
+    /// Appends the ids of the rest of a text. The rest begins at a position that no piece crosses. `sum`: sum of the
     /// preceding scores, to which the scores of these ids are added.
     ///
     /// # Errors
@@ -225,9 +225,9 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Returns, for each position of a text, the number of tokens of the best segmentation up to there; `u32::MAX`
-    /// inside of characters. None if a best segmentation has an unknown character that does not become bytes, because
-    /// a run of them may be one token.
+    /// Returns, for each position of a text, the number of tokens of the best segmentation of the text before it;
+    /// `u32::MAX` inside of characters. None if a best segmentation has an unknown character that does not become
+    /// bytes, because a run of unknown characters can be one token.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -265,9 +265,9 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which the
-    /// scores of the word are added. With `asks`, returns whether the ids are the same after any preceding sum that
-    /// [`Unigram::sum_after`] accepts, so that they can be cached; without it, returns false.
+    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which the scores
+    /// of the word are added. With `asks`, returns true if the ids can be cached: they are the same after any preceding
+    /// sum that [`Unigram::sum_after`] accepts. Without `asks`, returns false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -291,7 +291,7 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // Rounding error of a sum of at most 2^17: at most 2^-8, and 2^-24 of its current value.
+        // Rounding error of an addition: at most 2^-8 after another sum (at most 2^17), plus 2^-24 of the current sum.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
@@ -303,7 +303,8 @@ impl Unigram {
         Ok(lasts)
     }
 
-    /// Returns the sum after a word of `len` bytes with cached ids; None if the ids have to be computed again.
+    /// Returns the sum of scores after a word of `len` bytes with cached ids; None if the cached ids are not valid
+    /// after `sum`.
     #[inline]
     pub fn sum_after(&self, sum: f64, ids: &[u32], len: usize) -> Option<f64> {
         if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
@@ -312,8 +313,8 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Calls `each` with the pieces and runs of unknown characters of the best segmentation after a given sum, in order:
-    /// id, end, and with `LEADS` the lead of the best segmentation up to this end over the second best.
+    /// Finds the best segmentation after a given sum. Calls `each` with its pieces and runs of unknown characters in
+    /// order: id, end, and, if `LEADS`, the lead of the best segmentation up to this end over the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -363,7 +364,7 @@ impl Unigram {
             leads.clear();
             leads.push(f64::INFINITY);
         }
-        // `best` is kept slightly longer than `reached`.
+        // `best` extends slightly beyond `reached`, so that it rarely grows.
         let grow = |best: &mut Vec<Best>, leads: &mut Vec<f64>, end: usize| {
             let len = (end + WINDOW / 4).min(text.len()) + 1;
             best.resize(len, UNREACHED);
@@ -438,7 +439,8 @@ impl Unigram {
         (self.first[code as usize & 0xFFFF], at + len)
     }
 
-    /// Returns the piece that equals a run of unknown characters at `at`, because HF looks up the text of each token again.
+    /// Returns the piece that equals a run of unknown characters at `at`, if any: HF looks up the text of each token
+    /// again.
     fn spelled(&self, run: &[u8], at: usize, special: Specials<'_>) -> Result<Option<u32>> {
         let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
         let id = found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id);
@@ -511,7 +513,8 @@ mod tests {
 
     use super::*;
 
-    /// Computes the best segmentation of a whole text; of equal scores the first one found stays.
+    /// Returns the best segmentation of a whole text, found without windows; among equal scores, the first one found
+    /// stays.
     fn by_the_rule(pieces: &BTreeMap<String, f64>, text: &str) -> Vec<(u32, usize)> {
         let unknown = pieces.values().copied().fold(0.0, f64::min) - PENALTY;
         let mut best = vec![(f64::NEG_INFINITY, 0, NO_ID); text.len() + 1];
@@ -536,8 +539,8 @@ mod tests {
     }
 
     proptest! {
-        /// Windows, and runs of unknown characters handled together, give the path of the direct rule for the whole
-        /// text.
+        /// Checks that the search, which uses windows and joins runs of unknown characters, finds the same path as
+        /// `by_the_rule` for the whole text.
         #[test]
         fn best_path_in_windows_equals_that_of_the_whole_text(
             pieces in proptest::collection::btree_map("[ab中文é]{1,4}", -20.0..0.0f64, 1..20),

@@ -1,4 +1,4 @@
-//! Encoding of text that no entry covers: as unknown tokens, one for each character or for each run, or as byte tokens.
+//! Encodes text that no entry covers: as byte tokens, or as one unknown token for each character or each run.
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 
@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::vocab::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::vocab::{Kind, Vocab};
 
-/// Lookup of a run of unknown characters, given its bytes and its start: returns the piece that equals it, if any.
+/// Lookup of a run of unknown characters: takes the bytes of the run and its start, and returns the piece that equals
+/// the run, if any.
 type SpellUnknown<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
-/// Substitute for unknown text.
+/// Ids that replace unknown text: the unknown token or byte tokens.
 #[derive(Debug, Clone)]
 pub struct Unknown {
     unk: Option<u32>,
@@ -19,7 +20,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// `bytes`: unknown text becomes byte-fallback entries (`<0x0A>`), if all of its bytes have one.
+    /// Creates the substitute. `bytes`: unknown text becomes byte-fallback entries (`<0x0A>`), if each of its bytes has
+    /// such an entry.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is not an entry.
@@ -39,7 +41,7 @@ impl Unknown {
         self.fused
     }
 
-    /// Returns the unknown token.
+    /// Returns the id of the unknown token.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }
@@ -116,7 +118,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Self { unknown, text, out, at: 0, run: None, spelled: None }
     }
 
-    /// Makes the writer look up runs of unknown characters first.
+    /// Makes the writer look up each run of unknown characters with `spelled` before the run is replaced.
     pub fn looking_up(self, spelled: SpellUnknown<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
     }
@@ -126,17 +128,17 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         self.out.special
     }
 
-    /// Returns the start of the pending text.
+    /// Returns the start of the text that is not written yet.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Returns the pending text up to `end`.
+    /// Returns the text that is not written yet, up to `end`.
     pub fn text_to(&self, end: usize) -> &'w [u8] {
         &self.text[self.at..end]
     }
 
-    /// Writes an entry up to `end`.
+    /// Writes the id of an entry that covers the text up to `end`.
     ///
     /// # Errors
     /// As [`UnknownWriter::finish`].
@@ -149,7 +151,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Ok(())
     }
 
-    /// Writes unknown text up to `end`.
+    /// Marks the text up to `end` as unknown.
     ///
     /// # Errors
     /// As [`UnknownWriter::finish`].
@@ -177,7 +179,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Ok(())
     }
 
-    /// Ends the text.
+    /// Writes the pending unknown text, if any, at the end of the text.
     ///
     /// # Errors
     /// [`Error::text`] for unknown text without a substitute.

@@ -1,10 +1,10 @@
-//! Alternatives that models without merges considered: the lattice of Unigram and the lookups of WordPiece.
+//! Lists the alternatives that models without merges considered: the lattice of Unigram, the lookups of WordPiece.
 //!
-//! The lattice is listed up to a number of pieces and only counted beyond, so memory is bounded for a pretoken of any
-//! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only,
-//! since the search needs the whole lattice.
+//! A limited number of lattice pieces is listed and the rest only counted, so memory is bounded for pretokens of any
+//! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since
+//! the search needs the whole lattice.
 //!
-//! Scores are those of the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
+//! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
 //! characters beyond ASCII has a slightly higher score.
 
 use super::best_paths::NO_ID;
@@ -15,22 +15,22 @@ use super::words::WordPiece;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum bytes of a pretoken whose other segmentations are searched: its lattice takes a few MB.
+/// Maximum bytes of a pretoken for which other segmentations are searched. The lattice of this length takes a few MB.
 const SHORT: usize = 1 << 14;
 
-/// Number of listed segmentations in addition to the best.
+/// Maximum number of segmentations that are listed in addition to the best one.
 const OTHERS: usize = 3;
 
 /// A piece at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PieceMatch {
-    /// Byte offset of the start.
+    /// Byte offset in the pretoken at which the piece starts.
     pub start: usize,
-    /// Byte offset of the end.
+    /// Byte offset in the pretoken at which the piece ends.
     pub end: usize,
-    /// Id; None for an unknown character.
+    /// Id of the piece; None for an unknown character.
     pub id: Option<u32>,
-    /// Score.
+    /// Score of the piece.
     pub score: f64,
 }
 
@@ -46,22 +46,22 @@ pub struct Way {
 /// The segmentations of a pretoken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ways {
-    /// Pieces of the lattice, ordered by start, then by length; limited in number.
+    /// First pieces of the lattice, up to a limit, ordered by start, then by length.
     pub pieces: Vec<PieceMatch>,
     /// Number of pieces of the whole lattice.
     pub num_pieces: usize,
     /// The chosen segmentation.
     pub best: Way,
-    /// The next best ones, in descending order; empty for a long pretoken.
+    /// The next best segmentations, in descending order of score; empty for a long pretoken.
     pub others: Vec<Way>,
 }
 
 /// Matches of WordPiece in a pretoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Longest entry at each position: (start, end, id). All longer candidates were tried before.
+    /// Matches in order: the longest entry at each start, as (start, end, id).
     pub found: Vec<(usize, usize, u32)>,
-    /// Byte offset at which no entry matches, which makes the whole pretoken unknown.
+    /// Byte offset at which no entry matches, so that the whole pretoken is unknown.
     pub stuck_at: Option<usize>,
     /// True if the pretoken has more characters than the model accepts.
     pub is_too_long: bool,
@@ -119,7 +119,7 @@ impl Unigram {
 }
 
 impl WordPiece {
-    /// Returns the matches in a pretoken, up to the first offset without one.
+    /// Returns the matches in a pretoken, up to the first offset at which no entry matches.
     ///
     /// # Errors
     /// As [`WordPiece::encode`].

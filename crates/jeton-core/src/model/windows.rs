@@ -1,41 +1,43 @@
-//! Long pretokens in linear time, in windows.
+//! Merges long pretokens in windows, in linear time.
 //!
 //! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first
-//! merge across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the
-//! same merges as in isolation, where they would also merge. Therefore a window is merged, and its last tokens, which
-//! may depend on following text, are dropped. The next window starts there, and only the pair at the joint is
-//! checked. If the check fails, tokens are dropped, twice as many each time.
+//! merge across the boundary of two tokens. Before this merge, no merge has crossed any boundary, so the merges inside
+//! the two tokens were the same as when their text is encoded alone. The crossing merge would therefore occur there,
+//! too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped, because they can
+//! depend on the following text, and the next window starts in their place. Only the joint, the pair of tokens at which
+//! two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each time.
 //!
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.
 //!
-//! Left out: a time bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller
-//! merges the whole pretoken with a priority queue, O(n log n) for any text. The property of adjacent pairs: H. van
+//! Left out: no time bound is known for texts whose joints always fail. After 64 dropped tokens, the caller therefore
+//! merges the whole pretoken with a priority queue, in O(n log n) for any text. The property of adjacent pairs: H. van
 //! Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
 
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum number of tokens that a failed joint drops.
+/// Maximum number of tokens that are dropped after a failed check of a joint.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Number of joints whose result is cached: in a run of one character, a few joints repeat.
+/// Number of joints whose check is cached, because a few joints repeat in a run of one character.
 const JOINTS: usize = 4;
 
 /// A window after its merges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergedWindow {
-    /// Number of its tokens, at least 1.
+    /// Number of tokens of the window, at least 1.
     pub(super) num_tokens: usize,
-    /// Its first token.
+    /// First token of the window.
     pub(super) first: u32,
-    /// True if the pretoken ends with it.
+    /// True if the window ends at the end of the pretoken.
     pub(super) is_last: bool,
 }
 
-/// A pretoken that is merged in windows, and its output. Positions are in the unit of the implementation.
+/// A pretoken that is merged in windows, and its output. The implementation chooses the unit of positions: bytes or
+/// symbols.
 pub(super) trait Windows {
-    /// Merges the window at `at`; None if that is not supported.
+    /// Merges the window at `at`; None if the implementation cannot merge it.
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>>;
 
     /// Returns the last token of the output, if any.
@@ -53,15 +55,16 @@ pub(super) trait Windows {
     fn append(&mut self, at: usize, count: usize) -> usize;
 }
 
-/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a whole.
+/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a
+/// whole.
 ///
 /// # Errors
 /// Errors of `windows`; `Interrupted`.
 #[inline(always)]
 pub(super) fn merge_in_windows(windows: &mut impl Windows, keep_going: KeepGoing<'_>) -> Result<bool> {
     let (mut at, mut num_dropped) = (0, 1);
-    let mut reached = 0; // end of the tokens whose joints held; `num_dropped` doubles until `at` is beyond it
-    let mut joints = [None; JOINTS]; // cache: the last checked pairs, and whether they held
+    let mut reached = 0; // end of the tokens with valid joints; `num_dropped` doubles until `at` is beyond it
+    let mut joints = [None; JOINTS]; // cache: the last checked pairs, and whether they were valid
     let mut next_joint = 0;
     let mut cancel = CancelCheck::new(keep_going);
     loop {

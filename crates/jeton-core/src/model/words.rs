@@ -1,10 +1,10 @@
-//! Models without a search: a lookup for each word or character.
+//! Models that look up words or characters, without a search.
 //!
-//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): the text is split before each `▁`,
-//! and each word is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, then
-//! characters. Unused pieces are unknown in both SentencePiece models. `WordPiece` (HF): the longest entry, then
-//! repeatedly the longest entry with the prefix, until the word is covered. A word that cannot be covered, or is too
-//! long, is unknown as a whole.
+//! `WordLevel` (HF) looks up each pretoken. `Words` (SentencePiece's word model) splits the text before each `▁` and
+//! looks up each word. `Chars` (SentencePiece's character model) matches the longest user-defined piece at each
+//! position, else looks up the character. Unused pieces are unknown in both SentencePiece models. `WordPiece` (HF)
+//! takes the longest entry at the start of a word, then repeatedly the longest entry with the prefix, until the word is
+//! covered. A word that cannot be covered, or is too long, is unknown as a whole.
 //!
 //! Cost: linear; for `WordPiece`, multiplied by the length of the longest entry. Source: HF models/wordlevel/mod.rs
 //! and models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
@@ -19,7 +19,7 @@ use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// WordLevel: a pretoken is an entry, or unknown.
+/// WordLevel model: looks up the whole pretoken; if it is not an entry, it is unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,
@@ -132,7 +132,7 @@ pub(super) fn added_trie(vocab: &Vocab) -> Trie {
 #[derive(Debug, Clone)]
 pub struct WordPiece {
     first: Trie,
-    next: Trie, // without the prefix
+    next: Trie, // entries with the prefix, stored without it
     pub(super) added: AddedEntries,
     pub(super) unk: u32,
     pub(super) prefix: Box<str>,
@@ -151,7 +151,7 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, prefix: prefix.into(), max_chars })
     }
 
-    /// Returns true for the prefix followed by one character.
+    /// Returns true if `content` is the prefix followed by one character.
     pub(super) fn is_inner_character(&self, content: &[u8]) -> bool {
         let rest = content.strip_prefix(self.prefix.as_bytes()).and_then(|rest| std::str::from_utf8(rest).ok());
         rest.is_some_and(|rest| rest.chars().nth(1).is_none())

@@ -1,8 +1,8 @@
-//! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
+//! BERT's normalizer: cleans text, adds spaces around Chinese characters, strips accents, lowercases.
 //!
-//! Two algorithms give the same text. If alignments are requested, each step processes the whole text. Otherwise one
-//! pass processes character by character. One pass suffices because all steps except NFD look at single characters.
-//! NFD also reorders marks, but nearly all marks are then dropped. The few that are kept, and the characters next to
+//! Two algorithms give the same text. If alignments are requested, each step processes the whole text. Otherwise, one
+//! pass applies all steps to each character. One pass suffices because all steps except NFD read single characters. NFD
+//! also reorders marks, but a later step removes nearly all marks. The remaining marks, and the characters next to
 //! them, are processed step by step.
 //!
 //! Source: huggingface/tokenizers, `normalizers/bert.rs`.
@@ -18,7 +18,7 @@ use crate::aligned_text::{AlignedText, AlignedWriter};
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Enabled steps.
+/// The steps of BERT's normalizer that are enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bert {
     pub(super) clean: bool,
@@ -63,7 +63,7 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Writes the normalized `old`, in one pass. Writes alignments only if it is ASCII.
+    /// Writes the normalized `old` in one pass. Writes alignments only if `old` is ASCII.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if old.is_ascii() {
             for bytes in old.as_bytes().chunks(1 << 16) {
@@ -85,7 +85,7 @@ impl Bert {
             if bits & ORDERED == 0 {
                 new.clear();
                 let mut len = 0;
-                // The following characters are processed together with it, up to a few.
+                // Processes this character together with the following ones, up to 64 in total.
                 for c in rest.chars().take(64) {
                     let bits = properties.of(c) & touched;
                     if bits == 0 || bits & ORDERED != 0 {
@@ -97,8 +97,8 @@ impl Bert {
                 writer.replace(len, &new);
                 return Ok(());
             }
-            // A run of characters that are decomposed, or removed before NFD: marks are not reordered across other
-            // characters.
+            // Processes step by step a run of characters that NFD decomposes or an earlier step removes. Marks are not
+            // reordered across other characters, so the run is independent of its context.
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = rest.find(|c| !moved(c)).unwrap_or(rest.len());
             let mut between = AlignedText::new(&rest[..len], false)?;

@@ -1,10 +1,10 @@
-//! Set of characters that a normalizer may change, with a vectorized search for the first one in a text.
+//! Set of characters that a normalizer can change, with a vectorized search for the first such character in a text.
 //!
-//! The first byte of a character excludes most characters. Of 64 bytes at a time, those that cannot begin a character
-//! of the set are excluded by comparison; for NFC these are all of ASCII, Chinese and Korean. The others are looked
-//! up in a bit set, which fits an L1 cache.
+//! The first byte of a character excludes most characters. The search compares 64 bytes at a time and excludes bytes
+//! that cannot begin a character of the set; for NFC, it excludes ASCII, Chinese and Korean. The other characters are
+//! looked up in a bit set that fits an L1 cache.
 //!
-//! Cost: some nanoseconds for 64 bytes, and one or two for each character to look up; 8 KiB for each set.
+//! Cost: a few nanoseconds for 64 bytes, and one or two for each character that is looked up; 8 KiB for each set.
 
 use std::sync::OnceLock;
 
@@ -17,11 +17,11 @@ use crate::util::utf8;
 /// Set of characters.
 #[derive(Debug)]
 pub(super) struct CharSet {
-    /// Ranges of bytes that begin no character of the set; each range is entirely inside or outside of ASCII.
+    /// Ranges of bytes that begin no character of the set. Each range is either inside ASCII or outside.
     excluded: Vec<(u8, u8)>,
     /// Bit set of the characters below U+10000.
     low: Box<[u64; 1 << 10]>,
-    /// Property bits of the members from U+10000 on; None: all characters are members.
+    /// From U+10000 on, characters with any of these property bits are in the set; None: all characters are.
     high: Option<u16>,
 }
 
@@ -33,8 +33,8 @@ impl CharSet {
         made_once(&SETS[usize::from(bits & ALL)], || Self::new(|c| properties.of(c) & bits != 0, Some(bits & ALL)))
     }
 
-    /// Builds a set. Below U+10000 it has the characters that `is_in` accepts; above, those with any of the property
-    /// bits `high`, or all if that is None.
+    /// Builds a set. Below U+10000, it contains the characters that `is_in` accepts. From U+10000 on, it contains the
+    /// characters with any of the property bits `high`, or all if `high` is None.
     pub(super) fn new(is_in: impl Fn(char) -> bool, high: Option<u16>) -> Self {
         let mut low = Box::new([0u64; 1 << 10]);
         let mut may_begin = [false; 256];
@@ -73,7 +73,8 @@ impl CharSet {
 
     /// Returns the position of the first character of the set in `text[from..]`, or the length of the text.
     pub(super) fn find(&self, text: &str, from: usize) -> usize {
-        // The next one is often near; then reading a whole block for each would be slower.
+        // First checks four single characters: the next character of the set is often near, and then reading a whole
+        // block would be slower.
         let (bytes, mut from) = (text.as_bytes(), from);
         for _ in 0..4 {
             if from == bytes.len() {

@@ -1,11 +1,11 @@
-//! Reader of SentencePiece's character map: a double-array trie from source texts to offsets of their replacements.
+//! Reads SentencePiece's character map: a double-array trie that maps source texts to offsets of their replacements.
 //!
-//! Layout: 4 bytes, the size of the trie in bytes; the trie, 4 bytes a unit; the replacements, each terminated by NUL. All
-//! integers are little-endian.
+//! Layout: the size of the trie in bytes (4 bytes); the trie (4 bytes for each unit); the replacements (each ends with
+//! NUL). All integers are little-endian.
 //!
-//! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie. All reachable units are
-//! inside of the trie, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are
-//! terminated UTF-8. A lookup then reads a bounded number of units and cannot fail.
+//! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie. After this, all reachable
+//! units are inside the trie, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are
+//! UTF-8 that ends with NUL. A lookup then reads a bounded number of units and cannot fail.
 //!
 //! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal is linear in the trie.
 //! Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::util::atomic_cell::made_once;
 use crate::util::text_unit::is_separate_grapheme;
 
-/// Maximum length of a key in bytes; the longest key of the NFKC rules has 9.
+/// Maximum length of a key in bytes; the longest key of the NFKC rules has 9 bytes.
 const MAX_KEY: u8 = 250;
 
-/// Maximum length of a replacement in bytes; the replacement of U+FDFA has 33.
+/// Maximum length of a replacement in bytes; the replacement of U+FDFA has 33 bytes.
 const MAX_REPLACEMENT: usize = 4096;
 
 /// A character map.
@@ -29,9 +29,9 @@ const MAX_REPLACEMENT: usize = 4096;
 pub(super) struct Charsmap {
     units: Vec<u32>,
     texts: String,
-    /// First bytes of keys.
+    /// byte -> true if a key begins with it.
     pub(super) begins: Box<[bool; 256]>,
-    /// Bytes that are a key, or begin a key whose second byte is ASCII.
+    /// byte -> true if it is a key, or begins a key whose second byte is ASCII.
     pub(super) begins_in_ascii: Box<[bool; 256]>,
     joined_or_mapped: OnceLock<CharSet>,
 }
@@ -45,7 +45,7 @@ fn has_value(unit: u32) -> bool {
     unit & 0x100 != 0
 }
 
-/// Returns the offset from a node to its children, combined by exclusive or.
+/// Returns the offset of a node: its position xor the offset is the base of its children.
 fn offset(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 0x200) >> 6)
 }
@@ -58,8 +58,8 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// Units that are children, grouped by set of children. The label l of unit u determines the set: u is its child for
-/// byte l, and the base of the set is u ^ l.
+/// Units grouped by set of siblings. The label l of unit u determines its set: u is the child for byte l, so the base
+/// of the set is u ^ l.
 struct Edges {
     starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,
@@ -90,8 +90,8 @@ impl Edges {
     }
 }
 
-/// Returns true for a character that is a separate grapheme next to any others of this kind. Hangul syllables are
-/// included, because only jamo, which are not of this kind, join them.
+/// Returns true if a grapheme boundary lies between `c` and any other character for which this function returns true.
+/// This includes Hangul syllables, because they only join with jamo, for which it returns false.
 pub(super) fn is_apart(c: char) -> bool {
     is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
@@ -110,7 +110,7 @@ impl Charsmap {
         let (trie, texts) =
             rest.split_at_checked(size).ok_or_else(|| broken(format!("a trie of {size} bytes in {}", rest.len())))?;
         let mut units: Vec<u32> = trie.as_chunks().0.iter().map(|unit: &[u8; 4]| u32::from_le_bytes(*unit)).collect();
-        units.resize(units.len().next_multiple_of(256), 0); // pads the last block; no byte leads to a unit with value 0
+        units.resize(units.len().next_multiple_of(256), 0); // pads the last block; a unit with value 0 is never reached
         let texts = std::str::from_utf8(texts).map_err(|error| broken(format!("its texts are not UTF-8: {error}")))?;
         let mut map = Self {
             units,
@@ -141,7 +141,7 @@ impl Charsmap {
         made_once(&self.joined_or_mapped, || CharSet::new(is_in, None))
     }
 
-    /// Returns the characters from U+0080 to U+FFFF with which some rule may begin, as a bit set.
+    /// Returns the bit set of the characters from U+0080 to U+FFFF with which some rule can begin.
     pub(super) fn first_characters(&self) -> Box<[u64; 1 << 10]> {
         let mut found = Box::new([0; 1 << 10]);
         for lead in 0xC2..0xF0 {
@@ -162,8 +162,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns the last bytes of a character that continue a rule, as a bit set; all bytes if a rule has already
-    /// ended.
+    /// Returns the bit set of last bytes of a character with which a rule continues at `place`; all bytes if a rule has
+    /// already ended.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -173,14 +173,14 @@ impl Charsmap {
         }
     }
 
-    /// Returns the child of a unit for a byte, and true if a rule ends there.
+    /// Returns the child of a unit for a byte, and true if a rule ends at this child.
     fn child(&self, place: u32, byte: u32) -> Option<(u32, bool)> {
         let below = place ^ offset(self.units[place as usize]) ^ byte;
         let unit = *self.units.get(below as usize)?;
         (label(unit) == byte).then(|| (below, has_value(unit)))
     }
 
-    /// Traverses and checks the trie. Nodes may share children, so the heights of sets of children are memoized.
+    /// Traverses and checks the trie. Nodes can share children, so the height of each set of children is memoized.
     fn check(&self) -> Result<()> {
         const OPEN: u8 = u8::MAX;
         let edges = Edges::new(&self.units);
@@ -228,7 +228,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Returns the index of the children of a unit. They are in one block of 256 units, one for each byte.
+    /// Returns the base of the children of a unit. The children are in one block of 256 units, one for each byte.
     fn children(&self, place: u32, unit: u32) -> Result<u32> {
         let base = place ^ offset(unit);
         match (base | 0xFF) < self.units.len() as u32 {
@@ -250,7 +250,8 @@ impl Charsmap {
     /// them.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
-        // A node and the path to it: the bytes of an incomplete character, and whether a character precedes them.
+        // Stack of nodes, each with the bytes of the incomplete character that lead to it, and true if a character
+        // precedes these bytes.
         let mut seen = HashSet::new();
         let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
         let mut found = HashSet::new();
@@ -269,7 +270,7 @@ impl Charsmap {
                     partial.clear();
                     is_later = true;
                 } else if partial.len() > 4 {
-                    continue; // not UTF-8, so it matches no text
+                    continue; // the path is not UTF-8, so it matches no text
                 }
                 let node = (place ^ offset(unit), partial, is_later);
                 if seen.len() == MOST {
@@ -288,7 +289,7 @@ impl Charsmap {
     pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
         let mut rules = BTreeMap::new();
         let mut open = vec![(offset(self.units[0]), Vec::new())]; // stack of (children of a node, path to it)
-        let mut num_nodes = 0; // counted, because shared nodes are visited once for each path
+        let mut num_nodes = 0; // bounds the work: a shared node is visited once for each path
         while let Some((base, path)) = open.pop() {
             num_nodes += 1;
             if num_nodes > most {
@@ -312,8 +313,8 @@ impl Charsmap {
         Some(rules)
     }
 
-    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement). The flag
-    /// is true if more text after the end could make a longer prefix match.
+    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement); and true if
+    /// more text after the end could make a longer prefix match.
     pub(super) fn longest(&self, text: &[u8]) -> (Option<(usize, &str)>, bool) {
         let (mut base, mut rule) = (offset(self.units[0]), None);
         for (index, &byte) in text.iter().enumerate() {
@@ -361,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    /// Builds a map with one rule, for `a`: the root's children are at 256, the value of `a` at `below`.
+    /// Builds a map with one rule, for `a`. The children of the root are at 256, the value of `a` is at `below`.
     fn map(below: u32, value: u32, texts: &[u8]) -> Result<Charsmap> {
         let mut units = vec![0u32; 768];
         let place = 256 ^ u32::from(b'a');

@@ -1,10 +1,10 @@
-//! Compiler of normalization rules to SentencePiece's character map, which `charsmap` reads.
+//! Compiles normalization rules to SentencePiece's character map, which `charsmap` reads.
 //!
 //! Equal sets of children are stored once, so the rules of NFKC (225 thousand, most of them spellings of Hangul
 //! syllables) take 60 thousand units instead of half a million. The result maps text like SentencePiece's map of the
-//! same rules, but its bytes differ, since each builder chooses where a set of children is stored.
+//! same rules. Its bytes differ, because each builder stores sets of children at other positions.
 //!
-//! Invariant: a position is the base of at most one set of children, because a unit does not name its parent. Cost:
+//! Invariant: a position is the base of at most one set of children, because a unit does not store its parent. Cost:
 //! one pass over the sorted rules; each set of children is stored at the first position that fits in the last blocks.
 //! Source: google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
 //! `charsmap.rs`.
@@ -19,14 +19,14 @@ use crate::error::{Error, Result};
 /// Rules: source -> replacement.
 pub type Rules = BTreeMap<String, String>;
 
-/// Number of units in a block: a set of children is inside one block.
+/// Number of units in a block. A set of children never crosses a block boundary.
 const BLOCK: usize = 256;
-/// Number of last blocks that are searched for free positions, as in Darts-clone.
+/// Number of blocks at the end of the trie that are searched for free positions, as in Darts-clone.
 const OPEN_BLOCKS: usize = 16;
-/// Maximum number of units: offsets to children have 21 bits.
+/// Maximum number of units, because offsets to children have 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
-/// Children of a node: (byte, child). The byte 0 leads to the value.
+/// Children of a node: (byte, child). The child of byte 0 is the value.
 type Children = Vec<(u8, Child)>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,8 +81,8 @@ struct Sets {
 }
 
 impl Sets {
-    /// Returns the number of the set of children for `entries`, which are sorted and have the same first `depth`
-    /// bytes.
+    /// Adds the set of children for `entries` and returns its number. `entries` must be sorted and have the same first
+    /// `depth` bytes.
     fn build(&mut self, entries: &[(&[u8], u32)], depth: usize) -> u32 {
         let mut children = Children::new();
         let mut rest = entries;
@@ -106,7 +106,7 @@ impl Sets {
     }
 }
 
-/// Trie under construction, with the occupied units.
+/// Trie under construction, with the flags of the units that are already taken.
 #[derive(Debug, Default)]
 struct TrieLayout {
     units: Vec<u32>,

@@ -1,12 +1,12 @@
-//! SentencePiece's denormalizer: a character map that rewrites decoded text, which may arrive in fragments.
+//! SentencePiece's denormalizer: rewrites decoded text by a character map. The text can arrive in fragments.
 //!
-//! Invariant: on valid UTF-8 the text equals that of SentencePiece's normalizer with the same map and options, which
-//! [`super::sentencepiece`] implements for encoding. Bytes that are not UTF-8 are kept, and no rule matches across
-//! them.
+//! Invariant: on valid UTF-8, the result equals the result of SentencePiece's normalizer with the same map and options
+//! ([`super::sentencepiece`] is its version for encoding). Bytes that are not UTF-8 are kept, and no rule matches
+//! across them.
 //!
-//! Held back between fragments: the beginning of a rule, an incomplete character, and, with
-//! `remove_extra_whitespaces`, spaces that the end of the text would remove. Of these spaces only the number is kept,
-//! so memory is bounded by the longest rule.
+//! Between fragments, the denormalizer holds back the beginning of a rule, an incomplete character, and, with
+//! `remove_extra_whitespaces`, spaces that must be removed if the text ends. Only the number of these spaces is stored,
+//! so the longest rule bounds the memory.
 //!
 //! Cost: one bounded lookup at each position. Source: google/sentencepiece, `normalizer.cc`, and the end of `Decode` in
 //! `sentencepiece_processor.cc`.
@@ -18,7 +18,7 @@ use super::sentencepiece::{CharsmapOptions, MARK};
 use crate::error::{Error, Result};
 use crate::util::cancel::most_bytes;
 
-/// Character map and options of white space that are applied to decoded text.
+/// Character map for decoded text, with options for white space.
 #[derive(Debug, Clone)]
 pub struct Denormalizer {
     map: Arc<Charsmap>,
@@ -28,16 +28,16 @@ pub struct Denormalizer {
 /// State of a [`Denormalizer`] within one text.
 #[derive(Debug, Clone, Default)]
 pub struct DenormalizerState {
-    held: Vec<u8>,     // not read yet
-    is_inside: bool,   // text other than leading white space was read
-    after_space: bool, // the next spaces are removed
-    spaces: usize,     // written spaces that are held back
-    read: usize,       // bytes
-    written: usize,    // bytes
+    held: Vec<u8>,     // bytes not read yet
+    is_inside: bool,   // true after text other than leading white space
+    after_space: bool, // true if the next spaces are removed
+    spaces: usize,     // number of spaces that are held back
+    read: usize,       // number of bytes read
+    written: usize,    // number of bytes written
 }
 
 impl Denormalizer {
-    /// Builds a denormalizer from a character map and options of white space.
+    /// Builds a denormalizer from a character map and options for white space.
     ///
     /// # Errors
     /// [`Error::format`] for an invalid map.
@@ -80,7 +80,7 @@ impl Denormalizer {
         self.read(state, false, out)
     }
 
-    /// Ends the text, and appends the rest of it.
+    /// Ends the text, and appends the rest of the output.
     ///
     /// # Errors
     /// As [`Denormalizer::whole`].
@@ -93,7 +93,7 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Reads the text that is held back. `ends` is true at the end of the text.
+    /// Rewrites as much as possible of the held-back text. `ends`: the text ends here, so all of it is rewritten.
     fn read(&self, state: &mut DenormalizerState, ends: bool, out: &mut Vec<u8>) -> Result<()> {
         let held = std::mem::take(&mut state.held);
         let most = most_bytes(state.read);
@@ -120,7 +120,7 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Writes the text of one step.
+    /// Writes the replacement of one step.
     fn put(&self, state: &mut DenormalizerState, new: &[u8], out: &mut Vec<u8>) {
         let removes = self.options.remove_extra_whitespaces;
         if !state.is_inside {
@@ -136,7 +136,7 @@ impl Denormalizer {
         }
         let mut rest = new;
         while let Some((&byte, after)) = rest.split_first() {
-            // With escapes, SentencePiece also removes characters at the end that look like an escaped space.
+            // With `escape_whitespaces`, SentencePiece also removes `▁` at the end, even if it is not an escaped space.
             let mark = rest.strip_prefix(MARK.as_bytes()).filter(|_| self.options.escape_whitespaces);
             if byte == b' ' || mark.is_some() {
                 state.spaces += 1;
@@ -165,7 +165,7 @@ impl Denormalizer {
     }
 }
 
-/// First character of a text that is not empty, with its length.
+/// Result of reading the first character of a text that is not empty, with its length.
 enum First {
     Character(usize),
     Invalid(usize),
@@ -203,7 +203,7 @@ mod tests {
         compile(&rules).unwrap()
     }
 
-    /// The text equals that of the normalizer for encoding, also in fragments.
+    /// Checks that the text, also in fragments, equals the result of the normalizer for encoding.
     #[test]
     fn text_equals_that_of_the_normalizer() {
         let map = map();

@@ -1,7 +1,7 @@
 //! Normalizers that process single characters.
 //!
 //! Invariant: runs of unchanged characters are copied; other characters are replaced or removed, one by one.
-//! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
+//! Source: huggingface/tokenizers, `normalizers/`; the rules of NMT are from SentencePiece.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,8 @@ use crate::util::atomic_cell::made_once;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::stand_in;
 
-/// Copies the characters that are not in a set. Calls `edit` at each other character; it consumes one or more.
+/// Copies the characters that are not in `set`. Calls `edit` at each character of the set; `edit` consumes one or more
+/// characters.
 pub(super) fn each(
     set: &CharSet,
     old: &str,
@@ -37,7 +38,7 @@ fn leave_out(c: char, writer: &mut AlignedWriter<'_>) {
     writer.replace(c.len_utf8(), "");
 }
 
-/// Removes the characters with a property.
+/// Removes the characters with the property `bit`.
 pub(super) fn drop_with(
     bit: u16,
     old: &str,
@@ -87,7 +88,7 @@ pub(super) fn printable_run(bytes: &[u8]) -> usize {
     leading(bytes, |byte| (b' '..=b'~').contains(&byte))
 }
 
-/// Returns the number of leading bytes that pass a test; tests 32 at once.
+/// Returns the number of leading bytes for which `is_in` returns true. Tests 32 bytes at a time.
 #[inline(always)]
 fn leading(bytes: &[u8], is_in: impl Fn(u8) -> bool) -> usize {
     let blocks = bytes.as_chunks::<32>().0.iter();
@@ -95,7 +96,7 @@ fn leading(bytes: &[u8], is_in: impl Fn(u8) -> bool) -> usize {
     whole + bytes[whole..].iter().take_while(|&&byte| is_in(byte)).count()
 }
 
-/// Strips white space at the ends.
+/// Strips white space at the start, the end, or both.
 pub(super) fn strip(old: &str, writer: &mut AlignedWriter<'_>, left: bool, right: bool) {
     let rest = if left { old.trim_start() } else { old };
     writer.replace(old.len() - rest.len(), "");
@@ -122,7 +123,7 @@ pub(super) fn nmt(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut Cancel
     })
 }
 
-/// Cleans text as BERT does.
+/// Cleans text as BERT does: removes control characters, replaces white space by spaces.
 pub(super) fn clean(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     each(CharSet::of_bits(CONTROL | SPACE), old, writer, cancel, |c, writer, _| {
@@ -144,7 +145,7 @@ pub(super) fn space_chinese(old: &str, writer: &mut AlignedWriter<'_>, cancel: &
     })
 }
 
-/// Applies all of BERT's steps to the next bytes, which are ASCII.
+/// Applies BERT's steps to the next bytes, which must be ASCII.
 pub(super) fn bert_ascii(bytes: &[u8], cleans: bool, lowers: bool, writer: &mut AlignedWriter<'_>) {
     let mut rest = bytes;
     while let Some(&first) = rest.first() {
@@ -165,7 +166,7 @@ pub(super) fn bert_ascii(bytes: &[u8], cleans: bool, lowers: bool, writer: &mut 
     }
 }
 
-/// Inserts a text before a chunk, with the input range of its first character.
+/// Inserts `text` before a chunk, aligned with the chunk's first character.
 pub(super) fn prepend(old: &str, writer: &mut AlignedWriter<'_>, text: &str) {
     let Some(first) = old.chars().next() else { return };
     for (index, c) in text.chars().enumerate() {
@@ -194,8 +195,8 @@ pub(super) fn byte_level(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut
 mod tests {
     use super::*;
 
-    /// A compiler with newer Unicode tables would change training and encoding. In that case `lower` must check the
-    /// age of a character.
+    /// Fails with a compiler that has newer Unicode tables, because they would change training and encoding. `lower`
+    /// must then check in which Unicode version a character was added.
     #[test]
     fn lower_case_equals_unicode_17() {
         let (mut count, mut sum) = (0, 0u64);

@@ -1,11 +1,12 @@
-//! NFC, NFD, NFKC and NFKD as in HF: Unicode 9, with HF's alignments.
+//! Normalization forms NFC, NFD, NFKC and NFKD as in HF: by Unicode 9, with HF's alignments.
 //!
-//! Invariant: a text is split before characters that neither change nor reorder nor compose with preceding ones. Each
-//! part goes through the standard algorithm: decompose, order marks by class, compose. Alignments are HF's: the first
-//! character of a decomposition takes the position of the original, and the others are insertions. Reordered marks
-//! keep their status. A composition takes the position of its first part, but its source covers all parts.
+//! Invariant: a text is split before characters that do not change, reorder, or compose with a preceding character.
+//! Each part goes through the standard algorithm: decompose, order marks by class, compose. Alignments follow HF: the
+//! first character of a decomposition takes the position of the original, and the others count as insertions. A mark
+//! that is reordered stays an insertion if it was one. A composition takes the position of its first part, but its
+//! source covers all parts.
 //!
-//! Cost: linear; n log n within a run of n marks. Characters without such effects, and marks that are in order and do not
+//! Cost: linear; n log n within a run of n marks. Characters that do not change, and marks that are in order and do not
 //! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
 //! huggingface/tokenizers and the crate unicode-normalization-alignments for the alignments.
 
@@ -17,7 +18,7 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// A normal form.
+/// A Unicode normalization form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Nfc,
@@ -31,7 +32,7 @@ impl Form {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
 
-    /// Property bit of the characters that may change, reorder, or compose with a preceding one.
+    /// Returns the property bit of characters that can change, reorder, or compose with a preceding character.
     pub(super) fn unstable(self) -> u16 {
         match self {
             Self::Nfc => NFC,
@@ -41,7 +42,7 @@ impl Form {
         }
     }
 
-    /// Property bit of the characters to decompose.
+    /// Returns the property bit of characters that the form decomposes.
     fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,
@@ -83,8 +84,8 @@ impl Form {
         Ok(())
     }
 
-    /// Returns the number of bytes of the leading marks, if the form changes none of them: they are in order and do
-    /// not compose.
+    /// Returns the length in bytes of the leading marks, if they are in order and do not compose, so that the form does
+    /// not change them.
     fn ordered_marks(self, text: &str, properties: &Properties) -> usize {
         let (mut bytes, mut last) = (0, 0);
         for c in text.chars() {
@@ -103,14 +104,14 @@ impl Form {
     }
 }
 
-/// Text between two boundaries.
+/// State of the algorithm for the text between two split points.
 struct CombiningRun {
     form: Form,
     properties: &'static Properties,
     pending: Vec<(u8, char, isize)>, // (class, character, change), not yet ordered; only the first can have class 0
-    base: Option<(char, isize)>,     // character with which marks may compose
+    base: Option<(char, isize)>,     // character with which marks can compose
     after: Vec<(char, isize)>,       // following characters that did not compose
-    class: Option<u8>,               // class of the last one
+    class: Option<u8>,               // combining class of the last of them
 }
 
 impl CombiningRun {
@@ -141,7 +142,7 @@ impl CombiningRun {
     /// Orders the pending marks and writes them.
     fn order(&mut self, writer: &mut AlignedWriter<'_>) {
         let mut pending = std::mem::take(&mut self.pending);
-        pending.sort_by_key(|(class, ..)| *class); // stable
+        pending.sort_by_key(|(class, ..)| *class); // a stable sort keeps the order within a class
         for (class, c, change) in pending.drain(..) {
             match self.form.composes() {
                 true => self.merge(class, c, change, writer),
@@ -160,7 +161,7 @@ impl CombiningRun {
             return;
         };
         if self.class.is_none_or(|last| last < class) {
-            // Only compositions of Unicode 9: their results have a decomposition in its tables.
+            // Only compositions of Unicode 9 apply; their results have a decomposition in the tables of Unicode 9.
             if let Some(merged) = compose(base, c).filter(|c| self.properties.of(*c) & NFD != 0) {
                 self.base = Some((merged, base_change + change - 1));
                 return;

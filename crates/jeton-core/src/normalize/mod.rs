@@ -1,15 +1,16 @@
-//! Normalizers: each rewrites the chunks of an [`AlignedText`] and updates the alignment.
+//! Normalizers: each component rewrites the chunks of an [`AlignedText`] and updates the alignment.
 //!
-//! Invariant: text and alignment equal those of the component's library on every text: huggingface/tokenizers 0.23
-//! (including its bugs), and SentencePiece 0.2 for `SentencePiece`. Unsupported features are refused by name.
+//! Invariant: on every text, the result and its alignment equal the result of the library that the component comes
+//! from: huggingface/tokenizers 0.23 (including its bugs), or SentencePiece 0.2 for `SentencePiece`. An unsupported
+//! feature is an error that names it.
 //!
-//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text. Runs of unchanged
+//! Cost: linear in the text, one pass for each component (for BERT's with alignment, up to five). Runs of unchanged
 //! characters are found 64 bytes at a time and copied. Without alignment, a text that does not change is borrowed
 //! ([`normalized`]). Components are built once.
 //!
 //! ```text
 //! properties     properties of characters, one bit each
-//! char_set       search for the first character of a text that may change
+//! char_set       search for the first character of a text that can change
 //! edit           components that process single characters
 //! forms          NFC, NFD, NFKC, NFKD
 //! bert           BERT's steps, in one pass if alignments are not requested
@@ -25,8 +26,8 @@
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
-//! Left out: patterns that match the empty text, and a `Prepend` of the empty text; after these, HF's own components
-//! corrupt the text.
+//! Left out: patterns that match the empty text, and a `Prepend` of the empty text, because HF itself corrupts text
+//! after such components.
 
 mod bert;
 mod char_set;
@@ -70,12 +71,12 @@ pub use starts::Started;
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
-/// Effect of a component that only inserts a prefix or replaces spaces.
+/// Effect of a component that does nothing but insert a prefix or replace spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marking<'a> {
     /// Text inserted before the chunk.
     pub prefix: &'a str,
-    /// Replaces each space, also in the prefix, by `▁`.
+    /// True if each space, also in the prefix, is replaced by `▁`.
     pub replaces: bool,
 }
 
@@ -95,16 +96,17 @@ enum NormalizerKind {
 }
 
 impl Normalizer {
-    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For the latter, `user_defined`
-    /// has the contents of the entries that are matched before anything else and not changed.
+    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For `SentencePiece`,
+    /// `user_defined` has the contents of user-defined entries, which are matched first and not changed.
     ///
     /// # Errors
-    /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for one with invalid content.
+    /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for a component with invalid
+    /// content.
     pub fn from_json(part: &str, user_defined: &[&[u8]]) -> Result<Self> {
         Self::from_value(&parse(part)?, user_defined)
     }
 
-    /// Builds SentencePiece's normalizer from a character map and options of white space.
+    /// Builds SentencePiece's normalizer from a character map and options for white space.
     ///
     /// # Errors
     /// As [`Normalizer::from_json`].
@@ -113,12 +115,14 @@ impl Normalizer {
         Ok(Self(NormalizerKind::SentencePiece(Box::new(part))))
     }
 
-    /// Returns true for a normalization form. It aligns each character of an unchanged text with itself.
+    /// Returns true if the component is a normalization form. A form aligns each character of an unchanged text with
+    /// itself.
     pub fn is_form(&self) -> bool {
         matches!(self.0, NormalizerKind::Form(_))
     }
 
-    /// Returns the effect of the component, if it only inserts a text before a chunk, or replaces spaces by `▁`.
+    /// Returns the effect of the component, if it does nothing but insert a text before a chunk or replace spaces by
+    /// `▁`.
     pub fn marking(&self) -> Option<Marking<'_>> {
         match &self.0 {
             NormalizerKind::Prepend(prefix) => Some(Marking { prefix, replaces: false }),
@@ -210,7 +214,7 @@ impl Normalizer {
         }
     }
 
-    /// Writes the replacement of a chunk; for BERT, without alignment.
+    /// Writes the replacement of a chunk. For BERT, writes it without alignment.
     fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.0 {
             NormalizerKind::Form(form) => form.write(old, writer, cancel),
@@ -234,8 +238,8 @@ impl Normalizer {
     }
 }
 
-/// Normalizes a text by components in order, without alignment. The result is borrowed if it equals the text, with
-/// each character aligned with itself.
+/// Normalizes a text by components in order, without alignment. The result is borrowed if it equals the text and each
+/// character would be aligned with itself.
 ///
 /// # Errors
 /// As [`Normalizer::apply`].
@@ -251,7 +255,8 @@ pub fn normalized<'t>(parts: &[Normalizer], text: &'t str, keep_going: KeepGoing
     Ok(new)
 }
 
-/// Normalizes a text by components in order, for splitters. `at`: position of the text in the input.
+/// Normalizes a text by components in order, with the alignment that splitters need. `at`: position of the text in the
+/// input.
 ///
 /// # Errors
 /// As [`Normalizer::apply`]; [`Error::text`] for an input of 4 GiB or more.
@@ -275,7 +280,7 @@ pub fn aligned(
 }
 
 impl Denormalizer {
-    /// Reads the options of a denormalizer, which are the same as for SentencePiece's normalizer.
+    /// Builds a denormalizer from JSON with the options of SentencePiece's normalizer.
     ///
     /// # Errors
     /// [`Error::format`] for missing options and an invalid map.
@@ -295,7 +300,7 @@ fn parse(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::format(format!("no JSON: {error}"), "$.normalizer"))
 }
 
-/// Fields of a component, with their names for errors.
+/// JSON fields of a component, with the kind of the component for error messages.
 struct Fields<'a> {
     part: &'a Value,
     kind: &'a str,
@@ -363,7 +368,7 @@ mod alignment_tests {
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
 
-    /// Returns the source of each byte of a normalized text.
+    /// Returns the source range in the input of each byte of the normalized text.
     fn sources(parts: &str, text: &str) -> Vec<(u32, u32)> {
         let mut aligned = AlignedText::new(text, true).unwrap();
         for part in Normalizer::list_from_json(parts, &[]).unwrap() {
@@ -378,7 +383,8 @@ mod alignment_tests {
         assert_eq!(run(nfc, "e\u{301}").1, [(0, 1); 2]);
         assert_eq!(sources(nfc, "e\u{301}a"), [(0, 3), (0, 3), (3, 4)]);
         assert_eq!(sources(nfc, "\u{1100}\u{1161}\u{11A8}"), [(0, 9); 3]);
-        assert_eq!(sources(nfc, "a\u{315}\u{300}"), [(0, 3), (0, 3), (3, 5), (3, 5)]); // in the order of the text
+        // Ranges stay in the order of the input.
+        assert_eq!(sources(nfc, "a\u{315}\u{300}"), [(0, 3), (0, 3), (3, 5), (3, 5)]);
         let again = r#"[{"type":"NFC"},{"type":"NFD"},{"type":"StripAccents"}]"#;
         assert_eq!(sources(again, "xe\u{301}a"), [(0, 1), (1, 4), (4, 5)]);
         let replace = r#"[{"type":"Replace","pattern":{"String":"ab"},"content":"cd"}]"#;

@@ -1,14 +1,14 @@
-//! The normalization rules that SentencePiece calls `nfkc`, `nmt_nfkc`, `nfkc_cf` and `nmt_nfkc_cf`, generated from
+//! Generates the normalization rules that SentencePiece calls `nfkc`, `nmt_nfkc`, `nfkc_cf` and `nmt_nfkc_cf` from
 //! Unicode's tables.
 //!
-//! SentencePiece replaces the longest match and does not reorder marks. Its rules are therefore NFKC of every
-//! character, and of every spelling of a composable decomposition: a letter and its marks, or the parts of a Hangul
-//! syllable, each possibly in a variant form. Rules that follow from shorter ones are left out. `nmt_nfkc` maps more
-//! characters to a space and removes control characters. The rules that end in `_cf` also fold case, character by
-//! character.
+//! SentencePiece replaces the longest match and does not reorder marks. Its rules therefore map every character to its
+//! NFKC, and also every spelling of a decomposition that composes: a letter and its marks, or the parts of a Hangul
+//! syllable, where each part can be in a variant form. A rule is left out if shorter rules have the same effect.
+//! `nmt_nfkc` maps more characters to a space and removes control characters. The rules that end in `_cf` also fold
+//! case, character by character.
 //!
-//! Invariant: the rules equal those of sentencepiece 0.2.3, which has Unicode 17. Cost: a quarter of a million rules in
-//! about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
+//! Invariant: the rules equal the rules of sentencepiece 0.2.3, which has Unicode 17. Cost: about 0.2 s for 250,000
+//! rules. Source: google/sentencepiece `builder.cc` (the algorithm).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,13 +29,13 @@ const LATER: [(char, char); 8] = [
     ('\u{1DFCD}', '\u{1DFFF}'),
 ];
 
-/// `nmt_nfkc`: characters that become a space.
+/// Characters that `nmt_nfkc` maps to a space.
 const SPACES: &str =
     "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";
-/// `nmt_nfkc`: the fullwidth tilde, which is kept for Japanese.
+/// Character that `nmt_nfkc` does not change: the fullwidth tilde, which Japanese text needs.
 const KEPT: &str = "\u{FF5E}";
 
-/// Returns the rules with a name, if any.
+/// Returns the rules with this name; None for an unknown name.
 pub fn named(name: &str) -> Option<Rules> {
     match name {
         "nfkc" => Some(nfkc()),
@@ -54,7 +54,7 @@ fn nfkc() -> Rules {
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c) && !is_later(c)) {
         let mut parts = c.nfkd();
         match (parts.next(), parts.next()) {
-            (Some(only), None) if only == c => continue, // most characters; they also compose to themselves
+            (Some(only), None) if only == c => continue, // most characters do not change
             (Some(only), None) => variants.entry(only).or_default().push(c),
             _ => {
                 spelled.insert(c.nfkd().collect::<String>());
@@ -83,7 +83,7 @@ fn nmt(mut rules: Rules) -> Rules {
     without_redundant(rules)
 }
 
-/// Adds simple case folding to the replacements, and rules that fold all other characters.
+/// Folds the case of all replacements, and adds rules that fold the characters without a rule.
 fn folded(mut rules: Rules) -> Rules {
     rules.values_mut().for_each(|text| *text = text.chars().map(fold).collect());
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c)) {
@@ -103,7 +103,7 @@ fn fold(c: char) -> char {
     };
     let upper = only(&mut c.to_uppercase()).unwrap_or(c);
     match c {
-        'ı' => c,                                                   // its upper case is that of `i`
+        'ı' => c,                                                   // its upper case is the upper case of `i`
         '\u{13A0}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => upper, // Cherokee folds to upper case
         '\u{1FD3}' => '\u{390}',
         '\u{1FE3}' => '\u{3B0}',
@@ -120,7 +120,7 @@ fn is_alone(text: &str, c: char) -> bool {
     text.starts_with(c) && text.len() == c.len_utf8()
 }
 
-/// Returns all texts whose characters, decomposed one by one, give those of `parts`.
+/// Returns all texts whose characters, decomposed one by one, yield `parts`.
 fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts.chars() {
@@ -137,7 +137,7 @@ fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     all
 }
 
-/// Removes the rules that follow from shorter ones.
+/// Removes rules whose effect shorter rules already have.
 fn without_redundant(mut rules: Rules) -> Rules {
     let mut by_length: BTreeMap<usize, Vec<(usize, &str, &str)>> = BTreeMap::new();
     for (place, (key, text)) in rules.iter().enumerate() {

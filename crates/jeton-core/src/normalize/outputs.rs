@@ -1,9 +1,9 @@
-//! Characters that never occur in the output of a normalizer.
+//! Finds characters that never occur in the output of a normalizer.
 //!
-//! Invariant: no normalized text contains a character for which [`NormalizerOutputs::excludes`] returns true,
-//! whatever the input. The output of normalization forms, lower case and BERT's steps has only characters that they
-//! do not change; a test checks each code point. The output of a character map has only characters without a rule,
-//! and those of its replacements.
+//! Invariant: for any input, the normalized text contains no character for which [`NormalizerOutputs::excludes`]
+//! returns true. Normalization forms, lower case and BERT's steps output only characters that they do not change; a
+//! test checks each code point. A character map outputs only characters without a rule and characters of its
+//! replacements.
 //!
 //! Cost: the rules of a character map are listed once. Left out: texts of several characters that never occur in the
 //! output, such as two spaces if SentencePiece removes extra white space.
@@ -16,17 +16,17 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// Maximum number of nodes of a character map whose rules are listed; the published maps have a tenth of this.
+/// Maximum number of nodes of a character map for listing its rules. The published maps have a tenth of this number.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.
 #[derive(Debug)]
 pub struct NormalizerOutputs<'n> {
-    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // with the characters of replacements; None: unknown
+    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // and characters of its replacements; None: unknown
 }
 
 impl<'n> NormalizerOutputs<'n> {
-    /// Prepares the lookup.
+    /// Prepares the lookup for the components `normalizers`.
     pub fn new(normalizers: &'n [Normalizer]) -> Self {
         let replacements = |map: &Charsmap| {
             map.rules(MAX_NODES).map(|rules| rules.values().flat_map(|new| new.chars()).collect::<HashSet<char>>())
@@ -55,11 +55,11 @@ impl<'n> NormalizerOutputs<'n> {
 
 /// Occurrence of a character in the output of a component.
 enum Leaves {
-    /// It never occurs.
+    /// The character never occurs in the output.
     Never,
-    /// It occurs only if the input contains it.
+    /// The character occurs only if the input contains it.
     OfInput,
-    /// Unknown, or produced from other characters.
+    /// The component can produce the character from other characters, or this is unknown.
     Maybe,
 }
 
@@ -92,7 +92,7 @@ impl Normalizer {
                 }
             }
             NormalizerKind::SentencePiece(part) => {
-                // User-defined entries are not changed, and may contain the character.
+                // A user-defined entry is not changed, and could contain the character.
                 let is_escaped = c == ' ' && part.options().escape_whitespaces;
                 match made.contains(&c) || part.has_user_defined() {
                     true => Leaves::Maybe,
@@ -111,17 +111,17 @@ impl Normalizer {
         Some(aligned.text().to_owned())
     }
 
-    /// Returns true if spaces are added around the character.
+    /// Returns true if the component adds spaces around the character.
     pub fn surrounds(&self, c: char) -> bool {
         matches!(&self.0, NormalizerKind::Bert(part) if part.chinese) && Properties::get().of(c) & CHINESE != 0
     }
 
-    /// Returns true if the normalized text is spelled in the byte alphabet.
+    /// Returns true if the component spells the bytes of the text in the byte alphabet.
     pub fn spells_bytes(&self) -> bool {
         matches!(self.0, NormalizerKind::ByteLevel)
     }
 
-    /// Returns true if the component maps characters, and adds nothing at the ends of a text.
+    /// Returns true if the component replaces characters, but adds no text at the start or end.
     pub fn maps_characters(&self) -> bool {
         matches!(
             self.0,

@@ -1,9 +1,9 @@
 //! Effect of a normalizer on the position between two adjacent characters.
 //!
-//! Invariant: `Keep(l, r)` holds in any text. The normalized text is then the concatenation of two parts. The first
-//! depends only on the text before the position and ends in `l`. The second depends only on the text after it, and
-//! begins with `r` unless it is stripped to nothing. Anything less certain is `Unknown`. This includes characters
-//! that reorder, compose or may be part of a longer rule.
+//! Invariant: `Keep(l, r)` means that in any text, the normalized text is the concatenation of two parts. The first
+//! part depends only on the text before the position and ends in `l`. The second part depends only on the text after
+//! the position and begins with `r`, unless stripping makes it empty. The effect is `Unknown` if this is not certain,
+//! for example for characters that can reorder, compose or be part of a longer rule.
 
 use std::collections::HashSet;
 
@@ -16,20 +16,21 @@ use crate::regex::Adjacency;
 use crate::util::pair_effect::PairEffect;
 use crate::util::text_unit::is_separate_grapheme;
 
-/// Tables of [`Normalizer::pair_effect`], built once.
+/// Lookup tables for [`Normalizer::pair_effect`], built once.
 #[derive(Debug, Default)]
 pub struct NormalizerPairs {
-    /// For `Replace`: adjacency of the characters that its regex matches.
+    /// For `Replace`: pairs of adjacent characters that its regex can match.
     adjacency: Option<Adjacency>,
     /// For SentencePiece: characters that occur in rules after the first character; None if they could not be listed.
     continued: Option<HashSet<char>>,
-    /// For SentencePiece: adjacent characters of user-defined pieces; `user_chars` has all of their characters.
+    /// For SentencePiece: pairs of adjacent characters of user-defined pieces. `user_chars` contains all characters of
+    /// these pieces.
     user_pairs: HashSet<(char, char)>,
     user_chars: HashSet<char>,
 }
 
 impl Normalizer {
-    /// Prepares [`Normalizer::pair_effect`]. `user_defined`: the contents of user-defined pieces.
+    /// Builds the tables for [`Normalizer::pair_effect`]. `user_defined`: the contents of user-defined pieces.
     pub fn pairs(&self, user_defined: &[&[u8]]) -> NormalizerPairs {
         let mut pairs = NormalizerPairs::default();
         match &self.0 {
@@ -81,7 +82,8 @@ impl Normalizer {
                 (ReplacePattern::Text(text), _) => (!text.contains([left, right])).then_some((left, right)),
                 (ReplacePattern::Regex(_), None) => None,
                 (ReplacePattern::Regex(_), Some(regex)) => {
-                    // A character that the regex may match stays the same if it is replaced by itself.
+                    // A character stays the same if the regex does not read it, or if the replacement begins or ends
+                    // with it.
                     let content = replace.content();
                     let left_stays = regex.never_reads(left) || content.ends_with(left);
                     let right_stays = regex.never_reads(right) || content.starts_with(right);
@@ -100,8 +102,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns the normalized form of a character next to any others, if all of it is aligned with this character
-    /// alone; None if that is not certain.
+    /// Returns the normalized form of a character in any context. All of the form must be aligned with this character
+    /// only; returns None if this is not certain.
     pub fn image(&self, c: char) -> Option<String> {
         let bits = Properties::get().of(c);
         let stays = || Some(c.to_string());
@@ -110,17 +112,18 @@ impl Normalizer {
             NormalizerKind::StripAccents => Some(if bits & MARK == 0 { c.to_string() } else { String::new() }),
             NormalizerKind::Bert(part) if part.accents && bits & ORDERED != 0 => None,
             NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => self.alone(c),
-            // Before a line feed, a carriage return is part of one grapheme, whose normalized form is the same.
+            // A carriage return before a line feed forms a grapheme with it, which has the same normalized form.
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // Only characters without an image, such as jamo, join the grapheme of a Hangul syllable.
+            // Only characters without an image, such as jamo, can join the grapheme of a Hangul syllable.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
     }
 
-    /// Returns true if characters removed at the start of a text shift the alignment of all others.
+    /// Returns true if the component has HF's bug that characters removed at the start of a text shift the alignment of
+    /// the rest.
     pub fn may_shift_alignment(&self) -> bool {
         matches!(self.0, NormalizerKind::Precompiled(_))
     }
@@ -132,7 +135,7 @@ impl Normalizer {
         Some(aligned.text().to_owned())
     }
 
-    /// Returns true if each character becomes exactly one, and no character is added.
+    /// Returns true if each character becomes exactly one character, and no character is added.
     pub fn keeps_number_of_characters(&self) -> bool {
         match &self.0 {
             NormalizerKind::Replace(replace) => {
@@ -144,8 +147,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns the end of the offsets of a prepended mark: 1 if the mark is aligned to the first character, 0 if to
-    /// nothing. None unless the component prepends the mark to every text and otherwise keeps the number of
+    /// Returns where the offsets of a prepended mark end: 1 if the mark is aligned with the first character, 0 if it
+    /// has an empty range. None unless the component prepends the mark to every text and otherwise keeps the number of
     /// characters.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
@@ -163,7 +166,7 @@ impl Normalizer {
     }
 }
 
-/// Returns true for a precomposed syllable.
+/// Returns true if `c` is a precomposed Hangul syllable.
 fn is_hangul(c: char) -> bool {
     ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
@@ -184,7 +187,7 @@ fn sentencepiece(part: &SentencePiece, pairs: &NormalizerPairs, left: char, righ
     let escaped = |c: char| if c == ' ' && options.escape_whitespaces { '\u{2581}' } else { c };
     let (left, right) = (escaped(left), escaped(right));
     if options.remove_extra_whitespaces && left == escaped(' ') {
-        return None; // removed at the end of a text, and before other spaces
+        return None; // spaces are removed at the end of a text and before other spaces
     }
     Some((left, right))
 }

@@ -1,12 +1,12 @@
 //! SentencePiece's character map as HF applies it: one lookup for each grapheme instead of the longest match.
 //!
-//! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for its
-//! *shortest* prefix that has one. Without such a rule, and for longer graphemes, the same is done for each of its
-//! characters. HF does not count characters that are removed at the start of a text, so its alignment is shifted from
-//! there on. Alignments here are shifted in the same way, because offsets depend on them; sources are not.
+//! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for the *shortest*
+//! of its prefixes that has a rule. If there is no such rule, or the grapheme is longer, the same lookup is done for
+//! each of its characters. HF does not count characters that are removed at the start of a text, so its alignment of
+//! the following text is shifted. This module shifts alignments in the same way, because offsets depend on them; it
+//! does not shift sources.
 //!
-//! Cost: linear. Characters without a rule that are separate graphemes next to each other are copied without
-//! segmentation.
+//! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -17,10 +17,10 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Minimum length in bytes of graphemes that are only looked up character by character.
+/// Minimum length in bytes of a grapheme that is only looked up character by character.
 const LONG: usize = 6;
 
-/// Writes a chunk.
+/// Writes the replacement of a chunk.
 pub(super) fn write(
     map: &Charsmap,
     old: &str,
@@ -60,7 +60,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Returns the first grapheme of a text that is not empty. Of all pairs of ASCII characters, only CR LF is one
+/// Returns the first grapheme of a text that is not empty. CR LF is the only pair of ASCII characters that is one
 /// grapheme.
 fn first_grapheme(text: &str) -> &str {
     match text.as_bytes() {
@@ -69,30 +69,31 @@ fn first_grapheme(text: &str) -> &str {
     }
 }
 
-/// Returns the number of leading bytes of ASCII text that are not part of any rule and are separate graphemes.
+/// Returns the number of leading ASCII bytes that are not part of any rule and are separate graphemes.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
     let is_plain = |byte: u8| byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
     text.bytes().take_while(|&byte| is_plain(byte)).count()
 }
 
-/// Returns the number of leading bytes of characters that are separate graphemes and not in the set,
+/// Returns the number of leading bytes of characters that are separate graphemes and have no rule. `set`:
 /// [`Charsmap::joined_or_mapped`].
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
-        // The next character may belong to the last grapheme.
+        // The next character can belong to the last grapheme.
         Some(next) if !is_apart(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
 }
 
-/// Buffer of the last character and its change of length, to which characters removed after it are added.
+/// Buffer for the last character and its change of length. Characters that are removed after it are added to this
+/// change.
 struct Changes {
     last: Option<Change>,
-    lags: bool, // characters were removed at the start of the text
+    lags: bool, // true if characters were removed at the start of the text
 }
 
-/// A character to write, as for [`AlignedWriter::put_before_removed`].
+/// A character to write; the fields are the arguments of [`AlignedWriter::put_before_removed`].
 struct Change {
     c: char,
     change: isize,

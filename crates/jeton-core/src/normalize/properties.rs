@@ -1,12 +1,13 @@
 //! Character properties for normalizers, one bit each, for every code point.
 //!
-//! Invariant: bits equal the tables of HF's crates, which are pinned to old versions: normal forms and marks are
-//! those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. Characters assigned later have no
-//! properties; characters whose classes changed later are listed here. Unicode guarantees that normal forms of
-//! assigned characters do not change.
+//! Invariant: bits equal the tables of HF's crates, which are pinned to old versions. Normalization forms and marks
+//! follow Unicode 9; BERT's controls and nonspacing marks follow Unicode 8. Characters assigned later have no
+//! properties; characters whose classes changed later are listed in this file. Unicode guarantees that normalization
+//! forms of assigned characters do not change.
 //!
-//! Cost: built on first use in a few milliseconds; then two loads for each character. Source: black-box comparison of all code
-//! points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories 0.1.1.
+//! Cost: the table is built on first use in a few milliseconds; a lookup takes two loads. Source: black-box comparison
+//! of all code points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories
+//! 0.1.1.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -18,54 +19,54 @@ use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_q
 use super::lower_case::lower;
 use crate::util::atomic_cell::made_once;
 
-/// May change or be reordered under NFD.
+/// The character can change or be reordered under NFD.
 pub(super) const NFD: u16 = 1;
-/// Changes under NFC, or may compose with the preceding character.
+/// The character changes under NFC, or can compose with the preceding character.
 pub(super) const NFC: u16 = 1 << 1;
-/// Changes under NFKD.
+/// The character can change or be reordered under NFKD.
 pub(super) const NFKD: u16 = 1 << 2;
-/// Changes under NFKC.
+/// The character changes under NFKC, or can compose with the preceding character.
 pub(super) const NFKC: u16 = 1 << 3;
-/// Mark, as defined by `StripAccents`.
+/// The character is a mark, as defined by `StripAccents`.
 pub(super) const MARK: u16 = 1 << 4;
-/// Nonspacing mark, as defined by `BertNormalizer`.
+/// The character is a nonspacing mark, as defined by `BertNormalizer`.
 pub(super) const NONSPACING: u16 = 1 << 5;
-/// Removed by `BertNormalizer`.
+/// `BertNormalizer` removes the character as a control.
 pub(super) const CONTROL: u16 = 1 << 6;
-/// White space of `BertNormalizer`, except the space.
+/// The character is white space for `BertNormalizer`, but not the space itself.
 pub(super) const SPACE: u16 = 1 << 7;
-/// `BertNormalizer` adds spaces around it.
+/// `BertNormalizer` adds spaces around the character.
 pub(super) const CHINESE: u16 = 1 << 8;
-/// Differs from its lower case.
+/// The character differs from its lower case.
 pub(super) const UPPER: u16 = 1 << 9;
-/// A mark that is reordered and is not nonspacing, or a character that decomposes to one under NFD.
+/// The character is a mark that is reordered and not nonspacing, or NFD decomposes it into such a mark.
 pub(super) const ORDERED: u16 = 1 << 10;
-/// All of these.
+/// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Distance from the bit of a form to the bit of the characters that the form changes or may compose. Other
-/// characters with the bit of the form are marks that it only reorders.
+/// Distance from the bit of a form to a second bit, which marks the characters that the form changes or can compose.
+/// Characters with only the first bit are marks that the form at most reorders.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
 
-/// Classes of the old Unicode versions, expressed by current tables: (bit, set).
+/// Classes of the old Unicode versions, expressed as sets of the current version: (bit, set).
 const CLASSES: [(u16, &str); 5] = [
     (MARK, r"[[[\p{M}&&\p{age=9.0}]--\x{111C9}]\x{1CF2}\x{1CF3}]"),
     (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),
     (CONTROL, r"[[[\p{Cc}[\p{Cf}&&\p{age=8.0}]\p{Co}]--[\t\n\r]]\x{FFFD}]"),
     (SPACE, r"[[\s&&[^\p{Cc}\x20]]\t\n\r]"),
-    // BERT's list of blocks, as they were in Unicode 8.
+    // The blocks that BERT counts as Chinese, with their ranges in Unicode 8.
     (
         CHINESE,
         r"[\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{2F800}-\x{2FA1F}]",
     ),
 ];
 
-/// Characters whose normal form may differ: those with a decomposition or combining class, or that compose. Large blocks
-/// without such characters are excluded to save time.
+/// Superset of the characters that a normalization form can change: characters that have a decomposition or a combining
+/// class, or compose. Large blocks without such characters are excluded to save time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
-/// Ranges of characters that may differ from their lower case, without large blocks in which none does.
+/// Superset of the characters that differ from their lower case. Large blocks without such characters are excluded.
 const CASED: &str = r"[\x00-\x{2FFF}\x{A640}-\x{ABFF}\x{FB00}-\x{1EFFF}]";
 
 /// Number of code points in a block.
@@ -136,7 +137,7 @@ fn forms(c: char) -> u16 {
     changes << CHANGES | if is_ordered { FORMS } else { changes }
 }
 
-/// Returns the ranges of a class; none for an invalid class. The constants above are valid.
+/// Returns the ranges of a class; no ranges if it is invalid. The constants above are valid.
 fn ranges(class: &str) -> Vec<std::ops::RangeInclusive<char>> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| range.start()..=range.end()).collect(),

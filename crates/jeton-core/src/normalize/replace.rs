@@ -1,9 +1,9 @@
 //! `Replace`: replaces all matches of a text or a regex.
 //!
 //! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it has the same meaning in
-//! Oniguruma's dialect and in Jeton's, and does not match the empty text; any other is refused with the reason. Each
-//! character of the replacement has the origin of the last byte of the match, as in HF, and its source is the whole
-//! match. The range of a match that is removed is lost.
+//! Oniguruma's dialect and in Jeton's, and does not match the empty text; any other regex is refused with the reason.
+//! As in HF, each character of the replacement has the origin of the last byte of the match; its source is the whole
+//! match. If the replacement is empty, no character of the result has the range of the match.
 //!
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
@@ -15,20 +15,20 @@ use crate::error::{Error, Result};
 use crate::regex::{to_oniguruma, Regex};
 use crate::util::cancel::CancelCheck;
 
-/// A replacement.
+/// A pattern and the text that replaces its matches.
 #[derive(Debug)]
 pub(super) struct Replace {
     pattern: ReplacePattern,
     content: String,
-    finder: Option<Finder<'static>>, // of a text
+    finder: Option<Finder<'static>>, // None for a regex
 }
 
 /// Text or regex whose matches are replaced.
 #[derive(Debug)]
 pub(super) enum ReplacePattern {
-    /// A text.
+    /// A literal text.
     Text(String),
-    /// Matches of a regex.
+    /// A regex.
     Regex(Regex),
 }
 
@@ -65,7 +65,7 @@ impl Replace {
         Err(Error::unsupported(what, message))
     }
 
-    /// Returns true if it replaces `text` by `content`.
+    /// Returns true if this component replaces the literal `text` by `content`.
     pub(super) fn is_of(&self, text: &str, content: &str) -> bool {
         matches!(&self.pattern, ReplacePattern::Text(replaced) if replaced == text) && self.content == content
     }
@@ -80,7 +80,7 @@ impl Replace {
         &self.content
     }
 
-    /// Writes a chunk.
+    /// Writes the replacement of a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             ReplacePattern::Text(text) => {
@@ -137,9 +137,10 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new`, with each `byte` (ASCII) replaced by `content` of at most four bytes; branchless.
+/// Appends `old` to `new`, with each `byte` replaced by `content`. `byte` must be ASCII, and `content` have at most
+/// four bytes. The loop is branchless.
 ///
-/// If cancelled, nothing is appended.
+/// If the loop is cancelled, `new` does not change.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
     assert!(byte.is_ascii() && content.len() <= 4);
     // `new` is empty during the loop, so that a panic cannot leave part of a character in it.

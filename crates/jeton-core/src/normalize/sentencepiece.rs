@@ -1,11 +1,12 @@
-//! SentencePiece's normalizer: longest-match replacement; white space collapsed, escaped, and moved to the front of words.
+//! SentencePiece's normalizer: replaces the longest matches of rules; collapses and escapes white space, and adds the
+//! dummy prefix or suffix.
 //!
-//! Invariant: the text equals SentencePiece's. A byte is aligned to the input of its rule; the dummy prefix or suffix has
-//! an empty range, and no byte is aligned to removed white space.
+//! Invariant: the text equals SentencePiece's. Each output byte is aligned with the input that its rule matched. The
+//! dummy prefix or suffix has an empty range, and no byte is aligned with removed white space.
 //!
-//! Cost: linear. At each position, one bounded lookup in the user-defined entries and one in the rules. ASCII that no
-//! rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers
-//! exclude.
+//! Cost: linear. Each position takes one bounded lookup in the user-defined entries and one in the rules. ASCII that no
+//! rule contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8; callers pass only
+//! valid text.
 
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
@@ -14,32 +15,33 @@ use crate::util::cancel::CancelCheck;
 use crate::util::trie::Trie;
 use crate::util::utf8::{of_three, of_two};
 
-/// Substitute for a space in pieces.
+/// Character that stands for a space in pieces (`▁`).
 pub(super) const MARK: &str = "\u{2581}";
 
 /// Options for white space, named as in the model's file.
 #[derive(Debug, Clone, Copy)]
 pub struct CharsmapOptions {
-    /// White space is inserted before the text.
+    /// If true, a space (the dummy prefix) is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// White space is trimmed, and runs are collapsed.
+    /// If true, white space is trimmed at both ends, and runs are collapsed to one space.
     pub remove_extra_whitespaces: bool,
-    /// White space becomes `▁`.
+    /// If true, spaces become `▁`.
     pub escape_whitespaces: bool,
-    /// White space is inserted after the text instead.
+    /// If true, the dummy space is inserted after the text instead of before it.
     pub treat_whitespace_as_suffix: bool,
 }
 
-/// Normalizer of a model.
+/// Normalizer of a SentencePiece model.
 #[derive(Debug)]
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
     user_defined: Option<Trie>,
-    has_spaces: bool,           // in some user-defined entry
-    plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end of the text
-    simple: [bool; 256],        // plain bytes, and the space if no rule contains it
-    stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry
+    has_spaces: bool,    // true if some user-defined entry contains a space
+    plain: [bool; 256],  // bytes that are copied unchanged before ASCII or the end of the text
+    simple: [bool; 256], // plain bytes, and the space if no rule contains it
+    // Bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry.
+    stays: Box<[u64; 1 << 10]>,
 }
 
 impl SentencePiece {
@@ -50,7 +52,7 @@ impl SentencePiece {
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
-            // Without rules, bytes of characters beyond ASCII are also plain.
+            // If there are no rules, bytes of characters beyond ASCII are plain, too.
             *plain = (byte < 128 || map.is_none())
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
@@ -82,7 +84,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns the text that it inserts at the start, if apart from that it only replaces single spaces by marks.
+    /// Returns the text that the normalizer inserts at the start, if otherwise it only replaces each space by a mark.
     pub(super) fn prefix_of_marks(&self) -> Option<&'static str> {
         let Self { map, options, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
@@ -90,20 +92,20 @@ impl SentencePiece {
         marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
-    /// Returns true if it only changes single spaces.
+    /// Returns true if the normalizer does nothing but replace each space on its own, and insert a prefix.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
         map.is_none() && user_defined.is_none() && is_simple
     }
 
-    /// Returns the character that it adds at the start of a text.
+    /// Returns the character that the normalizer adds at the start of a text, if any.
     pub(super) fn adds_prefix(&self) -> Option<char> {
         let mark = if self.options.escape_whitespaces { '\u{2581}' } else { ' ' };
         self.options.add_dummy_prefix.then_some(mark)
     }
 
-    /// Returns true if user-defined entries are left unchanged.
+    /// Returns true if there are user-defined entries, which are left unchanged.
     pub(super) fn has_user_defined(&self) -> bool {
         self.user_defined.is_some()
     }
@@ -118,7 +120,7 @@ impl SentencePiece {
         self.map.as_ref()
     }
 
-    /// Returns the replacement of one character by the rules, before spaces are escaped.
+    /// Returns the replacement of a single character by the rules, before spaces are escaped.
     pub(super) fn rule(&self, c: char) -> String {
         let mut buffer = [0; 4];
         let text = &*c.encode_utf8(&mut buffer);
@@ -139,14 +141,14 @@ impl SentencePiece {
         })
     }
 
-    /// Returns the number of bytes that are copied unchanged.
+    /// Returns the number of leading bytes that are copied unchanged.
     #[inline]
     fn plain_run(&self, text: &[u8]) -> usize {
         let run = text.iter().take_while(|byte| self.plain[usize::from(**byte)]).count();
         run - usize::from(self.may_go_on(text, run))
     }
 
-    /// Returns the number of bytes of characters beyond ASCII that are copied unchanged in any context.
+    /// Returns the length in bytes of the leading characters beyond ASCII that are copied unchanged in any context.
     #[inline]
     fn staying_run(&self, text: &[u8]) -> usize {
         let mut at = 0;
@@ -163,7 +165,7 @@ impl SentencePiece {
         }
     }
 
-    /// Returns the number of bytes of whole characters, from the start of a text, that are copied unchanged.
+    /// Returns the length in bytes of the leading characters that are copied unchanged. Counts whole characters only.
     #[inline]
     pub(super) fn unchanged_run(&self, text: &[u8]) -> usize {
         match text.first() {
@@ -172,7 +174,7 @@ impl SentencePiece {
         }
     }
 
-    /// Returns true if the last of `run` plain bytes may begin a rule together with the next bytes.
+    /// Returns true if the last of `run` plain bytes can begin a rule together with the bytes after it.
     fn may_go_on(&self, text: &[u8], run: usize) -> bool {
         let begins_rule = |byte: u8| self.map.as_ref().is_some_and(|map| map.begins[usize::from(byte)]);
         match (text[..run].last(), text.get(run)) {
@@ -181,8 +183,8 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes and marks for spaces, without branches; returns the number of consumed bytes. Only without
-    /// alignment.
+    /// Writes plain bytes, and marks for spaces, without branches and without alignment; returns the number of consumed
+    /// bytes.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();
@@ -190,7 +192,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // If only spaces change, a step without a space is copied.
+            // If only spaces change, a step of 64 bytes without a space is copied.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);
@@ -214,15 +216,15 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // A byte that may begin a rule together with the next one is not consumed, and a step ends at a character
-            // boundary.
+            // A last byte that can begin a rule with the bytes after it is not consumed, and a step must end at a
+            // character boundary.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {
                 taken -= 1;
             }
             if taken < whole {
-                len -= whole - taken; // these bytes were copied
+                len -= whole - taken; // each of these bytes was copied as one byte
                 space = self.options.remove_extra_whitespaces
                     && match done + taken {
                         0 => *after_space,
@@ -244,7 +246,7 @@ impl SentencePiece {
         }
     }
 
-    /// Writes a chunk.
+    /// Writes the normalized form of a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let options = self.options;
         let space = if options.escape_whitespaces { MARK } else { " " };
@@ -318,7 +320,7 @@ mod tests {
     use crate::aligned_text::AlignedText;
     use crate::normalize::Normalizer;
 
-    /// The branchless loop runs only without alignment.
+    /// Compares texts with and without alignment, because the branchless loop runs only without alignment.
     #[test]
     fn texts_are_equal_with_and_without_alignment() {
         let mut state = 7u64;

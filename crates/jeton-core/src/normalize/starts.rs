@@ -1,11 +1,12 @@
-//! SentencePiece's normalizer on bytes, with SentencePiece's own alignment.
+//! SentencePiece's normalizer for bytes, with the alignment of SentencePiece's own interface.
 //!
 //! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. The start of each byte of the result
-//! is the start of the input that its step consumed. One more start follows: that of removed white space at the end,
-//! or the length of the input. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
+//! is the start of the input that its step consumed. One more start follows: the start of the white space removed at
+//! the end, or the length of the input if none was removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule
+//! applies.
 //!
-//! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. Fast version,
-//! for valid text and without starts: `sentencepiece`.
+//! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. `sentencepiece` is
+//! the fast version for valid text, without starts.
 
 use super::sentencepiece::{CharsmapOptions, SentencePiece, MARK};
 use crate::error::{Error, Result};
@@ -14,13 +15,13 @@ use crate::util::cancel::CancelCheck;
 /// A normalized text with the start of each byte in the input, and one more start. An empty text has no starts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Started {
-    /// The text.
+    /// The normalized text.
     pub text: String,
-    /// Offsets in the input.
+    /// Start of each byte, as an offset in the input; one more than the text has bytes.
     pub starts: Vec<u32>,
 }
 
-/// Writer of the result.
+/// Writer of the normalized text and its starts.
 struct Writer {
     options: CharsmapOptions,
     space: &'static str,
@@ -63,7 +64,7 @@ impl Writer {
         self.after_space = self.options.remove_extra_whitespaces && new.ends_with(' ');
     }
 
-    /// Writes characters that are not changed; none of them is a space.
+    /// Writes unchanged characters. None of them is allowed to be a space.
     fn copy(&mut self, text: &str, start: u32) {
         self.begin(start);
         self.done.text.push_str(text);

@@ -1,5 +1,5 @@
-//! Checks that texts normalized without alignment equal those with it, and that a borrowed text is aligned with
-//! itself.
+//! Checks that texts normalized without alignment equal the texts normalized with alignment, and that each character of
+//! a borrowed text is aligned with itself.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -65,7 +65,7 @@ fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     PARTS.into_iter().map(read).chain(mapped.into_iter().map(|parts| read(&parts)))
 }
 
-/// Compares the two ways; returns true if the text is unchanged.
+/// Compares normalization with and without alignment; returns true if the text is unchanged.
 fn check(parts: &[Normalizer], text: &str) -> bool {
     let mut aligned = AlignedText::new(text, true).unwrap();
     parts.iter().for_each(|part| part.apply(&mut aligned, &|| true).unwrap());
@@ -95,7 +95,7 @@ fn each_character_gives_equal_text_with_and_without_alignment() {
         for block in all.chunks(1 << 12) {
             check(&parts, &block.iter().collect::<String>());
         }
-        // Large blocks are sampled.
+        // Of large blocks, only a sample is tested.
         let is_large = |c: char| matches!(properties.of(c) & ALL, 0 | CHINESE) || ('가'..='힣').contains(&c);
         for (index, c) in all.into_iter().enumerate() {
             if !is_large(c) && properties.of(c) & NFD != 0 && index % 3 == 0 || index % 97 == 0 {

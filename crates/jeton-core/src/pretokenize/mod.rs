@@ -1,9 +1,9 @@
-//! Text → pretokens: the ranges within which merges happen.
+//! Splits text into pretokens, the ranges within which the model merges.
 //!
 //! Invariant: the spans are ascending, disjoint, not empty, on character boundaries, and cover the text; only
 //! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a separate pretoken.
 //! Named and compiled patterns take linear time on any text. Other regexes have a step budget that is linear in the
-//! text, and return an error if it is exhausted.
+//! length of the text. They return an error if the budget is exhausted.
 //!
 //! ```text
 //! pretokenizer  compiled pattern, and iterator over the pretokens of a text

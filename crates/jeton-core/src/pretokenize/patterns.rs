@@ -1,7 +1,8 @@
-//! Named patterns: published texts, equivalents for Oniguruma, and equivalent spellings.
+//! Named patterns: their published regexes, equivalent regexes for Oniguruma, and other published spellings.
 //!
-//! The text of a pattern is in tiktoken's dialect (Rust's `regex` syntax with lookaround, possessive quantifiers and `&&`).
-//! `tokenizer.json` has Oniguruma's, where `{n,m}+` is not possessive and `$` is the end of a line.
+//! The text of a pattern is in tiktoken's dialect (Rust's `regex` syntax with lookaround, possessive quantifiers and
+//! `&&`). Patterns in `tokenizer.json` are in Oniguruma's dialect, where `{n,m}+` is not possessive and `$` matches at
+//! the end of a line.
 //!
 //! Sources: tiktoken's `openai_public.py` (gpt2 = r50k, cl100k, o200k), minbpe's `regex.py` (gpt4), Meta's and Qwen's
 //! tokenizers (llama3, qwen2, qwen3.5), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
@@ -23,7 +24,7 @@ pub(super) struct NamedPattern {
     pub(super) scanner: Scanner,
     /// Rules of the scanner.
     pub(super) rules: &'static ScanRules,
-    /// Bit-parallel finder.
+    /// Function that finds pretoken starts, many bytes at a time.
     pub(super) find: NamedFinder,
 }
 
@@ -128,12 +129,13 @@ pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one, if any.
+/// Returns the customary equivalent of a named pattern for Oniguruma (Ruby's syntax), as files of HF `tokenizers` have
+/// it.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }
 
-/// Translates a pattern in tiktoken's dialect to Oniguruma; a named one to its customary regex.
+/// Translates a pattern in tiktoken's dialect to Oniguruma. For a named pattern, returns its customary regex.
 ///
 /// # Errors
 /// Returns the name of the unsupported construct, or the error of the pattern.

@@ -1,12 +1,13 @@
 //! Pretokens of the prefixes of a text, for the named patterns.
 //!
-//! The pretokens of a prefix are those of the text, except for the last few: a scanner reads beyond the end of a
-//! pretoken in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] tells whether a
-//! pretoken was found without reading beyond the prefix. [`Pretokenizer::one_from`] tells which prefixes of a long
-//! pretoken are one pretoken each, so that they need not be split.
+//! A prefix of a text has the pretokens of the text, except for the last few, because a scanner reads beyond the end of
+//! a pretoken in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] returns true if
+//! the scanner finds a pretoken without reading beyond the prefix. [`Pretokenizer::one_from`] returns which prefixes of
+//! a long pretoken are one pretoken each, so that they need not be split.
 //!
-//! Invariant: both are conservative. Source: `scanner.rs`, function by function; tests compare with splitting each
-//! prefix. Left out: patterns without a name, for which there are no such rules.
+//! Invariant: both functions are conservative: they return false or None if the answer is not certain. Source: the
+//! rules follow the functions of `scanner.rs` one by one; tests compare with splitting each prefix. Left out: patterns
+//! without a name, for which there are no such rules.
 
 use super::pretokenizer::{PatternKind, Pretokenizer};
 use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SYMBOL, UPPER, WHITE_SPACE};
@@ -18,7 +19,7 @@ impl Pretokenizer {
     }
 
     /// Returns true if a pretoken of a text, and all pretokens before it, are also pretokens of the text up to
-    /// `until`. False if that is not certain.
+    /// `until`. Returns false if this is not certain.
     pub(crate) fn is_final(&self, text: &[u8], (start, end): (usize, usize), until: usize) -> bool {
         let PatternKind::Named(named) = &self.0 else { return false };
         let (rules, classes) = (named.rules, Classes::get());
@@ -27,7 +28,7 @@ impl Pretokenizer {
             while at < until {
                 let (class, len) = classes.at(text, at);
                 if class & mask == 0 {
-                    return at + len; // including the character that ends the run
+                    return at + len; // the scanner also reads the character that ends the run
                 }
                 at += len;
             }
@@ -41,14 +42,14 @@ impl Pretokenizer {
         if rules.cased {
             read = read.max(read_to(UPPER | CASELESS | MARK));
         }
-        // Letters of a contraction: up to two bytes after an apostrophe.
+        // After an apostrophe, the scanner reads the letters of a contraction, up to two bytes.
         let by_apostrophe = text.get(end) == Some(&b'\'') || text[start] == b'\'' || text[end - 1] == b'\'';
         read = read.saturating_add(if by_apostrophe { 4 } else { 1 });
         read <= until
     }
 
-    /// Returns true if the pretoken that begins at `at` ends at `end`, given that the pretoken that begins at the
-    /// next character ends there. False if that is not certain.
+    /// Returns true if the pretoken that begins at `at` ends at `end`. The caller guarantees that the pretoken that
+    /// begins one character later ends there. Returns false if the answer is not certain.
     pub(crate) fn ends_as_next(&self, text: &[u8], at: usize, end: usize) -> bool {
         let rules = match &self.0 {
             PatternKind::None => return true,
@@ -59,12 +60,14 @@ impl Pretokenizer {
         let (class, len) = classes.at(text, at);
         let (next, next_len) = classes.at(text, at + len);
         let has = |mask: u8| class & mask != 0 && next & mask != 0;
-        // The next character must not be the last one, since that one may be an optional character before others.
+        // The next character must not be the last one of the pretoken, because the last one could be the optional
+        // prefix of further characters.
         if at + len + next_len >= end {
             return false;
         }
         if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
-            // Both are runs of white space, which end at the last line end if the pattern requires that.
+            // Both pretokens are runs of white space. If the pattern ends such runs at their last line end, `end` must
+            // be after it.
             let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
             return class & NEWLINE == 0 || !rules.newlines || ends_line();
         }
@@ -79,8 +82,8 @@ impl Pretokenizer {
             || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
     }
 
-    /// Returns a position in a pretoken from which on every prefix of the pretoken is a single pretoken, provided
-    /// that it is at least three bytes before the end. None if that is not certain.
+    /// Returns a position in a pretoken: every prefix of the pretoken that ends between this position and three bytes
+    /// before the pretoken's end is a single pretoken. None if this is not certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         let rules = match &self.0 {
             PatternKind::None => return Some(start + 1),
@@ -96,7 +99,7 @@ impl Pretokenizer {
             return is_one.then_some(start + len);
         }
         let is_space = text[start] == b' ';
-        // Each alternative may follow an optional character.
+        // An optional character can precede the letters, numbers or symbols.
         let (letters, symbols) = (rules.letters(), rules.symbols());
         let (at, class, len) = if first & (letters | NUMBER) != 0 || first & symbols != 0 && second & letters == 0 {
             (start, first, len)
@@ -114,7 +117,7 @@ impl Pretokenizer {
         if class & NUMBER != 0 {
             return (rules.digits == usize::MAX).then_some(at + len);
         }
-        // With marks, a word may also begin here.
+        // If marks are letters, a mark can also begin a word.
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
         (class & symbols != 0 && is_plain && all(at, symbols)).then_some(at + len)
     }
@@ -130,8 +133,8 @@ fn has_newline(text: &[u8], start: usize, end: usize) -> bool {
     text[start..end].iter().any(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// Like [`Pretokenizer::one_from`], for letters that are split by case. The position is after the first lower-case
-/// letter, or after the first letter if all are capitals or none is.
+/// Like [`Pretokenizer::one_from`], for letters that are split by case. Returns the position after the first lower-case
+/// letter. If all letters are capitals or none is, returns the position after the first letter.
 fn cased_from(classes: &Classes, text: &[u8], (from, end): (usize, usize)) -> Option<usize> {
     let (mut at, mut has_upper, mut has_caseless) = (from, false, false);
     while at < end {
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
     use crate::pretokenize::Span;
 
-    /// Both functions agree with splitting each prefix, on random texts of few characters.
+    /// Checks both functions against splitting each prefix, on random texts of few distinct characters.
     #[test]
     fn rules_for_prefixes_agree_with_splitting_each_prefix() {
         let alphabet = [

@@ -1,4 +1,4 @@
-//! A compiled pattern, and the iterator over the pretokens of a text.
+//! Compiled patterns, and the iterator over the pretokens of a text.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -26,7 +26,7 @@ pub struct Span {
     pub end: usize,
 }
 
-/// A compiled pattern. Cloning is cheap, and threads may share it.
+/// A compiled pattern. It is cheap to clone, and threads can share it.
 #[derive(Clone)]
 pub struct Pretokenizer(pub(super) PatternKind);
 
@@ -43,14 +43,15 @@ pub(super) enum PatternKind {
 pub(super) struct Sequence {
     /// One transducer, or one for each group of adjacent patterns that can be compiled together.
     transducers: Vec<Transducer>,
-    /// Reason why there are several transducers.
+    /// If there are several transducers, the reason why the patterns do not compile to one.
     several: Option<Reason>,
 }
 
-/// Maximum number of patterns for which groups are searched: each group is compiled as often as it has patterns.
+/// Maximum number of patterns that are compiled in groups: finding a group takes as many compilations as it has
+/// patterns.
 const MAX_GROUPED: usize = 32;
 
-/// A regex, and its transducer, compiled on first use.
+/// A regex, and its transducer, which is compiled on first use.
 pub(super) struct RegexPattern {
     pub(super) regex: Regex,
     compiled: OnceLock<std::result::Result<Compiled, Reason>>,
@@ -59,7 +60,7 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters whose runs the matcher splits, because a lookahead decides.
+    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens end in them.
     runs: Option<ClassUnicode>,
 }
 
@@ -84,8 +85,8 @@ impl RegexPattern {
     }
 }
 
-/// Compiles patterns to one transducer. `bytewise`: the bytes of texts are read as their characters in the byte
-/// alphabet. `reads_cuts`: texts are already split.
+/// Compiles patterns to one transducer. `bytewise`: each byte of a text is read as its character in the byte alphabet.
+/// `reads_cuts`: texts are already split by preceding patterns.
 fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
     let classes = if bytewise { classes.into_bytewise(stand_in) } else { classes };
@@ -133,7 +134,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Compiles a pattern in tiktoken's dialect. The published text of a named pattern is as fast as its name.
+    /// Compiles a pattern in tiktoken's dialect. For the published text of a named pattern, returns the
+    /// named pattern.
     ///
     /// # Errors
     /// `Config` if the pattern does not compile, with position and reason.
@@ -144,7 +146,7 @@ impl Pretokenizer {
         }
     }
 
-    /// Compiles a pattern for the backtracking matcher alone, the oracle of the faster algorithms.
+    /// Compiles a pattern for the backtracking matcher only. Tests use it as the oracle of the faster algorithms.
     ///
     /// # Errors
     /// As [`Pretokenizer::regex`].
@@ -156,17 +158,17 @@ impl Pretokenizer {
         Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, compiled }))))
     }
 
-    /// Compiles patterns, each of which splits the pretokens of the previous one: together, or else in groups of
-    /// adjacent ones.
+    /// Compiles patterns, each of which splits the pretokens of the previous one. They become one transducer if
+    /// possible, else one for each group of adjacent patterns.
     ///
     /// # Errors
-    /// The reason why one of them cannot be compiled.
+    /// The reason why one of the patterns cannot be compiled.
     pub fn sequence(patterns: &[&str]) -> std::result::Result<Self, &'static str> {
         Self::bytewise_sequence(patterns, &[])
     }
 
     /// Compiles two sequences of patterns. The first splits a text, one pattern after the other; the second then
-    /// splits the spelling of its bytes in the byte alphabet. Spans may begin and end inside characters.
+    /// splits the spelling of its bytes in the byte alphabet. Spans can begin and end inside characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].
@@ -197,8 +199,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the regex in tiktoken's dialect, if any. For a named pattern it is that of [`patterns::published`],
-    /// whatever spelling it was built from.
+    /// Returns the regex in tiktoken's dialect, if any. For a named pattern, returns the regex of
+    /// [`patterns::published`], even if the pattern was built from another spelling.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Sequence(_) => None,
@@ -207,14 +209,14 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the alternatives of the regex, from left to right; empty without a regex.
+    /// Returns the alternatives of the regex, from left to right. The list is empty if there is no regex.
     pub fn alternatives(&self) -> Vec<String> {
         let alternatives = self.pattern().map(Alternatives::of);
         alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
     }
 
-    /// Returns, for each pretoken of a text, the index of the alternative of the regex that matched; None for
-    /// unmatched text, and without a regex.
+    /// Returns, for each pretoken of a text, the index of the regex alternative that matched it. None for unmatched
+    /// text, or if there is no regex.
     pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
         let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
         let alternatives = Alternatives::of(pattern);
@@ -222,9 +224,9 @@ impl Pretokenizer {
         pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
     }
 
-    /// Returns true if the text after a boundary is split independently of the text before it. Then a text may be
-    /// divided at any boundary and its parts split separately. A pattern that can look back (`(?<=`, `^`, `\b`, ...)
-    /// is not memoryless.
+    /// Returns true if the text after a boundary is split independently of the text before it. A text can then be
+    /// divided at any boundary, and its parts can be split separately. A pattern that can look back (`(?<=`, `^`, `\b`,
+    /// ...) is not memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Named(_) => true,
@@ -233,8 +235,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns true if a text may be divided among threads: the pattern is memoryless, and no step budget applies to
-    /// the whole text.
+    /// Returns true if threads can split parts of a text: the pattern is memoryless, and no step budget applies to the
+    /// whole text.
     pub(crate) fn is_divisible(&self) -> bool {
         match &self.0 {
             PatternKind::Regex(pattern) => {
@@ -267,22 +269,22 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the starts of pretokens from the finder, with vector instructions up to the given level. Tests compare
-    /// all levels with [`Pretokenizer::spans`]. None without a finder.
+    /// Returns the starts of pretokens that the finder finds with vector instructions up to the given level; None if
+    /// there is no finder. Tests compare all levels with [`Pretokenizer::spans`].
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
         let (finder, mut starts) = (self.finder_at_level(level)?, Starts::default());
         let mut found = Vec::new();
         let each = |rest: &[u8], bounds: &[u32]| {
             let from = text.len() - rest.len();
             found.extend(bounds.iter().map(|&at| from + at as usize));
-            found.pop(); // the end, where the next window begins
+            found.pop(); // removes the end, where the next window begins
             Ok(())
         };
         finder.for_each_window(&mut starts, text, 0, usize::MAX, None, &|| true, each).ok()?;
         Some(found)
     }
 
-    /// Returns the numbers of states and of character classes of the transducer of a regex, and the bytes of its tables.
+    /// Returns the number of states, the number of character classes, and the table bytes of the transducer of a regex.
     ///
     /// # Errors
     /// The reason why the regex has no transducer.
@@ -302,8 +304,8 @@ impl Pretokenizer {
         self.spans_from(text, 0)
     }
 
-    /// Iterates over the pretokens of `text[start..]`; lookbehinds see the text before `start`. An offset past the
-    /// end counts as the end; an offset inside a character, as the end of that character.
+    /// Iterates over the pretokens of `text[start..]`; lookbehinds can read the text before `start`. A `start` past the
+    /// end counts as the end; a `start` inside a character counts as the end of this character.
     pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
         let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         let cutter = match &self.0 {
@@ -362,7 +364,7 @@ enum SpanCutter<'t> {
     Regex {
         regex: &'t Regex,
         matcher: Matcher<'t>,
-        /// Match after the gap that was just returned.
+        /// Next span: the match after the gap that was just returned.
         found: Option<Span>,
     },
 }

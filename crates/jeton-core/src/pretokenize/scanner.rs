@@ -1,21 +1,23 @@
-//! Hand-written matchers of the named patterns: end of the pretoken that starts at a position.
+//! Hand-written matchers of the named patterns. They return the end of the pretoken that starts at a given position.
 //!
 //! Invariant: a [`Scanner`] splits every text exactly as the published regex of its family does with leftmost-first
-//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read
-//! a constant number of times, because the next successful alternative consumes the text that a failed one has read.
-//! Memory: the class table.
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read a
+//! constant number of times, because the text that a failed alternative has read is consumed by the alternative that
+//! then succeeds. Memory: the class table.
 //!
-//! The patterns form one family. With `X` for `[^\s\p{L}\p{N}]`, each is an ordered choice of
+//! The patterns form one family. Each is an ordered choice of these alternatives, where `X` stands for
+//! `[^\s\p{L}\p{N}]`:
 //!
 //! ```text
 //! contraction | word | number | symbols | white space
 //!   's 're ..    prefix? letters   \p{N}{1,n}   space? X+ tail    \s++$  \s*[\r\n]  \s+(?!\S)  \s+
 //! ```
 //!
-//! [`ScanRules`] has the differences. Each character begins some alternative, so there is no text between pretokens.
+//! [`ScanRules`] lists the differences between the patterns. Each character can begin some alternative, so there is no
+//! text between pretokens.
 //!
 //! Source: the published patterns (`patterns.rs`); each function explains how it replaces backtracking.
-//! Left out: several bytes at a time. This is the slow path of `starts`.
+//! Left out: processing of several bytes at a time, because the scanner is the slow path of `starts`.
 
 use crate::util::classes::{
     Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
@@ -24,34 +26,35 @@ use crate::util::classes::{
 /// Returns the end of the pretoken that starts at the given offset, which is less than the length of the text.
 pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 
-/// Position of contractions (`'s 't 're 've 'm 'll 'd`).
+/// Handling of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
-    /// Separate pretokens, lower case only.
+    /// A contraction is a separate pretoken; only lower case counts.
     OwnLower,
-    /// Separate pretokens, in any case.
+    /// A contraction is a separate pretoken, in lower or upper case.
     Own,
-    /// The end of a word, in any case.
+    /// A contraction belongs to the word before it, in lower or upper case.
     Suffix,
 }
 
-/// Differences between the named patterns.
+/// Options in which the named patterns differ.
 pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
-    /// Optional character before the letters of a word: any `[^\r\n\p{L}\p{N}]` (true), or only a space, which may then
-    /// also precede digits (false).
+    /// Optional character before the letters of a word. True: any `[^\r\n\p{L}\p{N}]`. False: only a space, which can
+    /// then also precede digits.
     pub(super) any_prefix: bool,
-    /// Words are split by case, and marks are letters of both cases.
+    /// True if words are split by case. Marks then count as letters of both cases.
     pub(super) cased: bool,
-    /// Marks are letters, and not symbols.
+    /// True if marks count as letters, not as symbols.
     pub(super) marks: bool,
     /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
-    /// Line ends end a run of white space and belong to preceding symbols.
+    /// True if a line end ends a run of white space, and line ends after symbols belong to the symbols.
     pub(super) newlines: bool,
-    /// Slashes among these line ends belong to the symbols, too.
+    /// True if slashes among the line ends after symbols belong to the symbols, too.
     pub(super) slashes: bool,
-    /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
+    /// True if all white space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes
+    /// first).
     pub(super) whole_end: bool,
 }
 
@@ -75,7 +78,7 @@ impl ScanRules {
     }
 }
 
-/// Rules of a family as a type, for which code is monomorphized.
+/// Rules of one pattern as a type, so that the compiler specializes the code for it.
 pub(super) trait Family {
     const RULES: ScanRules;
 }
@@ -113,7 +116,7 @@ families! {
     Qwen35, qwen35: ScanRules { digits: 1, marks: true, ..LLAMA3 };
 }
 
-/// Matches the whole pattern: the first alternative that matches at `start`, selected by the class of the first
+/// Matches the whole pattern: selects the first alternative that matches at `start`, by the class of the first
 /// character.
 #[inline(always)]
 pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
@@ -150,16 +153,16 @@ pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: 
     white_space::<F>(classes, text, start)
 }
 
-/// Returns the end of the word whose letters start at `at`, if any. `first` is the class of the pretoken's first
-/// character: a letter when `at` is the start of the pretoken, else the prefix.
+/// Returns the end of the word whose letters start at `at`, if there is one. `first` is the class of the pretoken's
+/// first character. This character is a letter if `at` is the start of the pretoken, else the prefix.
 #[inline(always)]
 fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Option<usize> {
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // A mark may be the prefix or a letter. With the mark as the prefix, the first alternative has just
-            // failed. With the mark as a letter, it matches the mark alone, since capitals without a lower-case end
-            // follow; and it precedes the second alternative.
+            // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just
+            // failed. With the mark as a letter, the first alternative matches only the mark, because capitals
+            // without a lower-case end follow. This match precedes the second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -178,12 +181,12 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     Some(end)
 }
 
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals if it
-/// does not match.
+/// Matches `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`. Returns `Ok` with the end, or `Err` with the
+/// end of the capitals if it does not match.
 ///
-/// The first loop reads up to a lower-case letter, where the second loop continues. Without such a letter, the match
-/// backtracks to the last caseless character, which the second loop matches; it cannot continue, since capitals
-/// follow.
+/// The first loop reads up to a lower-case letter, where the second loop continues. If there is no lower-case letter,
+/// the match backtracks to the last caseless character. The second loop matches this character and stops, because
+/// capitals follow.
 #[inline(always)]
 fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut caseless_end = None;
@@ -202,7 +205,8 @@ fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, us
     }
 }
 
-/// Returns the bytes of the letters of a contraction at `at`, or 0. U+017F (ſ) is an `s` in case-insensitive patterns.
+/// Returns the length in bytes of the letters of a contraction at `at`, or 0 if there is none. U+017F (ſ) is an `s` in
+/// case-insensitive patterns.
 #[inline(always)]
 pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     let letter = |i: usize| match text.get(at + i) {
@@ -219,7 +223,7 @@ pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// `\p{N}{1,n}`, at a digit.
+/// Returns the end of `\p{N}{1,n}` at a digit.
 #[inline(always)]
 fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     if F::RULES.digits == usize::MAX {
@@ -235,7 +239,7 @@ fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// `[^\s\p{L}\p{N}]+[\r\n]*`, at a symbol.
+/// Returns the end of `[^\s\p{L}\p{N}]+[\r\n]*` at a symbol.
 #[inline(always)]
 fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     let mut end = classes.run(text, at, F::RULES.symbols());
@@ -247,8 +251,9 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text; otherwise up to its last line
-/// end; otherwise all except the last character, which may be the prefix of the next pretoken.
+/// Returns the end of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at a run of white space. At the end of the text, the match is the
+/// whole run. Elsewhere it ends at the last line end of the run. Without a line end, it is the run without its last
+/// character, which can be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

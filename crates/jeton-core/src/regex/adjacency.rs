@@ -1,15 +1,15 @@
-//! Pairs of adjacent characters that no match of a regex contains.
+//! Finds pairs of adjacent characters that no match of a regex contains.
 //!
-//! A position automaton (Glushkov 1961) of the syntax tree tells which character may be read directly after which. If
-//! no path through the tree reads `right` after `left`, no match covers both, and an attempt that has read `left`
-//! fails at `right` exactly as it fails at the end of the text. So the text after the position does not affect the
-//! matches before it, and the text before it does not affect the matches after it.
+//! A position automaton (Glushkov 1961) of the syntax tree shows which character can be read directly after which other
+//! character. If no path through the tree reads `right` after `left`, no match covers both, and an attempt that has
+//! read `left` fails at `right` exactly as it fails at the end of the text. So the text on one side of the position
+//! between them does not affect the matches on the other side.
 //!
-//! Bodies of lookaheads count as paths, too. Left out: patterns that look back, for which [`Adjacency::of`] returns
-//! None.
+//! Bodies of lookaheads count as paths, too. Left out: patterns that look back; [`Adjacency::of`] returns None for
+//! them.
 //!
-//! Characters that are read by the same leaves have the same effects, so effects are looked up by classes of
-//! characters. The table is built for the first pair beyond ASCII, in a millisecond.
+//! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters. The
+//! lookup table is built when the first pair beyond ASCII is looked up, in a millisecond.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -21,23 +21,24 @@ use crate::util::pair_effect::PairEffect;
 use crate::util::property_table::PropertyTable;
 use regex_syntax::hir::ClassUnicode;
 
-/// Maximum number of leaves, because the table of pairs is quadratic in it. Published patterns have up to fifty.
+/// Maximum number of leaves. It is limited because the table of pairs grows quadratically. Published patterns have up
+/// to 50 leaves.
 const MAX_LEAVES: usize = 1 << 10;
 
-/// Character sets of a pattern, and which of them may be read directly after one another.
+/// Character sets of a pattern, and which sets can be read directly after one another.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
-    /// Inner None: too many classes for a table.
+    /// Lookup table by class, built on first use. Inner None: there are too many classes for a table.
     classes: OnceLock<Option<PairTable>>,
 }
 
-/// Effects by the classes of two characters.
+/// Effects on two adjacent characters, by their classes.
 #[derive(Debug, Clone)]
 struct PairTable {
     class_of: PropertyTable,
     num_classes: usize,
-    /// For each two classes, the effect on their first characters.
+    /// Effect for each pair of classes, computed for the first character of each class.
     effects: Vec<PairEffect>,
 }
 
@@ -45,25 +46,26 @@ struct PairTable {
 #[derive(Debug, Clone)]
 struct Leaf {
     set: ClassUnicode,
-    /// Leaves that may be read directly after it, ascending.
+    /// Leaves that can be read directly after this leaf, ascending.
     follow: Vec<usize>,
-    /// True if an assertion about the end of the text or line may be checked after it.
+    /// True if an assertion about the end of the text or line can be checked directly after this leaf.
     asserts_end: bool,
-    /// If Some, a single character of the set is a match, unless one of these leaves also contains it.
+    /// If Some, a single character of the set is a match of the whole pattern, unless one of the listed leaves also
+    /// contains the character.
     alone: Option<Vec<usize>>,
 }
 
-/// Paths through a node.
+/// First and last leaves of the paths through a node of the syntax tree.
 #[derive(Debug, Default)]
 struct Paths {
     can_be_empty: bool,
-    /// Leaves that may be read first; [`END`] for an assertion about the end.
+    /// Leaves that can be read first. Includes [`END`] if an assertion about the end can be checked first.
     first: Vec<usize>,
-    /// Leaves that may be read last.
+    /// Leaves that can be read last.
     last: Vec<usize>,
 }
 
-/// Pseudo leaf: an assertion about the end.
+/// Pseudo leaf that stands for an assertion about the end of the text or line.
 const END: usize = usize::MAX;
 
 impl Adjacency {
@@ -89,7 +91,7 @@ impl Adjacency {
         Some(made)
     }
 
-    /// Returns the effect, on two adjacent characters, of splitting at matches that become separate parts.
+    /// Returns the effect on two adjacent characters if a text is split so that each match becomes a separate part.
     #[inline]
     pub(crate) fn effect(&self, left: char, right: char) -> PairEffect {
         if left.is_ascii() && right.is_ascii() {
@@ -110,7 +112,7 @@ impl Adjacency {
         if before.iter().any(crosses) {
             return PairEffect::Unknown;
         }
-        // A character that is a match by itself is in some match, wherever the search begins.
+        // A character that is a match by itself is always part of a match, regardless of where the search begins.
         if self.always_matches(&before) || self.always_matches(&after) {
             PairEffect::Split
         } else if before.is_empty() && after.is_empty() {
@@ -140,7 +142,7 @@ impl Adjacency {
         let mut flat = vec![0; 0x11_0000];
         let (mut class_of, mut first) = (HashMap::new(), Vec::new());
         for pair in bounds.windows(2) {
-            // Surrogates are not characters, and are in no set.
+            // Surrogates are skipped: they are not characters, and no set contains them.
             let Some(c) = (pair[0]..pair[1]).find_map(char::from_u32) else { continue };
             let key = sets.iter().fold(0u64, |key, set| key << 1 | u64::from(contains(set, c)));
             let class = *class_of.entry(key).or_insert_with(|| {
@@ -154,10 +156,10 @@ impl Adjacency {
         Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
     }
 
-    /// Returns false if no single match, and no text between two matches, covers the text, whatever surrounds it.
+    /// Returns false if, in any context, neither a single match nor the text between two matches covers `text`.
     pub(crate) fn may_cover(&self, text: &str) -> bool {
-        let mut path: Option<Vec<usize>> = None; // leaves that may have read the last character
-        let mut is_matched = false; // some character is always in a match, wherever the search begins
+        let mut path: Option<Vec<usize>> = None; // leaves that can have read the last character
+        let mut is_matched = false; // true if some character is always part of a match
         for c in text.chars() {
             let leaves = self.leaves_of(c);
             is_matched |= self.always_matches(&leaves);
@@ -172,7 +174,7 @@ impl Adjacency {
         !is_matched || path.is_none_or(|path| !path.is_empty())
     }
 
-    /// Returns true if a character of these leaves is a match by itself.
+    /// Returns true if a character that exactly these leaves contain is a match by itself.
     fn always_matches(&self, leaves: &[usize]) -> bool {
         let is_match = |&leaf: &usize| {
             let except = self.leaves[leaf].alone.as_ref();
@@ -246,7 +248,7 @@ impl Adjacency {
                 body
             }
             SyntaxNode::Atomic(node) => self.paths(node)?,
-            // The body is read, but the text after the lookahead is read from where the body began.
+            // The lookahead reads its body, but the following node reads from the position at which the body began.
             SyntaxNode::Look { node, .. } => {
                 Paths { can_be_empty: true, first: self.paths(node)?.first, last: Vec::new() }
             }
@@ -281,9 +283,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves whose characters are each a match of the whole `node` without an assertion. Each leaf comes with
-/// the leaves of preceding optional parts that would consume the character without backtracking. Returns the range of
-/// the leaves of `node`, which begins at `next`.
+/// Lists the leaves whose single characters are matches of the whole `node`, without an assertion. Each leaf is listed
+/// with the leaves of preceding optional parts that would consume the character without backtracking. Returns the range
+/// of the leaves of `node`. The range begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {
@@ -329,7 +331,7 @@ fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec
     start..*next
 }
 
-/// Returns true if a node matches the empty text at every position, without an assertion.
+/// Returns true if a node can match the empty text at every position, without an assertion.
 fn is_optional(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty => true,
@@ -341,7 +343,7 @@ fn is_optional(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Returns true if all shorter matches of a node are also tried.
+/// Returns true if the matcher also tries all shorter matches of a node.
 fn backtracks(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -383,7 +385,7 @@ mod tests {
         ] {
             assert_eq!(effect(pattern, pair), expected, "{pair:?}");
         }
-        // After letters, o200k reads a contraction.
+        // In o200k, a contraction can follow letters.
         assert_eq!(effect(crate::pretokenize::published("o200k").unwrap(), "a'"), PairEffect::Unknown);
     }
 
@@ -414,10 +416,10 @@ mod tests {
         for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
             assert!(!covers(pattern, text), "{text:?}");
         }
-        // Each pair is in some match, but all three characters are not.
+        // Some match contains each pair, but no match contains all three characters.
         assert!(covers("ab|bc|[abc]", "bc"));
         assert!(!covers("ab|bc|[abc]", "abc"));
-        assert!(covers("[0-9]{1,3}", "ab")); // between matches
+        assert!(covers("[0-9]{1,3}", "ab")); // text between matches
         assert!(!covers("[0-9]{1,3}", "a1"));
     }
 

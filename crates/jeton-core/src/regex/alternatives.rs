@@ -1,9 +1,9 @@
-//! Finds the alternative of a pattern that a match comes from.
+//! Finds which alternative of a pattern produced a match.
 //!
-//! Alternatives are tried in order, and no part of the pattern follows them, so a match comes from the first
-//! alternative that matches at its start. Each is compiled separately, with its own budget.
+//! Alternatives are tried in order, and no part of the pattern follows them. So the first alternative that matches at
+//! the start of a match produced it. Each alternative is compiled separately, with its own budget.
 //!
-//! Left out: alternatives inside groups. A pattern that is one group is one alternative.
+//! Left out: alternatives inside groups. A pattern that consists of one group counts as one alternative.
 
 use super::matcher::Matcher;
 use super::program::{compile, Program};
@@ -14,7 +14,7 @@ use super::syntax::parse_branches;
 pub(crate) struct Alternatives(Vec<(String, Program)>);
 
 impl Alternatives {
-    /// Compiles the alternatives of a valid pattern; returns none if one of them alone is too large.
+    /// Compiles the alternatives of a valid pattern; returns no alternatives if one of them is too large.
     pub(crate) fn of(pattern: &str) -> Self {
         let compiled = parse_branches(pattern).and_then(|branches| {
             branches.into_iter().map(|(node, at)| Ok((pattern[at].to_owned(), compile(&node)?))).collect()
@@ -22,7 +22,7 @@ impl Alternatives {
         Self(compiled.unwrap_or_default())
     }
 
-    /// Returns their texts.
+    /// Returns the texts of the alternatives.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(text, _)| text.as_str())
     }
@@ -33,11 +33,12 @@ impl Alternatives {
     }
 }
 
-/// Finds the alternatives of the matches of one text.
+/// Finds, for matches in one text, the alternatives that produced them.
 pub(crate) struct AlternativeFinder<'t>(Vec<Matcher<'t>>);
 
 impl AlternativeFinder<'_> {
-    /// Returns the alternative that matches from `start` to `end`; None if there is none or its budget is exhausted.
+    /// Returns the index of the alternative that matches from `start` to `end`; None if no alternative matches or its
+    /// budget is exhausted.
     pub(crate) fn find(&mut self, start: usize, end: usize) -> Option<usize> {
         for (number, matcher) in self.0.iter_mut().enumerate() {
             if let Some(found) = matcher.matches(start).ok()? {
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
     use crate::regex::Regex;
 
-    /// Returns the alternatives of all matches of the whole pattern.
+    /// Returns, for each match of the whole pattern, the index of its alternative.
     fn numbers(pattern: &str, text: &str) -> Vec<Option<usize>> {
         let (regex, alternatives) = (Regex::new(pattern).unwrap(), Alternatives::of(pattern));
         let (mut matcher, mut finder) = (regex.matcher(text, 0), alternatives.finder(text));

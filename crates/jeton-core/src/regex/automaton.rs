@@ -1,18 +1,19 @@
 //! Deterministic automaton of a pattern over classes of characters.
 //!
-//! Invariant: from a given position, the last accepting step before the automaton is dead gives the end of the match
-//! that leftmost-first backtracking finds there. A step reads the class of the next character, or the end of the
-//! text, and tells whether a match ends *before* that character. So assertions about the next character (`(?!\S)`,
-//! `$`, the end of a possessive run) need no further text.
+//! Invariant: if the automaton reads from a given position, its last accepting step before the dead state is at the end
+//! of the match that leftmost-first backtracking finds. A step reads the class of the next character, or the end of the
+//! text, and accepts if a match ends *before* that character. So assertions about the next character (`(?!\S)`, `$`,
+//! the end of a possessive run) need no further text.
 //!
-//! A state is an ordered list of threads of the pattern's program, in order of preference; a thread that has matched
-//! removes the threads after it. The states are found by following all classes from the start, and equivalent ones
-//! are merged.
+//! A state is a list of threads of the pattern's program, in order of preference. A thread that has matched removes the
+//! threads after it. All states are found by following all classes from the start state; then equivalent states are
+//! merged.
 //!
 //! Source: Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the ordered threads; the
 //! subset construction of Rabin and Scott (1959); Moore's minimization (1956).
-//! Left out, each with its reason: lookbehind; lookahead at more than one character; atomic groups, and possessive
-//! repeats of more than one character; repeats of an expression that may be empty; automata that are too large.
+//! Left out (an error returns the reason): lookbehind; lookahead at more than one character; atomic groups, and
+//! possessive repeats of more than one character; repeats of an expression that can be empty; automata that are too
+//! large.
 
 use std::collections::HashMap;
 
@@ -22,12 +23,12 @@ use super::character_classes::{ClassSet, Partition};
 use super::program::{as_class, first};
 use super::syntax::{parse_set, Assertion, Class, Greed, SyntaxNode};
 
-/// Maximum number of instructions, and of steps of all states. They bound the time of compiling to about a tenth of a
-/// second.
+/// Maximum number of instructions, and of steps of all states together. These limits bound compilation to about a tenth
+/// of a second.
 const MAX_INSTRUCTIONS: usize = 1_000;
 const MAX_STEPS: usize = 1 << 14;
 
-/// Maximum number of rounds of merging states.
+/// Maximum number of rounds in which states are merged.
 const MAX_ROUNDS: usize = 50;
 
 /// State in which no match is possible any more.
@@ -43,21 +44,21 @@ pub(crate) type Reason = &'static str;
 enum Instruction {
     One(ClassSet),
     Jump(usize),
-    Split(usize, usize), // in order of preference
-    Next(ClassSet),      // the next character, or the end of the text, is in the set
+    Split(usize, usize), // continue at both, in order of preference
+    Next(ClassSet),      // assert that the next character (or the end of the text) is in the set
     Match,
 }
 
 /// Result of reading one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Step {
-    /// True if a match ends before this character; it is preferred to all earlier ends.
+    /// True if a match ends before this character. This end replaces all earlier ends.
     pub(crate) accepts: bool,
     /// The next state.
     pub(crate) next: u16,
 }
 
-/// The automaton: for each state, a step for each class and for the end of the text.
+/// The automaton. Each state has a step for each class and for the end of the text.
 #[derive(Debug)]
 pub(crate) struct Automaton {
     steps: Vec<Step>,
@@ -76,12 +77,12 @@ impl Automaton {
         Ok(Self { steps: minimal(determinize(&compiler.instructions, width)?, width, usize::from(START) + 1), width })
     }
 
-    /// Reads a class in a state.
+    /// Returns the step for a class in a state.
     pub(crate) fn step(&self, state: u16, class: u8) -> Step {
         self.steps[usize::from(state) * self.width + usize::from(class)]
     }
 
-    /// Returns, for each state, whether a match will end however the text continues.
+    /// Returns, for each state, true if a match will end regardless of how the text continues.
     pub(crate) fn certain(&self) -> Vec<bool> {
         let mut fails: Vec<bool> = (0..self.num_states()).map(|state| state == usize::from(DEAD)).collect();
         loop {
@@ -95,7 +96,7 @@ impl Automaton {
         }
     }
 
-    /// Returns true if a match ends here whatever text follows.
+    /// Returns true if a match ends here regardless of the following text.
     pub(crate) fn accepts_now(&self, state: u16) -> bool {
         self.steps[usize::from(state) * self.width..][..self.width].iter().all(|step| step.accepts)
     }
@@ -105,18 +106,18 @@ impl Automaton {
     }
 }
 
-/// A pattern without its lookaheads at more than one character.
+/// A pattern whose lookaheads at more than one character have been removed.
 pub(super) struct WithoutFarLooks {
-    /// The pattern, in which any run of characters of the set is one match.
+    /// The pattern, changed so that any run of characters of `set` is one match.
     pub(super) tree: SyntaxNode,
-    /// The characters that can occur in a match decided by one of these lookaheads.
+    /// Characters that can occur in a match of an alternative with such a lookahead.
     pub(super) set: ClassUnicode,
 }
 
-/// Removes the alternatives that look ahead at more than one character from a pattern, and matches runs of their
-/// characters instead. This is exact, apart from the runs, which must be split again, under two conditions. Every
-/// other alternative matches only characters of the set or none of them; then each run is a sequence of matches and
-/// of text between them. And no text may be left between matches outside of runs, which the caller checks.
+/// Removes from a pattern the alternatives that look ahead at more than one character, and matches runs of their
+/// characters instead. The caller must split the runs again. All other matches are exact under two conditions. First,
+/// every other alternative matches either only characters of the set or none of them; each run is then a sequence of
+/// matches and of text between them. Second, outside of runs there is no text between matches; the caller checks this.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -136,7 +137,7 @@ pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
         if common.ranges().is_empty() {
             rest.push(branch.clone());
         } else if common.ranges() != consumed.ranges() || first(branch, &mut ClassUnicode::empty()) {
-            return None; // a match of the empty text hides the following alternatives
+            return None; // a match of the empty text makes the following alternatives unreachable
         }
     }
     (!set.ranges().is_empty() && rest.len() > 1).then_some(WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
@@ -158,7 +159,7 @@ fn looks_far(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Adds all characters that a match may contain.
+/// Adds all characters that a match can contain.
 fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     match node {
         SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => {}
@@ -170,7 +171,7 @@ fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     }
 }
 
-/// Adds all sets of a tree on which its automaton depends.
+/// Adds all character sets of a tree that its automaton has to distinguish.
 pub(super) fn collect_sets(node: &SyntaxNode, sets: &mut Vec<ClassUnicode>) {
     match node {
         SyntaxNode::Empty => {}
@@ -242,7 +243,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns the classes of the next character, including the end of the text, for which a lookahead succeeds.
+    /// Returns the classes (including the end of the text) for which a lookahead at the next character succeeds.
     fn look_ahead(&self, node: &SyntaxNode) -> Result<ClassSet, Reason> {
         let mut set = ClassSet::default();
         match node {
@@ -305,11 +306,11 @@ impl Compiler<'_> {
                 self.node(node)?;
             }
         }
-        // The exits are after the last copy; a possessive run reaches them through its assertion.
+        // All exits lead to the position after the last copy; a possessive run reaches it through its assertion.
         let mut exit = self.here();
         if let (Some(leave), false) = (leave, exits.is_empty()) {
             if max != u32::MAX {
-                self.emit(Instruction::Jump(exit + 2))?; // for a run of maximum length
+                self.emit(Instruction::Jump(exit + 2))?; // a run of maximum length skips the assertion
                 exit += 1;
             }
             self.emit(leave)?;
@@ -324,7 +325,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Builds all states that are reachable from the start; state 0 is dead.
+/// Builds all states that are reachable from the start state; state 0 is the dead state.
 fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, Reason> {
     let mut numbers: HashMap<Vec<u16>, u16> = HashMap::from([(Vec::new(), DEAD), (vec![0], START)]);
     let mut states: Vec<Vec<u16>> = vec![Vec::new(), vec![0]];
@@ -375,10 +376,10 @@ fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, 
     Ok(steps)
 }
 
-/// Merges equivalent states, unless that takes long. The first `fixed` states keep their numbers.
+/// Merges equivalent states, in at most `MAX_ROUNDS` rounds. The first `fixed` states keep their numbers.
 pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) -> Vec<S> {
     let num_states = steps.len() / width;
-    // Block of each state; each fixed state has a separate block, and these come first.
+    // Block of each state. Each fixed state has a separate block; these blocks come first.
     let mut blocks: Vec<u16> = (0..num_states).map(|state| state.min(fixed) as u16).collect();
     let mut num_blocks = 0;
     for round in 0.. {
@@ -412,7 +413,7 @@ pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) 
 
 /// An entry of a transition table.
 pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
-    /// The next state.
+    /// Returns the next state.
     fn next(&self) -> usize;
     /// Returns the transition with another next state.
     fn to(&self, next: u16) -> Self;

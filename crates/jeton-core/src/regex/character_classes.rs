@@ -1,8 +1,9 @@
-//! Classes of characters: the coarsest partition in which each set of a pattern is a union of classes.
+//! Classes of characters: the coarsest partition of all characters in which each character set of a pattern is a union
+//! of classes.
 //!
 //! Source: the alphabet compression of lexer generators (Aho, Lam, Sethi and Ullman, "Compilers", 2006, 3.9.8), over
-//! code points instead of bytes. A two-level table maps a code point to its class. Its blocks have 64 code points,
-//! which differ only in the last byte of UTF-8; equal blocks are stored once. Published patterns have 2 to 30
+//! code points instead of bytes. A two-level table maps a code point to its class. A block of the table has 64 code
+//! points, which differ only in the last byte of UTF-8; equal blocks are stored once. Published patterns have 2 to 30
 //! classes, and tables of 35 to 65 KB.
 
 use std::collections::HashMap;
@@ -11,20 +12,20 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::util::utf8::decode;
 
-/// Number of code points; `BLOCK`: of those in a block.
+/// Number of code points, and number of code points in a block.
 const CODE_POINTS: usize = 0x11_0000;
 const BLOCK: usize = 64;
 
-/// The only code points that are not characters.
+/// Half-open range of the surrogates, the only code points that are not characters.
 const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 
-/// Maximum number of classes: a class is a byte, and a few values are reserved.
+/// Maximum number of classes. A class is stored in a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// Value in [`CharacterClasses::of_byte`] of a first byte whose characters are in several classes.
+/// Value in [`CharacterClasses::of_byte`] for a first byte with characters of several classes.
 pub(crate) const MIXED: u8 = u8::MAX;
 
-/// A set of classes, one bit for each.
+/// Bit set of classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ClassSet([u64; 4]);
 
@@ -42,20 +43,20 @@ impl ClassSet {
     }
 }
 
-/// Classes of characters, and two more: the end of the text, and continuation bytes of a character.
+/// Classes of characters, and two additional classes: the end of the text, and continuation bytes.
 #[derive(Debug)]
 pub(crate) struct CharacterClasses {
     /// For ASCII, the class of the character. For other first bytes, the class of all their characters, or [`MIXED`].
     /// For continuation bytes, one more than the class of the end of the text.
     of_byte: Box<[u8; 256]>,
-    block_of: Box<[u16]>, // by the high bits of a code point, without the lowest six
+    block_of: Box<[u16]>, // code point >> 6 -> index of its block
     blocks: Vec<u8>,
     num_classes: u8,
     /// True if each byte is read as a character.
     is_bytewise: bool,
 }
 
-/// Partition under construction: classes, and the classes of each set.
+/// Partition under construction: all classes, and the classes of each set.
 pub(super) struct Partition {
     pub(super) classes: CharacterClasses,
     class_sets: HashMap<Vec<(char, char)>, ClassSet>,
@@ -79,14 +80,14 @@ impl Partition {
             }
         }
         changes.sort_unstable();
-        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bit for each set that contains the code point
+        // Bits of the sets that contain the code point.
+        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)];
         let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();
         let ends = changes.iter().map(|change| change.0).chain([CODE_POINTS as u32]);
         let mut from = 0;
         for (index, to) in ends.enumerate() {
-            // Code points that are not characters (surrogates) are in no set; they get the class of the previous code
-            // point.
+            // Surrogates are not characters, and no set contains them. They get the class of the previous code point.
             let is_class = from < to && (from, to) != SURROGATES;
             let next = class_of.len() as u8;
             let class = if is_class { *class_of.entry(members.clone()).or_insert(next) } else { table.last() };
@@ -118,7 +119,7 @@ impl Partition {
 }
 
 impl CharacterClasses {
-    /// Converts to the classes for texts in which each byte is read as a character.
+    /// Converts the classes for texts in which each byte is read as a character; `stand_in` returns this character.
     pub(crate) fn into_bytewise(mut self, stand_in: impl Fn(u8) -> char) -> Self {
         for byte in 0..=u8::MAX {
             self.of_byte[usize::from(byte)] = self.of_code(stand_in(byte).into());
@@ -146,7 +147,7 @@ impl CharacterClasses {
         self.num_classes
     }
 
-    /// Returns the classes by byte; see the field.
+    /// Returns the class of each byte, as described at the field `of_byte`.
     pub(crate) fn of_byte(&self) -> &[u8; 256] {
         &self.of_byte
     }
@@ -168,7 +169,7 @@ impl CharacterClasses {
         self.blocks[usize::from(self.block_of[code / BLOCK]) * BLOCK + code % BLOCK]
     }
 
-    /// Returns the bytes of the tables.
+    /// Returns the size of the tables in bytes.
     pub(crate) fn memory(&self) -> usize {
         256 + self.block_of.len() * 2 + self.blocks.len()
     }
@@ -179,7 +180,7 @@ impl CharacterClasses {
 struct TableBuilder {
     block_of: Vec<u16>,
     blocks: Vec<u8>,
-    current: Vec<u8>, // the incomplete last block
+    current: Vec<u8>, // last block, not complete yet
     numbers: HashMap<Vec<u8>, u16>,
 }
 

@@ -1,17 +1,18 @@
-//! Bounded set of failed (choice, position) pairs of the backtracking matcher, so that each is tried about once.
+//! Bounded set of the (choice, position) pairs that have failed in the backtracking matcher, so that each pair is tried
+//! about once.
 //!
 //! A key is a choice of the pattern at a position of the text. Without captures and backreferences, the outcome of a
-//! choice depends on nothing else: neither on the path to it nor on where the search began. There are two exceptions,
+//! choice depends only on the key, not on the path to the choice or the start of the search. There are two exceptions,
 //! which the matcher handles. First, a loop whose body can be empty ends if it has not advanced, so the outcome of a
 //! choice in its body also depends on where the body began, until the loop has advanced. Second, a choice inside an
-//! atomic group or a lookaround has failed only if the end of the group was not reached: a match of the group
-//! discards its alternatives untried, so nothing is inserted.
+//! atomic group or a lookaround has failed only if the end of the group was not reached. A match of the group discards
+//! the untried alternatives, so their choices are not inserted.
 //!
 //! The set is a direct-mapped table: keys with the same index overwrite each other. A lost key costs time, but never
-//! a match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using selective
-//! memoization to defeat regular expression denial of service".
+//! changes a match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using
+//! selective memoization to defeat regular expression denial of service".
 
-/// Maximum number of entries: 64 MiB.
+/// Maximum number of entries, which take 64 MiB.
 const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {
@@ -35,8 +36,8 @@ impl FailureCache {
         self.entries[index] = rest;
     }
 
-    /// Splits a key into index and high bits. These fit in 32 bits for any text of less than a TB with the largest
-    /// pattern.
+    /// Splits a key into index and high bits. The high bits fit in 32 bits for any text of less than a TB, even with
+    /// the largest pattern.
     fn split(&self, key: usize) -> (usize, u32) {
         let size = self.entries.len();
         (key & (size - 1), (key >> size.trailing_zeros()) as u32 + 1)

@@ -1,11 +1,11 @@
-//! Translation of a regex from HF `tokenizers` (Oniguruma with Ruby's syntax) to tiktoken's dialect.
+//! Translates regexes of HF `tokenizers` (Oniguruma with Ruby's syntax) to tiktoken's dialect.
 //!
-//! Invariant: the result has the same meaning, or the unsupported construct is named. Differences:
+//! Invariant: the result has the same meaning, or an error names the unsupported construct. Differences:
 //!
 //! | Oniguruma | tiktoken |
 //! |---|---|
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
-//! | `^`, `$` | lookarounds, since they always match at lines |
+//! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
 //! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
@@ -14,10 +14,11 @@
 //! Properties, `\s` and `\d` are the same sets in both engines, which have Unicode 16 (compared for every code
 //! point).
 //!
-//! Left out, and refused by name: features that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent
-//! operators, conditionals, lookbehinds of variable width); the flag `x`; a flag that is set in the middle of a group,
-//! whose scope differs; in case-insensitive patterns, all cased characters beyond ASCII, and `ss`, `ff`, `fi`, `fl`, `st`,
-//! which Oniguruma folds into one character; a quantifier on a quantifier or on an assertion; ambiguous ranges (`[a-\d]`).
+//! Left out, with an error that names the construct: features that tiktoken's dialect lacks (backreferences, `\G`,
+//! `\K`, `\R`, `\X`, absent operators, conditionals, lookbehinds of variable width); the flag `x`; a flag that is set
+//! in the middle of a group, whose scope differs; in case-insensitive patterns, all cased characters beyond ASCII, and
+//! `ss`, `ff`, `fi`, `fl`, `st`, which Oniguruma folds into one character; a quantifier on a quantifier or on an
+//! assertion; ambiguous ranges (`[a-\d]`).
 
 use regex_syntax::hir::{Class, HirKind};
 
@@ -34,15 +35,15 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
     }
 }
 
-/// Members of `\w` inside of brackets.
+/// Properties whose characters are in `\w` inside of brackets.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// Additional characters of `\w` outside of brackets.
+/// Characters that are in `\w` only outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 
 /// Characters beyond ASCII that have case folding.
 const WITH_CASE: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]&&[^\x00-\x7F]]";
-/// Characters that case folding changes, alone or in a sequence.
+/// Characters beyond ASCII that case folding can change, single or in a sequence.
 const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}\p{M}\p{Lm}]&&[^\x00-\x7F]]";
 
 /// Sequences of ASCII letters that are the case folding of one character (`ß`, `ﬁ`, `ﬆ`).
@@ -80,20 +81,20 @@ struct PatternReader<'p> {
     at: usize,
     out: String,
     flags: RubyFlags,
-    /// The preceding literal, in case-insensitive mode.
+    /// Preceding literal character in case-insensitive mode, which can fold together with the next one.
     last: Option<char>,
 }
 
 /// Kind of the last item that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Atom {
-    /// Consumes characters.
+    /// An item that consumes characters.
     Text,
-    /// Consumes no characters.
+    /// An item that consumes no characters, such as an assertion.
     Place,
 }
 
-/// A member of a set.
+/// A member of a set in brackets.
 enum Member {
     One(char),
     Set(String),
@@ -153,7 +154,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// Translates one atom; None if it was only a flag.
+    /// Translates one atom; returns None if it only set a flag.
     fn atom(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         let Some(c) = self.next() else { return Ok(None) };
         let literal = std::mem::take(&mut self.last);
@@ -165,7 +166,7 @@ impl PatternReader<'_> {
             '[' => {
                 let set = self.bracketed(0)?;
                 match class(&set)?.ranges() {
-                    // Oniguruma reads it as a literal, which may fold together with its neighbors.
+                    // Oniguruma reads a set of one character as a literal, which can fold together with its neighbors.
                     [only] if self.flags.ignore_case && only.start() == only.end() => {
                         self.literal(only.start(), literal)?;
                     }
@@ -229,7 +230,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Reads a quantifier without its suffix. The flag is true for an interval.
+    /// Reads a quantifier without its suffix. Returns its text, and true if it is an interval.
     fn bounds(&mut self) -> Result<Option<(String, bool)>, String> {
         match self.peek() {
             Some(c @ ('?' | '*' | '+')) => {
@@ -244,7 +245,7 @@ impl PatternReader<'_> {
         let (min, max) = inside.split_once(',').unwrap_or((inside, inside));
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(min) || !is_number(max) || min.is_empty() && max.is_empty() {
-            return Ok(None); // an ordinary brace
+            return Ok(None); // the brace is literal text
         }
         let text = match (min, max) {
             ("", max) => format!("{{0,{max}}}"),
@@ -259,7 +260,7 @@ impl PatternReader<'_> {
         Ok(Some((text, true)))
     }
 
-    /// Translates a group after its `(`; None if it only set a flag.
+    /// Translates a group, after its `(`; returns None if it only set a flag.
     fn group(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         if depth == MAX_DEPTH {
             return Err(format!("groups more than {MAX_DEPTH} deep"));
@@ -310,7 +311,7 @@ impl PatternReader<'_> {
         Ok(Some(atom))
     }
 
-    /// Reads flags after `(?`; returns true if they end in `)` and apply to the rest.
+    /// Reads flags after `(?`; returns true if they end in `)`, so that they apply to the rest of the group.
     fn set_flags(&mut self) -> Result<bool, String> {
         let (start, mut on) = (self.at, true);
         loop {
@@ -358,7 +359,7 @@ impl PatternReader<'_> {
         Ok(Atom::Place)
     }
 
-    /// Reads an escape of characters, after its backslash.
+    /// Reads an escape that stands for characters, after its backslash.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));
@@ -487,7 +488,7 @@ impl PatternReader<'_> {
         Ok(set)
     }
 
-    /// Writes a set. Refuses it if case folding has another effect in the other engine.
+    /// Writes a set. Returns an error if case folding has different effects on it in the two engines.
     fn push_set(&mut self, set: &str, folds: bool) -> Result<(), String> {
         let members = class(set)?;
         if self.flags.ignore_case {
@@ -507,7 +508,7 @@ impl PatternReader<'_> {
     }
 }
 
-/// Returns the members of `[:name:]`.
+/// Returns the characters of `[:name:]`, in the notation of `regex-syntax`.
 fn posix(name: &str) -> Option<String> {
     Some(match name {
         "alpha" => r"\p{Alphabetic}".to_owned(),
@@ -528,7 +529,7 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// Returns `\b`, or `\B` if the arguments are exchanged.
+/// Returns an equivalent of `\b` as lookarounds; if the arguments are exchanged, of `\B`.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")
@@ -543,7 +544,7 @@ fn push_member(c: char, set: &mut String) {
     push_literal(c, r"\[]^-&~", set);
 }
 
-/// Writes a character: escaped if it is one of `special`, by number if it is invisible.
+/// Writes a character: with a backslash if it is in `special`, as a hexadecimal code if it is invisible.
 fn push_literal(c: char, special: &str, out: &mut String) {
     match c {
         '\n' => out.push_str(r"\n"),

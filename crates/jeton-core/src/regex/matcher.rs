@@ -1,12 +1,12 @@
 //! Backtracking matcher with an explicit stack and a step budget.
 //!
-//! Invariant: each character that is read and each instruction costs a step, and a search ends when the budget is
-//! exhausted. The budget is linear in the text, so no pattern hangs. Alternatives are kept on a bounded stack instead
-//! of the thread's, so the thread's stack cannot overflow. If both suffice, the match equals that of leftmost-first
-//! backtracking.
+//! Invariant: each instruction and each character that is read costs a step, and a search ends when the budget is
+//! exhausted. The budget is linear in the length of the text, so no pattern hangs. Pending alternatives are on a
+//! separate, bounded stack, so the stack of the thread cannot overflow. If budget and stack suffice, the match equals
+//! the match of leftmost-first backtracking.
 //!
-//! A search memoizes its failures once it becomes expensive. Therefore `[^\n]*\n` reads a last line without a line
-//! end once, not once for each of its characters.
+//! A search that becomes expensive starts to memoize its failures. Therefore `[^\n]*\n` reads a last line without a
+//! line end about once, not once for each character of the line.
 //!
 //! Cost: time up to the budget; 24 bytes of memory for each pending alternative, and up to 64 MiB for memoized
 //! failures. A run of characters of any length is one alternative.
@@ -18,7 +18,8 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Maximum number of pending alternatives, which take 100 MB. Only a group that repeats millions of times reaches it.
+/// Maximum number of pending alternatives; this many take 100 MB. Only a group that repeats millions of times reaches
+/// the limit.
 const MAX_OPEN: usize = 1 << 22;
 
 /// Resource whose exhaustion ended a search without a result.
@@ -26,37 +27,37 @@ const MAX_OPEN: usize = 1 << 22;
 pub(super) enum Exhausted {
     /// The step budget.
     Steps,
-    /// The stack of [`MAX_OPEN`] alternatives.
+    /// The stack, which holds [`MAX_OPEN`] alternatives.
     Alternatives,
 }
 
-/// Step budget for a text of `bytes` bytes.
+/// Returns the step budget for a text of `bytes` bytes.
 ///
-/// Published patterns take fewer than ten steps for each byte. The larger budget is for users' lookaheads, which may
-/// read a line or a paragraph repeatedly. A pattern that reads a whole document for each character is stopped after
-/// about three seconds for each MB.
+/// Published patterns take fewer than ten steps for each byte. The budget is larger because lookaheads of users'
+/// patterns can read a line or a paragraph repeatedly. A pattern that reads a whole document for each character is
+/// stopped after about three seconds for each MB.
 pub(super) fn budget(bytes: usize) -> u64 {
     1_000_000 + 1_000 * bytes as u64
 }
 
-/// Number of steps after which a search memoizes failures: more than any published pattern takes.
+/// Returns the number of steps after which a search memoizes failures. No published pattern takes as many.
 fn free(bytes: usize) -> u64 {
     4_096 + 16 * bytes as u64
 }
 
 /// An alternative to try after a failure, or an action to undo.
 enum Backtrack {
-    /// Another branch.
+    /// A branch that was not tried yet.
     Branch { label: u32, at: usize },
-    /// The second branch of a split whose failure is memoized.
+    /// The second branch of a split. If it fails, too, the failure is memoized.
     Choice { label: u32, at: usize },
     /// A greedy run that can release characters, down to `low`.
     Shrink { label: u32, low: usize, at: usize },
     /// A lazy run that can consume another character.
     Grow { label: u32, taken: u32, at: usize },
-    /// A possessive run, which has no alternatives.
+    /// A possessive run. It has no alternatives, but its failure is memoized.
     Keep { label: u32, taken: u32, at: usize },
-    /// Previous value of a slot, to be restored.
+    /// Previous value of a slot, which backtracking restores.
     Slot { slot: u32, value: usize },
     /// A choice whose alternatives have all failed.
     Failed { key: usize },
@@ -68,21 +69,20 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Remaining budget, and budget after memoization starts.
+    /// Number of steps left before memoization starts (`steps`), and after (`reserve`).
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
-    /// True if an attempt has tried to read a character at the end of the text; set for [`Matcher::find_decided`]
-    /// only.
+    /// True if an attempt has tried to read a character at the end of the text. Only [`Matcher::find_decided`] sets it.
     at_end: bool,
 }
 
-/// Result of a search in a text that may continue.
+/// Result of a search in a text that can continue after its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// Start and end of a match.
     Match(usize, usize),
-    /// No match starts before this position; later text decides whether one starts there.
+    /// No match starts before this position. Whether a match starts at it depends on text that follows.
     Open(usize),
 }
 
@@ -107,12 +107,12 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Returns start and end of the first match that is not empty, from `start` on.
+    /// Returns the bounds of the first match that is not empty and starts at or after `start`.
     pub(super) fn find(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// Returns the first match that is not empty, from `start` on, if text after the end cannot change it.
+    /// Returns the first match that is not empty and starts at or after `start`, if no further text can change it.
     pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
         self.remembering(
             |matcher| matcher.search_decided::<false>(start),
@@ -128,7 +128,7 @@ impl<'t> Matcher<'t> {
         )
     }
 
-    /// Runs without memoization until its steps are exhausted, then with memoization.
+    /// Runs a search without memoization. If its steps are exhausted, runs it again with memoization.
     #[inline]
     fn remembering<T>(
         &mut self,
@@ -147,7 +147,8 @@ impl<'t> Matcher<'t> {
         mindful(self)
     }
 
-    /// Compiled for both values of `REMEMBERS`, because most searches never memoize and then avoid its cost.
+    /// Finds the first match. Compiled separately for searches that memoize (`REMEMBERS`), so that other searches avoid
+    /// the cost.
     #[inline(never)]
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;
@@ -175,7 +176,7 @@ impl<'t> Matcher<'t> {
         Ok(Decided::Open(from))
     }
 
-    /// Records that an attempt reads at the end of the text.
+    /// Sets `at_end` if an attempt reads at the end of the text.
     #[inline(always)]
     fn reads<const WATCHES: bool>(&mut self, at: usize) {
         if WATCHES {
@@ -188,8 +189,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key of a choice, if its outcome depends only on choice and position. None inside a loop that may
-    /// still end because it has not advanced.
+    /// Returns the key of a choice, if its outcome depends only on choice and position. None inside a loop that has not
+    /// advanced yet, because the loop can end for this reason.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -207,7 +208,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Memoizes all positions of a run, back to its minimum length.
+    /// Memoizes the failure of all positions of a run, back to its minimum length.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);
@@ -217,8 +218,8 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Schedules the insertion of the choice, for when its alternative also fails. Half of the stack remains for
-    /// alternatives.
+    /// Pushes an entry that memoizes the choice after its alternative has also failed. Uses at most half of the stack,
+    /// so that the other half remains for alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
             self.open.push(Backtrack::Failed { key });
@@ -284,8 +285,8 @@ impl<'t> Matcher<'t> {
                     self.push(Backtrack::Branch { label: after as u32, at })?;
                     Some((label + 1, at))
                 }
-                // Discarded entries may contain earlier values of slots. These belong to loops inside the group,
-                // which set the slots again before reading them.
+                // Discarded entries can contain previous values of slots. The slots belong to loops inside the group,
+                // which set them again before reading them.
                 Instruction::Commit(slot) => {
                     self.open.truncate(self.slots[slot]);
                     Some((label + 1, at))
@@ -320,7 +321,7 @@ impl<'t> Matcher<'t> {
         self.slots[slot + 1] = at;
     }
 
-    /// Consumes characters of the set; returns the end, or None if there are too few.
+    /// Consumes the characters of a run; returns its end, or None if there are fewer characters than its minimum.
     #[inline(always)]
     fn run<const REMEMBERS: bool, const WATCHES: bool>(
         &mut self,
@@ -445,7 +446,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Moves back from `at` by a number of characters; None if there are fewer.
+/// Returns the position that is a number of characters before `at`; None if there are fewer characters.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {
@@ -456,7 +457,7 @@ fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Returns the number of steps for each byte that a pattern takes on a text; for tests of other modules.
+/// Returns how many steps per byte a pattern takes on a text. Tests of other modules use it.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 pub(crate) fn cost(pattern: &str, text: &str) -> f64 {
@@ -486,7 +487,7 @@ mod tests {
         (z ^ (z >> 31)) % n
     }
 
-    /// Returns a random pattern that nests every construct in every other.
+    /// Returns a random pattern. Any construct can be nested in any other.
     fn random_pattern(state: &mut u64, depth: u64) -> String {
         const ATOMS: [&str; 13] = ["a", "b", "é", "[ab]", "[^a]", ".", r"\s", r"\S", "^", "$", r"\b", "", "(?m:$)"];
         const GROUPS: [&str; 12] =
@@ -528,15 +529,15 @@ mod tests {
         Ok(found)
     }
 
-    /// Memoization changes no match, from whatever step it starts. `tests` compare matching without it with the
-    /// oracle.
+    /// Checks that memoization changes no match, for any step at which it starts. Other tests compare matching without
+    /// memoization with the oracle.
     #[test]
     fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);
         let (mut state, mut compared) = (23, 0);
         for round in 0..rounds {
-            // In the first one, whether `(?:|é)` fails depends on whether the loop has advanced. Few random patterns
-            // test that.
+            // In the first pattern, `(?:|é)` fails only if the loop has not advanced. Few random patterns test this
+            // case.
             let pattern = match round {
                 0 => r".*(?=(?:a?(?:|é)|b)*$)(?=a)|.".to_owned(),
                 _ => random_pattern(&mut state, 3),

@@ -1,15 +1,15 @@
 //! Regexes of users and files: parser, compiler, and a matcher with a step budget.
 //!
-//! Existing engines with lookaround limit backtracking only for each match, and delegate parts such as `(?=.*b)` to
-//! automata without a limit, so a text can take quadratic time without an error. Here each character that is read
-//! counts, over the whole text. Tests compare with fancy-regex, which tiktoken uses.
+//! Existing engines with lookaround limit backtracking separately for each match, and delegate parts such as `(?=.*b)`
+//! to automata without a limit, so a text can take quadratic time without an error. In this engine, each character that
+//! is read counts toward one budget for the whole text. Tests compare with fancy-regex, which tiktoken uses.
 //!
 //! ```text
 //! syntax          text → tree
 //! program         tree → instructions
 //! matcher         instructions × text → matches
 //! failure_cache   memoized failures of a search
-//! alternatives    alternative of a pattern that made a match
+//! alternatives    which alternative of a pattern produced a match
 //! adjacency       pairs of characters that no match contains
 //! to_oniguruma    tree → regex for HF tokenizers
 //! from_oniguruma  regex of HF tokenizers → text in Jeton's dialect
@@ -49,7 +49,7 @@ pub use to_oniguruma::to_oniguruma;
 /// runs must be split again.
 ///
 /// # Errors
-/// The reason why there is none.
+/// The reason why there is no automaton.
 pub(crate) fn automaton_without_far_looks(
     pattern: &str,
 ) -> Result<(CharacterClasses, Automaton, ClassUnicode), Reason> {
@@ -65,7 +65,7 @@ pub(crate) fn automaton_without_far_looks(
 /// Builds the automata of patterns over common classes of characters.
 ///
 /// # Errors
-/// The reason why a pattern has none.
+/// The reason why a pattern has no automaton.
 pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Automaton>), Reason> {
     let trees = patterns.iter().map(|pattern| syntax::parse(pattern)).collect::<Result<Vec<_>, _>>();
     let Ok(trees) = trees else { return Err("it does not compile") };
@@ -115,7 +115,7 @@ impl Regex {
         &self.text
     }
 
-    /// Returns true if the regex may match the empty text, at which Jeton does not split.
+    /// Returns true if the regex can match the empty text. Jeton does not split at empty matches.
     pub(crate) fn can_be_empty(&self) -> bool {
         self.can_be_empty
     }
@@ -134,8 +134,8 @@ impl Regex {
         matcher.find(start).map_err(|exhausted| self.exhausted(exhausted, start))
     }
 
-    /// Like [`Regex::find`], in a text that may continue: stops at the first position where later text could change
-    /// the match.
+    /// Like [`Regex::find`], for a text that can continue: stops at the first position at which further text could
+    /// change the match.
     pub(crate) fn find_decided(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Decided> {
         matcher.find_decided(start).map_err(|exhausted| self.exhausted(exhausted, start))
     }

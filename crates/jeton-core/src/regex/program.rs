@@ -1,12 +1,12 @@
-//! Compiler: tree of a pattern → instructions for the matcher.
+//! Compiles the syntax tree of a pattern to instructions for the matcher.
 //!
-//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions: intervals are unrolled, and a pattern that
-//! unrolls too far is refused. There are two optimizations. Repetition of a character set is one instruction, so a
-//! run costs one test for each character. A branch has the set of its first characters, so most branches are skipped
-//! without being entered.
+//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions. Intervals are unrolled, and a pattern that
+//! becomes too large is refused. There are two optimizations. First, repetition of a character set is one instruction,
+//! so a run costs one test for each character. Second, a branch has a guard, the set of its first characters, so most
+//! branches are skipped without being entered.
 //!
-//! Source: the instructions of Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), with runs,
-//! guards and marks added.
+//! Source: the instructions of Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), with three
+//! additions: runs, guards and marks.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -22,20 +22,21 @@ const MAX_INSTRUCTIONS: usize = 50_000;
 /// Index of an instruction.
 pub(super) type Label = usize;
 
-/// One instruction. Execution continues with the next one unless a target is given.
+/// Instruction of the matcher. Execution continues with the next instruction unless a target is given.
 #[derive(Debug)]
 pub(super) enum Instruction {
-    /// One character of the set.
+    /// Consume one character of the set.
     One(usize),
-    /// `min` to `max` characters of the set.
+    /// Consume `min` to `max` characters of the set.
     Run { set: usize, min: u32, max: u32, greed: Greed },
     /// Continue at the label.
     Jump(Label),
-    /// Continue at `first`, or at `second` if that fails. `guard`: all characters with which `first` can start.
+    /// Continue at `first`; if the match from there fails, at `second`. `guard`: all characters with which `first` can
+    /// start.
     Split { first: Label, second: Label, guard: Option<usize> },
-    /// Store the position in a slot.
+    /// Store the position in a slot, at the start of a loop's body.
     Mark(usize),
-    /// Exit the loop if it has not advanced since the mark.
+    /// Exit the loop if the position has not advanced since the `Mark`.
     Moved { slot: usize, exit: Label },
     /// Store the position and the number of pending alternatives in two slots.
     Begin(usize),
@@ -43,9 +44,9 @@ pub(super) enum Instruction {
     Commit(usize),
     /// As `Commit`, and return to the stored position.
     Return(usize),
-    /// As `Begin`, with one alternative: continue at `after` if the body fails.
+    /// As `Begin`, and push one alternative: if the body fails, continue at `after`.
     BeginNot { slot: usize, after: Label },
-    /// Fail: the body of a `BeginNot` has matched.
+    /// Fail, because the body of a `BeginNot` has matched.
     Fail(usize),
     /// Move back by a number of characters.
     Back(usize),
@@ -59,7 +60,7 @@ pub(super) enum Instruction {
 #[derive(Debug)]
 pub(super) struct Set {
     ascii: [bool; 128],
-    /// Other characters: ranges in order, inclusive.
+    /// Characters beyond ASCII: ascending ranges, both ends included.
     wide: Vec<(u32, u32)>,
 }
 
@@ -103,10 +104,10 @@ pub(super) struct Program {
     pub(super) sets: Vec<Set>,
     /// Number of slots.
     pub(super) num_slots: usize,
-    /// For each instruction, its choice; None if its failures cannot be memoized.
+    /// Choice of each instruction; None if its failures cannot be memoized.
     pub(super) choices: Vec<Option<Choice>>,
     pub(super) num_choices: usize,
-    /// The set of `\w`, if a word boundary needs it.
+    /// Index of the set of `\w`, if the pattern contains a word boundary.
     pub(super) word: Option<usize>,
     /// True if an instruction reads text before the match.
     pub(super) looks_back: bool,
@@ -119,11 +120,12 @@ impl Program {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        self.instructions.iter().map(back).fold(1, usize::saturating_add) // one for the start of a line, or a word boundary
+        // At least one, for the start of a line or a word boundary.
+        self.instructions.iter().map(back).fold(1, usize::saturating_add)
     }
 }
 
-/// A split, or a run of variable length: each loop contains one.
+/// A split, or a run of variable length. Each loop contains a choice.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) number: usize,
@@ -156,13 +158,13 @@ pub(super) fn compile(node: &SyntaxNode) -> Result<Program, Refusal> {
 
 struct Compiler<'t> {
     program: Program,
-    /// Ranges of a set → its index.
+    /// Ranges of a set → index of the set.
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Address of a node → result of [`Compiler::class`], because an interval compiles its body many times.
+    /// Address of a node → cached result of [`Compiler::class`]. An interval compiles its body many times.
     class_of: HashMap<*const SyntaxNode, Option<usize>>,
-    /// Address of a node → result of [`Compiler::guard`].
+    /// Address of a node → cached result of [`Compiler::guard`].
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
-    /// The tree, borrowed so that its nodes keep their addresses.
+    /// Borrows the tree, so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,
     /// [`Choice::mark`] of the code that is being compiled.
     mark: Option<usize>,
@@ -185,7 +187,7 @@ impl<'t> Compiler<'t> {
         Ok(self.here() - 1)
     }
 
-    /// Completes an instruction whose target was not known when it was emitted.
+    /// Sets the target of an instruction that was emitted before its target was known.
     fn patch(&mut self, label: Label, target: Label) {
         match &mut self.program.instructions[label] {
             Instruction::Jump(to) | Instruction::Moved { exit: to, .. } | Instruction::BeginNot { after: to, .. } => {
@@ -276,7 +278,7 @@ impl<'t> Compiler<'t> {
     }
 
     /// Compiles the branches of `node`. A node that is not an alternation is one branch. Branches of a lookbehind
-    /// (`ahead` false) begin further back, so the next character cannot guard them.
+    /// (`ahead` is false) begin before the position, so the next character cannot be their guard.
     fn alternate(&mut self, node: &'t SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =
@@ -298,15 +300,15 @@ impl<'t> Compiler<'t> {
         Ok(())
     }
 
-    /// Compiles `min` copies, then either a loop or nested optional copies.
+    /// Compiles a repetition: `min` copies, then either a loop or nested optional copies.
     fn repeat(&mut self, node: &'t SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
         let guard = self.guard(node).filter(|_| !lazy);
         let before = self.here();
-        // A loop needs a separate copy only if it may be skipped: `x+` is one copy that repeats.
+        // If `min` is not 0, the loop itself is the last required copy: `x+` is one copy that repeats.
         for _ in 0..if max == u32::MAX { min.saturating_sub(1) } else { min } {
             self.node(node)?;
             if self.here() == before {
-                return Ok(()); // the body has no instructions
+                return Ok(()); // a body without instructions needs no loop
             }
         }
         let mut skips = Vec::new();
@@ -342,7 +344,7 @@ impl<'t> Compiler<'t> {
         Ok(())
     }
 
-    /// Emits a choice between the next instruction and a target that is set later.
+    /// Emits a choice between the next instruction and a target, which the caller sets later.
     fn split(&mut self, lazy: bool, guard: Option<usize>) -> Result<Label, Refusal> {
         let next = self.here() + 1;
         let (first, second) = if lazy { (UNKNOWN, next) } else { (next, UNKNOWN) };
@@ -386,7 +388,7 @@ impl<'t> Compiler<'t> {
     }
 }
 
-/// Placeholder of a target that is set later.
+/// Placeholder for a target that is set later.
 const UNKNOWN: Label = usize::MAX;
 
 fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
@@ -405,7 +407,7 @@ pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     }
 }
 
-/// Adds the characters with which a match of `node` can start; returns true if it can be empty.
+/// Adds the characters with which a match of `node` can start; returns true if a match can be empty.
 pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -414,13 +416,14 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0, // count visits all branches
+        // `any` would stop early.
+        SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0,
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),
     }
 }
 
-/// Returns the number of characters of all matches of `node`, if it is constant.
+/// Returns the length in characters of a match of `node`, if all matches have the same length.
 fn width(node: &SyntaxNode) -> Option<usize> {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => Some(0),

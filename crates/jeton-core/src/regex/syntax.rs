@@ -1,12 +1,12 @@
-//! Parser: text of a pattern → tree. The dialect is that of tiktoken's engine: Rust's `regex` syntax with lookaround, atomic
-//! groups and possessive quantifiers.
+//! Parses the text of a pattern into a tree. The dialect is the dialect of tiktoken's engine: Rust's `regex` syntax
+//! with lookaround, atomic groups and possessive quantifiers.
 //!
-//! Invariant: a pattern has the same meaning as in that engine (fancy-regex), or is refused with the unsupported
+//! Invariant: a pattern has the same meaning as in tiktoken's engine (fancy-regex), or an error names the unsupported
 //! construct. The tree has at most [`MAX_DEPTH`] nested groups, so recursion over it is safe. `regex-syntax` handles
 //! character sets, properties and case folding; this module finds where sets begin and end.
-//! Left out, and refused by name: backreferences, subroutine calls, conditionals, absent operators, control verbs,
-//! `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`, `(?-u)`, and a
-//! flag that is set in the middle of a group, whose scope differs between engines.
+//! Left out, with an error that names the construct: backreferences, subroutine calls, conditionals, absent operators,
+//! control verbs, `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`,
+//! `(?-u)`, and a flag that is set in the middle of a group, because its scope differs between engines.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ use regex_syntax::hir::{Class as HirClass, ClassUnicode, ClassUnicodeRange, HirK
 /// Node of the syntax tree.
 #[derive(Debug, Clone)]
 pub(super) enum SyntaxNode {
-    /// The empty text.
+    /// Matches the empty text.
     Empty,
-    /// One character.
+    /// Matches one character of a set.
     Class(Class),
     /// Concatenation.
     Concat(Vec<SyntaxNode>),
@@ -42,14 +42,14 @@ pub(super) struct Class {
     pub(super) text: String,
 }
 
-/// Order in which numbers of repetitions are tried.
+/// Order in which the matcher tries numbers of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
-    /// Maximum first.
+    /// The maximum first.
     Greedy,
-    /// Minimum first.
+    /// The minimum first.
     Lazy,
-    /// Maximum only.
+    /// Only the maximum.
     Possessive,
 }
 
@@ -73,7 +73,7 @@ pub(super) enum Assertion {
 /// Reason for refusing a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    /// Unsupported construct, or error.
+    /// Name of the unsupported construct, or description of the error.
     pub(super) what: String,
     /// Byte offset in the pattern.
     pub(super) at: usize,
@@ -84,8 +84,8 @@ type Parsed<T> = Result<T, Refusal>;
 /// Maximum nesting depth of groups, as in tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum bytes of a pattern. The longest published one has about four hundred; each class takes up to a tenth of a
-/// millisecond to parse.
+/// Maximum bytes of a pattern. The longest published pattern has about 400 bytes. The length is limited because
+/// parsing a class takes up to 0.1 ms.
 const MAX_BYTES: usize = 1 << 15;
 
 /// Parses a pattern.
@@ -117,7 +117,8 @@ pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usi
     Ok(branches)
 }
 
-/// Returns the set of one class. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
+/// Returns the character set of `text`, which is one class, property, escape or literal in the notation of
+/// `regex-syntax`.
 pub(super) fn parse_set(text: &str, ignore_case: bool) -> Result<ClassUnicode, String> {
     let mut builder = regex_syntax::ParserBuilder::new();
     let hir = builder.case_insensitive(ignore_case).build().parse(text).map_err(|error| match error {
@@ -245,13 +246,14 @@ impl Parser<'_> {
             Some('{') => {
                 let start = self.at;
                 match self.interval()? {
-                    // The last character of the interval is consumed below, like that of other quantifiers.
+                    // The code below consumes the last character of the interval, like the last character of other
+                    // quantifiers.
                     Some(bounds) => {
                         self.at -= 1;
                         bounds
                     }
                     None => {
-                        self.at = start; // an ordinary brace
+                        self.at = start; // the brace is literal text
                         return Ok(atom);
                     }
                 }
@@ -312,7 +314,7 @@ impl Parser<'_> {
             '(' => return self.group(),
             '[' => return self.bracketed(),
             '\\' => return self.escape(),
-            '+' | '*' | '?' => return Ok(SyntaxNode::Empty), // refused by the quantifier
+            '+' | '*' | '?' => return Ok(SyntaxNode::Empty), // parsing the quantifier returns the error
             _ => self.at += c.len_utf8(),
         }
         Ok(match c {
@@ -432,7 +434,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses an escape of characters, inside or outside of brackets.
+    /// Parses an escape that stands for characters, inside or outside of brackets.
     fn escaped_class(&mut self) -> Parsed<Escape> {
         let start = self.at;
         self.at += 1;
@@ -475,7 +477,7 @@ impl Parser<'_> {
         Ok(Escape::Literal(c))
     }
 
-    /// Parses `digits` hexadecimal digits, or any number in braces.
+    /// Parses `digits` hexadecimal digits, or any number of digits in braces.
     fn hex(&mut self, digits: usize) -> Parsed<char> {
         let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let text = if self.eat("{") {
@@ -489,7 +491,7 @@ impl Parser<'_> {
         code.and_then(char::from_u32).map_or_else(|| self.refuse(format!("the code point {text:?}")), Ok)
     }
 
-    /// Parses a set in brackets, translated for `regex-syntax`, which has fewer escapes.
+    /// Parses a set in brackets. Translates it to the notation of `regex-syntax`, which has fewer escapes.
     fn bracketed(&mut self) -> Parsed<SyntaxNode> {
         let mut text = String::new();
         let mut open = 0;

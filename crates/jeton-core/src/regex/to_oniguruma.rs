@@ -1,21 +1,21 @@
-//! Translation of a pattern from tiktoken's dialect to Oniguruma with Ruby's syntax, for HF `tokenizers`.
+//! Translates patterns from tiktoken's dialect to Oniguruma with Ruby's syntax, for HF `tokenizers`.
 //!
-//! Invariant: the result has the same meaning, or the pattern is refused with the unsupported construct. It is
-//! written from the tree instead of by editing text, so each construct is translated in one function:
+//! Invariant: the result has the same meaning, or an error names the unsupported construct. The result is written from
+//! the syntax tree, so one function translates each construct:
 //!
 //! | tiktoken | Oniguruma |
 //! |---|---|
 //! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats it |
 //! | `x{n}?` | `x{n}`, since `?` after `{n}` makes it optional |
-//! | `^`, `$` | `\A`, `\z`, since they always match at lines |
+//! | `^`, `$` | `\A`, `\z`, since Oniguruma's `^` and `$` always match at lines |
 //! | `(?m)^`, `(?m)$`, `\b` | lookarounds with the same set, since line ends and words are defined differently |
 //! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, since flags have other letters |
 //! | `(?i:x)` | all cases: `[Xx]`, since case folds to several characters (`ß` to `ss`) |
 //! | `\w`, `[[:alpha:]]`, `[a--b]` | properties, characters, `[a&&[^b]]` |
 //!
-//! Refused: a property that Oniguruma may lack, unless it consists of few ranges; a large set that depends on case; a
-//! lookaround inside a lookbehind; repetition of an assertion; counts above Oniguruma's limit; a pattern that matches
-//! the empty text, at which HF `tokenizers` splits and Jeton does not.
+//! Refused: a property that Oniguruma might not have, unless it consists of few ranges; a large set that depends on
+//! case; a lookaround inside a lookbehind; repetition of an assertion; counts above Oniguruma's limit; a pattern that
+//! matches the empty text, because HF `tokenizers` splits there and Jeton does not.
 
 use std::fmt::Write;
 
@@ -26,8 +26,8 @@ use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
-/// Maximum number of ranges that are written out instead of a name. It limits the length, and the dependence on the
-/// Unicode version.
+/// Maximum number of ranges that are written instead of the name of a property. It limits the length of the result, and
+/// its dependence on the Unicode version.
 const MAX_RANGES: usize = 12;
 
 /// Oniguruma's `ONIG_MAX_REPEAT_NUM`.
@@ -142,7 +142,7 @@ fn write_repeat(node: &SyntaxNode, (min, max): (u32, u32), greed: Greed, out: &m
 fn holds_look(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) => false,
-        // Assertions about words and lines are written as lookarounds.
+        // True for assertions about words and lines, because they are written as lookarounds.
         SyntaxNode::Assert(assertion) => !matches!(assertion, Assertion::StartText | Assertion::EndText),
         SyntaxNode::Look { .. } => true,
         SyntaxNode::Concat(nodes) | SyntaxNode::Alternate(nodes) => nodes.iter().any(holds_look),
@@ -160,8 +160,9 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Writes a set: as its text if it does not depend on case, else as its characters, else as its text plus the
-/// characters that case folding adds and removes (`(?i)\p{L}` gains U+0345, the combining iota).
+/// Writes a set. A set that does not depend on case is written as its text. Other sets are written as their characters;
+/// if there are too many, as their text with the characters that case folding adds and removes (`(?i)\p{L}` gains
+/// U+0345, the combining iota).
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;
@@ -216,7 +217,7 @@ fn write_members(set: &ast::ClassSet, out: &mut String) -> Result<(), String> {
                 ast::ClassSetBinaryOpKind::Difference => ("&&[^", "]"),
                 ast::ClassSetBinaryOpKind::SymmetricDifference => return Err("the symmetric difference ~~".to_owned()),
             };
-            // `a--b&&c` is left-associative in one engine; in the other it needs brackets.
+            // tiktoken's engine reads `a--b&&c` as left-associative; Oniguruma needs brackets for this.
             out.push('[');
             write_members(&operation.lhs, out)?;
             out.push(']');
@@ -286,8 +287,8 @@ fn write_property(class: &ast::ClassUnicode, out: &mut String) -> Result<(), Str
     write_ranges(&parse_set(&text, false)?, true, out).map_err(|_| text)
 }
 
-/// Writes ranges, in brackets unless they are a single character outside of brackets. Returns an error if there are
-/// too many.
+/// Writes ranges. Encloses them in brackets, unless `within` is true or they are a single character. Returns an error
+/// if there are too many.
 fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<(), ()> {
     let ranges = set.ranges();
     if ranges.is_empty() || ranges.len() > MAX_RANGES {
@@ -311,7 +312,7 @@ fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<()
     Ok(())
 }
 
-/// Writes a character: escaped if it is a metacharacter, by number if it is invisible.
+/// Writes a character: with a backslash if it is a metacharacter, as a hexadecimal code if it is invisible.
 fn push_char(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str(r"\n"),

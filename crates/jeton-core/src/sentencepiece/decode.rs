@@ -1,14 +1,14 @@
-//! Ids or pieces → text, with the range of each piece.
+//! Decodes ids or pieces to text, with the range of each piece.
 //!
-//! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes
-//! its surface; any other unknown text is kept. One leading `▁` is removed from the first pieces, because the
-//! normalizer added it.
+//! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes its
+//! surface (the text configured for it); any other text that is not a piece is kept. One leading `▁` is removed from
+//! the first pieces, because the normalizer added it.
 //!
-//! Invariant: a byte outside of a character becomes U+FFFD. The character of several byte pieces belongs to the last
-//! one.
+//! Invariant: a byte that is not part of a UTF-8 character becomes U+FFFD. If several byte pieces form a character, the
+//! range of the last byte piece covers it.
 //!
-//! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). Fast version, for ids: the
-//! decoder of [`crate::decode`].
+//! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). The decoder of
+//! [`crate::decode`] is the fast version for ids.
 
 use super::pieces::{PieceKind, PieceTable};
 use crate::error::Result;
@@ -16,34 +16,34 @@ use crate::tokenizer::Tokenizer;
 
 const SPACE: &str = "\u{2581}";
 
-/// Piece of a decoded text.
+/// A piece of a decoded text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodedPiece {
-    /// The id.
+    /// Id of the piece.
     pub id: u32,
-    /// Half-open byte range of its surface in the text.
+    /// Half-open byte range of the piece's surface in the text.
     pub range: (usize, usize),
 }
 
-/// Decoded text. It is valid UTF-8 if the pieces are.
+/// Decoded text. It is valid UTF-8 if all pieces are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecodedText {
-    /// Text of the pieces, to which their ranges refer.
+    /// Text of the pieces. Their ranges refer to it.
     pub text: Vec<u8>,
-    /// The text as rewritten by the denormalizer, if any.
+    /// Text after the denormalizer, if the model has one.
     pub denormalized: Option<Vec<u8>>,
     /// The pieces, in order.
     pub pieces: Vec<DecodedPiece>,
 }
 
 impl PieceTable {
-    /// Decodes pieces, each as its id and its text.
+    /// Decodes pieces, given as (id, text).
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for denormalized text over the limit.
     pub fn decode<'p>(&self, tok: &Tokenizer, pieces: impl Iterator<Item = (u32, &'p [u8])>) -> Result<DecodedText> {
         let mut done = DecodedText::default();
-        let mut run = Vec::new(); // bytes of the current byte pieces
+        let mut run = Vec::new(); // bytes of the current run of byte pieces
         let (mut at_start, mut took_one) = (self.takes_space, false);
         for (id, piece) in pieces {
             if let Some(byte) = self.byte(tok, id) {
@@ -75,7 +75,7 @@ impl PieceTable {
         Ok(done)
     }
 
-    /// Decodes pieces by their text.
+    /// Decodes pieces, given by their text.
     ///
     /// # Errors
     /// As [`PieceTable::decode`].
@@ -83,7 +83,7 @@ impl PieceTable {
         self.decode(tok, pieces.iter().map(|&piece| (self.id(tok, piece), piece)))
     }
 
-    /// Decodes ids of the vocabulary. As in SentencePiece, each piece is looked up again by its text.
+    /// Decodes ids, which must be in the vocabulary. As in SentencePiece, each piece is looked up again by its text.
     ///
     /// # Errors
     /// As [`PieceTable::decode`].
@@ -94,12 +94,12 @@ impl PieceTable {
 }
 
 impl DecodedText {
-    /// Returns the decoded text.
+    /// Returns the decoded text, after the denormalizer.
     pub fn whole(&self) -> &[u8] {
         self.denormalized.as_deref().unwrap_or(&self.text)
     }
 
-    /// Writes the bytes of the last byte pieces.
+    /// Writes the text of the run of byte pieces, and sets the ranges of these pieces.
     fn end_run(&mut self, run: &mut Vec<u8>) {
         let mut piece = self.pieces.len() - run.len();
         for chunk in run.utf8_chunks() {

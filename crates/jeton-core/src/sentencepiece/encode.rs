@@ -1,12 +1,14 @@
-//! Text → ids, and the text and range of each piece.
+//! Encodes text to ids, and to pieces with their text and range.
 //!
-//! A piece covers bytes of the normalized text. Its range of the input begins at the input that gave its first byte,
-//! and ends where the range of the next piece begins. A run of unknown characters is one piece with their text. Each
-//! byte of a character that falls back to bytes is a separate piece; the last one has the range of the character.
+//! A piece covers bytes of the normalized text. Its range in the input begins at the input character that produced its
+//! first byte, and ends where the range of the next piece begins. A run of unknown characters is one piece, whose text
+//! is the run. Each byte of a character that falls back to bytes is a separate piece; the last of these pieces has the
+//! range of the character.
 //!
-//! Ids without an unknown piece determine the normalized text that each one covers, so they come from the fast path.
+//! If no id is the unknown piece, the ids determine the normalized text that each of them covers, so the fast path
+//! computes them.
 //!
-//! Cost: linear; the slow path runs the model once more.
+//! Cost: linear; on the slow path, the model runs a second time.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -21,16 +23,16 @@ use crate::util::cancel::KeepGoing;
 use crate::util::utf8;
 use crate::vocab::Kind;
 
-/// Piece of an encoded text.
+/// A piece of an encoded text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodedPiece {
-    /// The id.
+    /// Id of the piece.
     pub id: u32,
-    /// Its text, if it is an unknown piece; otherwise the id determines it.
+    /// Text of the piece, if it is unknown; the id determines the text of other pieces.
     pub unknown: Option<String>,
-    /// Half-open byte range of the input.
+    /// Half-open byte range of the piece in the input.
     pub range: (u32, u32),
-    /// True if it has a surface, which only the last byte piece of a character has.
+    /// True if the piece has a surface. Of the byte pieces of a character, only the last one has a surface.
     pub has_surface: bool,
 }
 
@@ -39,20 +41,20 @@ pub struct EncodedPiece {
 pub struct EncodedText {
     /// The pieces, in order.
     pub pieces: Vec<EncodedPiece>,
-    /// Sum of scores, for n best segmentations.
+    /// Sum of scores; None unless the text is one of the n best segmentations.
     pub score: Option<f32>,
 }
 
-/// Ids, and the texts of the unknown pieces among them, in order.
+/// Ids of a text, and the texts of the unknown pieces.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpelledIds {
-    /// The ids.
+    /// Ids in order.
     pub ids: Vec<u32>,
-    /// Texts of the unknown pieces.
+    /// Texts of the unknown pieces in `ids`, in order.
     pub unknown: Vec<String>,
 }
 
-/// Ids, and the end of the bytes of each in the normalized text.
+/// Ids, and the byte offset in the normalized text at which each ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SegmentedIds {
     pub(super) ids: Vec<u32>,
@@ -80,7 +82,7 @@ impl PieceTable {
         Ok(self.segment(tok, &normal.text, keep_going)?.ids)
     }
 
-    /// Encodes a text to pieces with ranges. `ids`: the ids of the text, if known.
+    /// Encodes a text to pieces with ranges. `ids`: the ids of the text, if the caller has them.
     ///
     /// # Errors
     /// As [`PieceTable::ids`].
@@ -106,8 +108,8 @@ impl PieceTable {
 
     /// Encodes a text to pieces without ranges.
     ///
-    /// A text with unknown pieces runs the slow path, whose ends delimit them. The next text then takes the slow path
-    /// at once.
+    /// If the text has unknown pieces, the slow path runs, because only it returns the ends of the unknown pieces. The
+    /// next text then takes the slow path without trying the fast path.
     ///
     /// # Errors
     /// As [`PieceTable::ids`].
@@ -167,8 +169,8 @@ impl PieceTable {
         self.placed(tok, &normal, segmented)
     }
 
-    /// Returns the `n` best segmentations of a text in descending order. As in SentencePiece, a single best
-    /// segmentation has the score 0.
+    /// Returns the `n` best segmentations of a text in descending order of score. As in SentencePiece, the score is 0
+    /// if `n` is at most 1.
     ///
     /// # Errors
     /// [`Error::config`] for a model without scores of segmentations; as [`PieceTable::ids`].
@@ -194,7 +196,7 @@ impl PieceTable {
         Ok(done)
     }
 
-    /// Returns ids with their ends, if there is no unknown piece among them; else None.
+    /// Returns ids with their ends; None if an id is the unknown piece.
     fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<SegmentedIds> {
         let mut ends = Vec::with_capacity(ids.len());
         let mut end = 0;
@@ -209,14 +211,14 @@ impl PieceTable {
         (end == normal.len()).then_some(SegmentedIds { ids, ends })
     }
 
-    /// Adds texts of unknown pieces, and ranges of the input.
+    /// Adds the texts of unknown pieces, and the range of each piece in the input.
     fn placed(&self, tok: &Tokenizer, normal: &Started, done: SegmentedIds) -> Result<EncodedText> {
         let misplaced = || Error::config("the pieces of a text do not cover it");
         let (bytes, starts) = (normal.text.as_bytes(), &normal.starts);
         let place = |at: usize| starts.get(at).copied().ok_or_else(misplaced);
         let mut pieces = Vec::with_capacity(done.ids.len());
         let mut at = 0;
-        let mut unit = 0..0; // the character, or the word, of the current byte pieces
+        let mut unit = 0..0; // character (or word) that the current byte pieces spell
         for (&id, &end) in done.ids.iter().zip(&done.ends) {
             let (mut range, mut has_surface, mut unknown) = ((place(at)?, place(end)?), true, None);
             if self.byte_fallback && tok.vocab().kind(id) == Kind::Byte {
@@ -239,7 +241,7 @@ impl PieceTable {
         Ok(EncodedText { pieces, score: None })
     }
 
-    /// Returns the end of the text that falls back to bytes together: a character or, in a word model, a word.
+    /// Returns the end of the unit that falls back to bytes as a whole: a character or, in a word model, a word.
     fn unit_end(&self, text: &str, at: usize) -> usize {
         let bytes = text.as_bytes();
         let next = (at + utf8::char_len(bytes[at])).min(bytes.len());

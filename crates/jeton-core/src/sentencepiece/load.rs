@@ -1,5 +1,5 @@
-//! `.model` → tokenizer. `jeton/formats/sentencepiece.py` builds the same tokenizer from a definition that can be
-//! changed and saved.
+//! Builds the tokenizer of a `.model` file directly. `jeton/formats/sentencepiece.py` builds the same tokenizer from a
+//! definition that can be changed and saved.
 //!
 //! Cost: linear in the file. The pair table of BPE is built on first use.
 
@@ -32,7 +32,7 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     Ok((tokenizer, facts))
 }
 
-/// Refuses models that SentencePiece refuses although they have a meaning.
+/// Returns an error for models that SentencePiece refuses, although Jeton could encode with them.
 fn check(model: &ModelProto<'_>) -> Result<()> {
     let is_unused = |piece: &PieceProto<'_>| piece.kind == Kind::Unused && *piece.content == *b"\0";
     let has_nul = |piece: &PieceProto<'_>| piece.content.contains(&0) && !is_unused(piece);
@@ -46,7 +46,7 @@ fn check(model: &ModelProto<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the normalizer directly: as JSON, its character map would take as long as the rest of loading.
+/// Builds the normalizer without JSON, because a character map in JSON would take as long as the rest of loading.
 fn normalizer(facts: &Facts, charsmap: &[u8], user_defined: &[&[u8]]) -> Result<Normalizer> {
     let options = CharsmapOptions {
         add_dummy_prefix: facts.add_dummy_prefix,
@@ -57,7 +57,7 @@ fn normalizer(facts: &Facts, charsmap: &[u8], user_defined: &[&[u8]]) -> Result<
     Normalizer::sentencepiece(Some(charsmap).filter(|map| !map.is_empty()), options, user_defined)
 }
 
-/// Returns the options of the tokenizer.
+/// Returns the options of the tokenizer as JSON.
 fn options(facts: &Facts, unk: Option<u32>) -> Value {
     let mut model = json!({ "unk": unk, "byte_fallback": facts.byte_fallback });
     model["type"] = match facts.model_type.as_str() {
@@ -72,7 +72,7 @@ fn options(facts: &Facts, unk: Option<u32>) -> Value {
     }
     json!({
         "model": model,
-        "normalizer": [{ "type": "SentencePiece" }], // see `normalizer`
+        "normalizer": [{ "type": "SentencePiece" }], // replaced by the result of `normalizer`
         "decoder": [{
             "type": "SentencePiece",
             "add_dummy_prefix": facts.add_dummy_prefix,

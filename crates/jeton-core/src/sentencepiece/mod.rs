@@ -1,4 +1,4 @@
-//! SentencePiece's interface over a tokenizer: pieces with their text, offsets and scores, and decoding of pieces.
+//! SentencePiece's interface for a tokenizer: encodes to pieces with text, offsets and scores, and decodes pieces.
 //!
 //! ```text
 //! load       `.model` → tokenizer
@@ -9,8 +9,9 @@
 //! proto      the messages SentencePieceText and NBestSentencePieceText
 //! ```
 //!
-//! Invariant: results equal those of SentencePieceProcessor 0.2.3, except for random ones. Ids come from the fast
-//! path of [`crate::tokenizer`]. The slow path runs if the text of an unknown piece is needed, and for invalid UTF-8.
+//! Invariant: results equal the results of SentencePieceProcessor 0.2.3, except random segmentations. Ids come from the
+//! fast path of [`crate::tokenizer`]. The slow path runs if the text of an unknown piece is needed, and for invalid
+//! UTF-8.
 //!
 //! Source: google/sentencepiece, `sentencepiece_processor.cc`, `model_interface.cc`.
 

@@ -1,7 +1,7 @@
-//! The pieces of a model: piece ↔ id, and their kinds.
+//! Table of the pieces of a model: piece ↔ id, and kinds of pieces.
 //!
-//! Invariant: control, unknown and byte pieces are in a separate table, which is searched first. A text that is not a
-//! piece has the id of the unknown piece.
+//! Invariant: control, unknown and byte pieces are in a separate table, which is searched first. For a text that is not
+//! a piece, the lookup returns the id of the unknown piece.
 
 use std::sync::atomic::AtomicBool;
 
@@ -26,29 +26,29 @@ pub enum PieceKind {
     Control,
     /// Piece that is matched before all others.
     UserDefined,
-    /// Piece that is not used.
+    /// Unused piece: encoding never produces it.
     Unused,
-    /// Byte of a character that is not a piece.
+    /// Byte piece (`<0x0A>`), for a byte of a character that is not a piece.
     Byte,
 }
 
-/// Pieces of a model by text, and options of decoding.
+/// Lookup of a model's pieces by text, with the options of decoding.
 #[derive(Debug)]
 pub struct PieceTable {
     pub(super) unk: u32,
     pub(super) unk_surface: String,
-    pub(super) takes_space: bool, // decoding removes a `▁` at the start
-    pub(super) takes_many: bool,  // decoding removes white space of all first pieces
+    pub(super) takes_space: bool, // true if decoding removes a `▁` at the start
+    pub(super) takes_many: bool,  // true if decoding removes the white space of all leading pieces
     pub(super) byte_fallback: bool,
     pub(super) denormalizer: Option<Denormalizer>,
-    pub(super) words: bool,             // an unknown piece is a word, not a character
-    pub(super) saw_unknown: AtomicBool, // the last text had an unknown piece
+    pub(super) words: bool,             // true if an unknown piece is a word, not a character
+    pub(super) saw_unknown: AtomicBool, // true if the last text had an unknown piece
     listed: HashMap<Box<[u8]>, u32>,    // control, unknown, byte and user-defined pieces
-    begins: Box<[bool; 256]>,           // first bytes of these pieces
+    begins: Box<[bool; 256]>,           // first bytes of the pieces in `listed`
 }
 
 impl PieceTable {
-    /// Reads the pieces of a tokenizer that was built from a model with these options.
+    /// Collects the pieces of a tokenizer. `facts`: options of the model from which it was built.
     ///
     /// # Errors
     /// [`Error::config`] for a tokenizer without the unknown piece; [`Error::format`] for an invalid denormalizer.
@@ -83,8 +83,7 @@ impl PieceTable {
         self.unk
     }
 
-    /// Returns the id of a piece. Any other text has the id of the unknown piece, and so has U+0000, which is not
-    /// used as a piece.
+    /// Returns the id of a piece; for U+0000 and for any text that is not a piece, the id of the unknown piece.
     pub fn id(&self, tok: &Tokenizer, piece: &[u8]) -> u32 {
         if piece == b"\0" {
             return self.unk;
@@ -106,7 +105,7 @@ impl PieceTable {
         }
     }
 
-    /// Returns the byte of a byte piece.
+    /// Returns the byte that a byte piece stands for; None for other pieces.
     pub(super) fn byte(&self, tok: &Tokenizer, id: u32) -> Option<u8> {
         match tok.vocab().kind(id) {
             Kind::Byte => byte_of(std::str::from_utf8(tok.vocab().content(id)).ok()?),

@@ -1,4 +1,4 @@
-//! The messages `SentencePieceText` and `NBestSentencePieceText`, serialized as by SentencePiece.
+//! Serializes the messages `SentencePieceText` and `NBestSentencePieceText` as SentencePiece does.
 //!
 //! Source: google/sentencepiece, `sentencepiece.proto` (field numbers).
 
@@ -6,7 +6,7 @@ use super::decode::DecodedText;
 use super::encode::EncodedText;
 use crate::format::wire::{put, Value};
 
-/// Appends a piece. `buffer` is empty before and after.
+/// Appends a piece to a message. `buffer` must be empty, and is empty again afterwards.
 fn put_piece(
     piece: &[u8],
     id: u32,
@@ -26,7 +26,7 @@ fn put_piece(
     buffer.clear();
 }
 
-/// Returns the message of an encoded text; `content` returns the text of an id.
+/// Returns the serialized message of an encoded text. `content` returns the text of an id.
 pub fn encoded_message<'v>(text: &[u8], encoded: &EncodedText, content: impl Fn(u32) -> &'v [u8]) -> Vec<u8> {
     let (mut out, mut buffer) = (Vec::with_capacity(text.len() * 4), Vec::new());
     put(1, Value::Bytes(text), &mut out);
@@ -42,7 +42,7 @@ pub fn encoded_message<'v>(text: &[u8], encoded: &EncodedText, content: impl Fn(
     out
 }
 
-/// Returns the message of the n best segmentations.
+/// Returns the serialized message of the n best segmentations.
 pub fn nbest_message<'v>(text: &[u8], best: &[EncodedText], content: impl Fn(u32) -> &'v [u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for encoded in best {
@@ -51,7 +51,7 @@ pub fn nbest_message<'v>(text: &[u8], best: &[EncodedText], content: impl Fn(u32
     out
 }
 
-/// Returns the message of a decoded text; `pieces` are the texts of its pieces.
+/// Returns the serialized message of a decoded text. `pieces`: the texts of its pieces.
 pub fn decoded_message<'p>(decoded: &DecodedText, pieces: impl Iterator<Item = &'p [u8]>) -> Vec<u8> {
     let (mut out, mut buffer) = (Vec::new(), Vec::new());
     put(1, Value::Bytes(decoded.whole()), &mut out);

@@ -1,4 +1,4 @@
-//! Options of random segmentations, with the meaning that SentencePiece gives them for each model.
+//! Options of random segmentations. Their meaning depends on the type of the model, as in SentencePiece.
 
 use crate::error::{Error, Result};
 use crate::model::{Model, Sampler};
@@ -7,14 +7,16 @@ use crate::tokenizer::Tokenizer;
 /// Options of one random segmentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// Unigram: samples from this many best segmentations; negative: from all; 0 and 1: the best one. BPE ignores it.
+    /// Unigram: number of best segmentations to sample from. Negative: all segmentations; 0 or 1: no sampling, the best
+    /// segmentation. BPE ignores this option.
     pub nbest: i32,
-    /// Unigram: factor of scores. BPE: probability that a merge is skipped.
+    /// Unigram: factor by which scores are multiplied. BPE: probability that a merge is skipped.
     pub alpha: f32,
 }
 
 impl Draw {
-    /// Sets the options of a sampler; returns false if the result is the best segmentation.
+    /// Sets the options of a sampler; returns false if no sampling is needed, because the result is the best
+    /// segmentation.
     ///
     /// # Errors
     /// [`Error::config`] for a model that cannot sample.

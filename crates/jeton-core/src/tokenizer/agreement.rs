@@ -1,8 +1,9 @@
 //! Agreement of several tokenizers on a corpus: common boundaries and tokens, and the passages that they split differently.
 //!
-//! A boundary is a position strictly inside of a text at which a token begins or ends. A *passage* is the text
-//! between two consecutive boundaries that all tokenizers have (the ends of the text count as such), if some
-//! tokenizer has another boundary inside of it. So passages are disjoint, and outside of them all tokens are equal.
+//! A boundary is a position strictly inside of a text at which a token begins or ends. *Common* boundaries are those
+//! that all tokenizers have, and the ends of the text. A *passage* is the text between two consecutive common
+//! boundaries, if some tokenizer has another boundary inside of it. So passages are disjoint, and outside of them all
+//! tokens are equal.
 //!
 //! Cost: linear in the text for each pair of tokenizers; 16 bytes for each token of the texts being processed. The
 //! table of passages has at most [`MAX_PASSAGES`] entries of at most [`MAX_PASSAGE`] bytes.
@@ -17,38 +18,38 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum number of distinct passages that are counted; later ones are not listed.
+/// Maximum number of distinct passages that are counted. Passages that first occur later are not listed.
 pub const MAX_PASSAGES: usize = 1 << 16;
 /// Maximum length of a listed passage, in bytes.
 pub const MAX_PASSAGE: usize = 64;
 
 type Spans = Vec<(usize, usize)>;
 
-/// A passage that is split differently.
+/// A passage, which some tokenizers split differently than others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// Number of occurrences.
+    /// Number of times that the passage occurs.
     pub count: u64,
-    /// For each tokenizer, its boundaries inside of the first occurrence.
+    /// For each tokenizer, the boundaries inside of the passage's first occurrence.
     pub boundaries: Vec<Vec<usize>>,
 }
 
-/// One of the tokenizers. If the concatenated bytes of its tokens are the text, also the ids of the texts.
+/// One of the compared tokenizers. If its concatenated tokens give the text, the ids of all texts can be provided.
 #[derive(Debug)]
 pub struct Encoder<'t> {
     /// The tokenizer.
     pub tok: &'t Tokenizer,
-    /// Permitted special tokens.
+    /// Special tokens that texts may contain.
     pub permit: Permit<'t>,
-    /// The ids of all texts, and the number of ids up to the end of each text. If None, the texts are encoded with
+    /// The ids of all texts, and for each text the number of ids up to its end. If None, the texts are encoded with
     /// spans.
     pub ids: Option<(Vec<u32>, Vec<usize>)>,
 }
 
-/// Counts of the texts added so far.
+/// Counts of boundaries, tokens, ids and passages in the texts added so far.
 #[derive(Debug, Default)]
 pub struct Agreement {
-    /// Number of tokenizers.
+    /// Number of compared tokenizers.
     num_toks: usize,
     boundaries: Vec<u64>,
     tokens: Vec<u64>,
@@ -59,7 +60,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Creates empty counts for a number of tokenizers.
+    /// Creates empty counts for `num_toks` tokenizers.
     pub fn new(num_toks: usize) -> Self {
         let pairs = num_toks * num_toks;
         Self {
@@ -71,29 +72,30 @@ impl Agreement {
         }
     }
 
-    /// Returns the numbers of common boundaries of two tokenizers, as a matrix by rows; the diagonal has the
-    /// boundaries of each.
+    /// Returns, for each pair of tokenizers, the number of boundaries that both have, as a row-major matrix. The
+    /// diagonal has the number of boundaries of each tokenizer.
     pub fn boundaries(&self) -> &[u64] {
         &self.boundaries
     }
 
-    /// Returns the numbers of tokens with the same span, as a matrix by rows; the diagonal has the tokens of each.
+    /// Returns, for each pair of tokenizers, the number of tokens with the same span, as a row-major matrix. The
+    /// diagonal has the number of tokens of each tokenizer.
     pub fn tokens(&self) -> &[u64] {
         &self.tokens
     }
 
-    /// Returns the number of occurrences of each id of a tokenizer, up to the highest id that occurs.
+    /// Returns how often each id of a tokenizer occurs, up to the highest id that occurs.
     pub fn frequencies(&self, tok: usize) -> &[u64] {
         self.frequencies.get(tok).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the number of passages that are split differently, and of their bytes.
+    /// Returns the number of occurrences of passages, and the number of their bytes.
     pub fn passages(&self) -> (u64, u64) {
         (self.num_passages, self.passage_bytes)
     }
 
-    /// Returns the `most` passages with the most occurrences, in descending order; of equal counts, the lowest bytes
-    /// first.
+    /// Returns the `most` passages with the most occurrences, in descending order. Passages with equal counts are in
+    /// byte order.
     pub fn frequent_passages(&self, most: usize) -> Vec<(&[u8], &Passage)> {
         let mut rows: Vec<_> = self.passages.iter().map(|(bytes, passage)| (bytes.as_ref(), passage)).collect();
         rows.sort_unstable_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
@@ -136,7 +138,7 @@ impl Agreement {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Adds the tokens of one text.
+    /// Adds the tokens of one text, as encoded by each tokenizer.
     fn add_text(&mut self, text: &[u8], found: &[(Vec<u32>, Spans)]) {
         let mut common: Option<Vec<usize>> = None;
         let boundaries: Vec<_> = found.iter().map(|(_, spans)| inner_boundaries(spans, text.len())).collect();
@@ -186,7 +188,7 @@ impl Agreement {
         ids.iter().for_each(|&id| counts[id as usize] += 1);
     }
 
-    /// Adds a passage that begins at `start`, with the boundaries inside of it.
+    /// Adds a passage that begins at `start`, with each tokenizer's boundaries inside of it.
     fn add_passage(&mut self, bytes: &[u8], start: usize, inside: &[&[usize]]) {
         self.num_passages += 1;
         self.passage_bytes += bytes.len() as u64;
@@ -203,14 +205,14 @@ impl Agreement {
 }
 
 impl Tokenizer {
-    /// Returns the number of distinct decoded byte strings that entries of both vocabularies have, and of those of
-    /// each vocabulary.
+    /// Returns three numbers of distinct byte strings to which entries decode: those in both vocabularies, in this one,
+    /// and in the other.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())
     }
 
-    /// Returns the distinct decoded byte strings of the entries, ascending.
+    /// Returns the distinct byte strings to which the entries decode, ascending.
     fn contents(&self) -> Vec<Vec<u8>> {
         let mut contents: Vec<_> = self
             .vocab
@@ -227,7 +229,7 @@ impl Tokenizer {
     }
 }
 
-/// Returns the number of bytes of each token, by id; empty if the ids of the texts are not given.
+/// Returns the number of bytes of each token, by id; empty if the encoder has no ids.
 fn token_widths(encoder: &Encoder<'_>) -> Vec<usize> {
     let Some((ids, _)) = &encoder.ids else { return Vec::new() };
     let mut widths = vec![usize::MAX; encoder.tok.vocab.len()];
@@ -242,7 +244,7 @@ fn token_widths(encoder: &Encoder<'_>) -> Vec<usize> {
     widths
 }
 
-/// Returns the ids of a text, and the spans of its tokens that are not empty.
+/// Returns the ids of a text, and the spans of its tokens except empty spans.
 fn tokens_of(
     encoder: &Encoder<'_>,
     widths: &[usize],
@@ -262,7 +264,7 @@ fn tokens_of(
     Ok((ids, spans))
 }
 
-/// Like [`tokens_of`], from known ids; None if the bytes of the tokens are not those of the text.
+/// Like [`tokens_of`], but from ids that are provided. Returns None if the tokens' bytes do not equal the text.
 fn tokens_by_width(
     encoder: &Encoder<'_>,
     widths: &[usize],
@@ -286,7 +288,7 @@ fn tokens_by_width(
     Ok((at == text.len()).then(|| (ids.to_vec(), spans)))
 }
 
-/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` are ascending, and
+/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` must be ascending, and
 /// disjoint except in a character that a normalizer expanded.
 fn inner_boundaries(spans: &[(usize, usize)], len: usize) -> Vec<usize> {
     let mut positions: Vec<_> = spans.iter().flat_map(|&(start, end)| [start, end]).collect();

@@ -1,4 +1,4 @@
-//! Explanation of the ids of a text, pretoken by pretoken.
+//! Steps by which the model encodes a text, pretoken by pretoken.
 
 use std::collections::BTreeSet;
 
@@ -17,45 +17,45 @@ use crate::vocab::Kind;
 
 use super::pipeline::segments::Segment;
 
-/// Maximum number of listed lattice pieces of a text, over all pretokens. A browser can draw far fewer.
+/// Maximum number of lattice pieces that are listed for a text, over all pretokens. A browser cannot draw more.
 const MOST_PIECES: usize = 1 << 17;
 
 /// Encoding of one pretoken or added token.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// Byte range.
+    /// Byte range in the text.
     pub span: Span,
-    /// Bytes as passed to the model.
+    /// Bytes of the pretoken as the model gets them.
     pub bytes: Vec<u8>,
-    /// True for an added token, which needs no explanation.
+    /// True for an added token, which the model does not encode.
     pub added: bool,
-    /// True if the whole pretoken is an entry, which the model looks up first.
+    /// True if the vocabulary has the whole pretoken, and the model looks it up before merging.
     pub whole: bool,
-    /// Regex alternative that matched, if one pattern is the only stage before the model.
+    /// Index of the regex alternative that matched, if one pattern is the only stage before the model.
     pub alternative: Option<usize>,
-    /// Steps of the model.
+    /// Steps by which the model encodes the pretoken.
     pub why: Why,
-    /// The ids.
+    /// Ids of the pretoken.
     pub ids: Vec<u32>,
 }
 
-/// Steps of a model for a pretoken.
+/// Steps by which a model encodes a pretoken.
 #[derive(Debug, Clone)]
 pub enum Why {
-    /// Merges.
+    /// Merges of a BPE model.
     Merges(Story),
-    /// Choice among segmentations.
+    /// Segmentations of a Unigram model, from which the best one is chosen.
     Ways(Ways),
-    /// Longest matches.
+    /// Longest matches of a WordPiece model.
     Attempts(Attempts),
-    /// Lookup of the whole pretoken or of its characters; also for an added token, and for unknown text.
+    /// No steps: lookup of the whole pretoken or of its characters, an added token, or unknown text.
     LookUp,
 }
 
-/// Encoding of a text: the first pretokens in full, and the totals of all.
+/// Encoding of a text: all steps for the first pretokens, and totals of all pretokens.
 #[derive(Debug, Clone, Default)]
 pub struct Explanation {
-    /// The first pretokens.
+    /// Steps of the first pretokens.
     pub parts: Vec<Explained>,
     /// Number of pretokens of the whole text.
     pub num_parts: usize,
@@ -63,15 +63,16 @@ pub struct Explanation {
     pub num_merges: usize,
     /// Number of tokens of the whole text.
     pub num_tokens: usize,
-    /// The added tokens in the text.
+    /// Ids of the added tokens that occur in the text.
     pub added: BTreeSet<u32>,
 }
 
-/// Maximum length of pretokens whose numbers of tokens and merges are cached, because few distinct ones repeat.
+/// Maximum bytes of a pretoken whose numbers of tokens and merges are cached. Longer pretokens rarely repeat.
 const LONGEST_COUNTED: usize = 64;
 
 impl Tokenizer {
-    /// Returns all steps of encoding the first `most` pretokens of `text`; the rest is only counted.
+    /// Returns all steps of encoding the first `most` pretokens of `text`. For the rest, only tokens and merges are
+    /// counted.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -137,12 +138,12 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Returns true if the model may merge in a pretoken of this length.
+    /// Returns true if the model may merge in a pretoken of `len` bytes.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// Returns the merges that turn the content of an entry into tokens; None if no merges do.
+    /// Returns the merges by which the content of an entry becomes tokens; None if there are no such merges.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -153,7 +154,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps of the model for a segment with these ids, and true if the segment was looked up as a whole.
+    /// Returns the steps of the model for a segment with these ids, and true if the model looked up the whole segment.
     fn why(
         &self,
         segment: &Segment<'_>,
@@ -170,13 +171,13 @@ impl Tokenizer {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
                 return match model.explain(&self.vocab, segment.bytes, keep_going) {
-                    // An entry that was found by looking up the whole segment, and that merges do not form.
+                    // The model looked up the whole segment and found an entry that merges do not form.
                     Ok(story) if whole && story.symbols.len() - story.steps.len() != ids.len() => {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // An entry that was found by looking up the whole segment, and whose units are not entries, so
-                    // that nothing merges.
+                    // The model looked up the whole segment and found an entry whose units are not entries, so nothing
+                    // merges.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }
@@ -196,7 +197,8 @@ impl Tokenizer {
         Ok((why, false))
     }
 
-    /// Sets the alternatives that matched the pretokens of a text range, which the pattern splits as one text.
+    /// Sets the alternatives that matched the pretokens of a range of the text. The pattern splits the range as one
+    /// text.
     fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
         let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {
@@ -212,17 +214,17 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the alternatives of the pattern, if it is the only splitter.
+    /// Returns the alternatives of the pattern; empty unless the pattern is the only splitter.
     pub fn alternatives(&self) -> Vec<String> {
         self.plain.as_ref().map_or_else(Vec::new, crate::pretokenize::Pretokenizer::alternatives)
     }
 }
 
-/// Pretokens of the current range without added tokens.
+/// Pretokens of the current range of text between added tokens.
 #[derive(Default)]
 struct PlainStretch {
     told: Vec<(usize, Span)>, // (index of the part, span) of the explained pretokens
-    start: usize,             // start of the range
+    start: usize,             // start of the range in the text
     end: usize,
 }
 

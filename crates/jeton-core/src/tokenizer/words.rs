@@ -1,6 +1,6 @@
-//! Counts of the tokens in words, and in runs of scripts without spaces.
+//! Numbers of tokens in words, and in runs of scripts without spaces.
 //!
-//! Tokens are not stored: each text takes the memory of one chunk of spans.
+//! Tokens are not stored, so a text takes only the memory of one chunk of spans.
 
 use super::pipeline::permit::Permit;
 use super::pipeline::Tokenizer;
@@ -9,12 +9,12 @@ use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::words::{RangeCounter, TokensInRanges, Words};
 
-/// Counts of the tokens in the words, and in the runs, of one or several texts.
+/// Numbers of tokens in the words, and in the runs, of one or several texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInWords {
-    /// Counts in words.
+    /// Numbers of tokens in words.
     pub words: TokensInRanges,
-    /// Counts in runs of scripts without spaces.
+    /// Numbers of tokens in runs of scripts without spaces.
     pub runs: TokensInRanges,
 }
 
@@ -53,8 +53,9 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Counts the tokens in words from the ids of texts, if the tokens of each text are its bytes, in order; returns
-    /// None if their total length differs. `texts`: for each text, the number of ids up to its end, and its bytes.
+    /// Counts the tokens in words from the ids of texts. The tokens of each text must be its bytes, in order; returns
+    /// None if their total length differs from the text's. `texts`: for each text, the number of ids up to its end, and
+    /// its bytes.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -66,7 +67,7 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
     ) -> Result<Option<TokensInWords>> {
         let mut cancel = CancelCheck::new(keep_going);
-        let mut lengths = vec![None; self.vocab.len()]; // id -> bytes
+        let mut lengths = vec![None; self.vocab.len()]; // id -> number of decoded bytes
         let mut decoded = Vec::new();
         let mut total = TokensInWords::default();
         let mut first = 0;
@@ -94,7 +95,7 @@ impl Tokenizer {
     }
 }
 
-/// Counters of one text.
+/// Counters of one text's tokens, in words and in runs.
 struct Counters<'w> {
     words: RangeCounter<'w>,
     runs: RangeCounter<'w>,

@@ -1,4 +1,4 @@
-//! Learned merges and pieces → the entries of a vocabulary.
+//! Conversion of learned merges and pieces to the entries of a vocabulary.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,14 @@ use crate::error::{Error, Result};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, List, MAX_BYTES};
 
-/// (left, right, result) of each merge, by id.
+/// Merges as (left, right, result), in ascending order of the result.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Entries, their positions by id, and the bytes that merges have added.
+/// Initial entries followed by the entries of merges, with their positions by id and the number of bytes that merges
+/// have added.
 struct Merged {
     entries: List,
-    positions: Vec<u32>, // by id; u32::MAX for an id without an entry
+    positions: Vec<u32>, // id -> index of the entry; u32::MAX if there is none
     num_bytes: usize,
 }
 
@@ -35,7 +36,7 @@ impl Merged {
         }
     }
 
-    /// Appends the entry of a merge. `kind` returns its kind, given that of its right part.
+    /// Appends the entry of a merge. `kind` maps the kind of the merge's right part to the kind of the result.
     fn push(&mut self, merge: &LearnedMerge, kind: impl Fn(Kind) -> Kind) -> Result<()> {
         let ((_, left), (right_kind, right)) = (self.part(merge.left), self.part(merge.right));
         let content = [left, right].concat();
@@ -76,7 +77,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries`, followed by those of the merges. The tokens of the merges do not end words.
+/// Returns `entries`, followed by the entries of the merges. No token of a merge ends a word.
 ///
 /// # Errors
 /// As [`from_merges`].
@@ -86,18 +87,18 @@ pub fn with_merges(entries: List, merges: &[LearnedMerge]) -> Result<List> {
     Ok(merged.entries)
 }
 
-/// Pieces with ids.
+/// Pieces after ids were assigned to them.
 #[derive(Debug)]
 pub struct NumberedPieces {
-    /// The reserved entries, then the pieces.
+    /// The reserved entries, followed by the entries of the pieces.
     pub entries: List,
     /// Score of each id; 0 for reserved entries and ids without an entry.
     pub scores: Vec<f64>,
-    /// Id of each piece.
+    /// Id of each piece, in the order in which pieces were passed.
     pub ids: Vec<u32>,
 }
 
-/// Assigns ids to pieces and their scores, which are sorted best first: the ids that `reserved` entries leave free,
+/// Assigns ids to pieces, which are sorted by descending score. The ids are the numbers that no `reserved` entry has,
 /// in ascending order.
 pub fn number(reserved: List, pieces: impl IntoIterator<Item = (String, f64)>) -> NumberedPieces {
     let taken: HashSet<u32> = reserved.iter().map(|entry| entry.0).collect();

@@ -1,15 +1,15 @@
 //! Bucket queue: a priority queue by count, with a bucket for each count.
 //!
-//! Counts fall while pairs are merged, and most pairs have low counts. A single binary heap would touch a path of
-//! distant cache lines for each entry. Here a push appends to the bucket of its count, and a bucket is sorted once
-//! all buckets above it are empty. The order of the next entries is then known, so the caller can prefetch their
-//! data.
+//! Counts fall while pairs are merged, and most pairs have low counts. A single binary heap would read several distant
+//! cache lines for each push and pop. Here a push appends to the bucket of its count, and a bucket is sorted once all
+//! buckets above it are empty. The order of the next entries is then known, so the caller can prefetch their data.
 //!
-//! Invariant: entries are popped in the order of a single heap. An entry whose count is not below the current
-//! bucket's goes to a binary heap, and the better of the two tops is popped next.
+//! Invariant: entries are popped in the same order as from a single heap. An entry that is pushed with a count of the
+//! current bucket or higher goes to a binary heap. Each pop takes the better of the heap's top and the current bucket's
+//! best entry.
 //!
 //! Cost: O(1) for a push, amortized O(log n) for a pop from a bucket of n entries. Source: bucket queues (Dial 1969,
-//! "Algorithm 360"), with a heap for entries out of order.
+//! "Algorithm 360"), with a heap for entries that are pushed too late for their bucket.
 
 use std::cmp::Ordering;
 
@@ -17,26 +17,27 @@ use super::heap::Heap;
 use crate::error::Result;
 use crate::util::alloc;
 
-/// Higher counts, which few pairs have, are kept in the heap.
+/// Number of buckets, one for each count below this number. Entries with higher counts are few; they are in the heap.
 const NUM_BUCKETS: u64 = 1 << 16;
 
-/// Entries with a count, the first criterion of the order.
+/// Entry with a count, which is the first criterion of the order.
 pub trait HasCount {
     /// Returns the count.
     fn count(&self) -> u64;
 }
 
-/// Returns a comparison that is true if its first entry is better.
+/// Returns a predicate on two entries that is true if the first one is better by `order`.
 fn beats<T>(order: impl Fn(&T, &T) -> Ordering) -> impl Fn(&T, &T) -> bool {
     move |a, b| order(a, b).is_lt()
 }
 
-/// Priority queue for pops of mostly falling counts. The argument `order` of its functions is the order of the pops.
+/// Priority queue for entries whose counts mostly fall between pops. The methods get the comparison of entries as
+/// `order`.
 #[derive(Debug)]
 pub struct BucketQueue<T> {
-    current: Vec<T>,      // the current bucket, best last
-    heap: Heap<T>,        // entries without a bucket, and late ones
-    buckets: Vec<Vec<T>>, // by count, below `lowest`
+    current: Vec<T>,      // entries of the current bucket, best last
+    heap: Heap<T>,        // entries with too high a count for a bucket, or pushed too late for it
+    buckets: Vec<Vec<T>>, // count -> entries, for counts below `lowest`
     lowest: u64,
     top_is_current: bool, // the best entry is in `current`, not in the heap
 }
@@ -76,7 +77,7 @@ impl<T: HasCount> BucketQueue<T> {
         }
         let bucket = entry.count() as usize;
         if bucket >= self.buckets.len() {
-            self.buckets.resize_with(bucket + 1, Vec::new); // at most `NUM_BUCKETS`
+            self.buckets.resize_with(bucket + 1, Vec::new); // this is at most `NUM_BUCKETS`
         }
         alloc::reserve(&mut self.buckets[bucket], 1)?;
         self.buckets[bucket].push(entry);
@@ -99,13 +100,13 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry of the current bucket that will be popped after `after` others, unless better ones are
-    /// pushed.
+    /// Returns the entry that is `after` places behind the best one in the current bucket. The entries before it
+    /// are popped first, and so are better entries that are pushed meanwhile.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }
 
-    /// Pops the best entry, which [`BucketQueue::top`] has returned.
+    /// Removes the best entry, which the preceding call of [`BucketQueue::top`] has returned, and returns it.
     pub fn pop(&mut self, order: impl Fn(&T, &T) -> Ordering) -> Option<T> {
         if self.top_is_current {
             self.current.pop()
@@ -114,7 +115,8 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Replaces the best entry, which [`BucketQueue::top`] has returned, by an entry that is not better.
+    /// Replaces the best entry, which the preceding call of [`BucketQueue::top`] has returned, by an entry that is not
+    /// better.
     ///
     /// # Errors
     /// As [`BucketQueue::new`].

@@ -1,24 +1,24 @@
-//! Sequences in memory → merges: one incremental engine for all tie rules.
+//! Incremental learner of merges from sequences in memory, one for all tie rules.
 //!
-//! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one
-//! shard for each thread (`shard`). For each pair the engine keeps its count (Σ weight × adjacent positions,
-//! overlapping) and its posting list: the cells at which it begins, ascending. A merge visits exactly these cells,
-//! whatever the length of the pretokens, so text without pretokens costs no more.
+//! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one shard
+//! for each thread (`shard`). For each pair the engine stores its count (the sum of the weights of all its positions,
+//! including overlapping ones) and its posting list: the cells at which it begins, ascending. A merge visits exactly
+//! these cells, whatever the length of the pretokens, so text without pretokens costs no more.
 //!
 //! # Correctness
 //! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
-//! occurrences of a pair are created at once, its count never increases after that, and its first occurrence never moves
-//! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still valid is the maximum.
-//! Cells where a pair no longer occurs are recognized by their content: ids never return to a cell they left.
-//! A rule is checked when a pair is created.
+//! occurrences of a pair are created at once, its count never increases after that, and its first occurrence never
+//! moves forward. Every entry of the queue is therefore an upper bound. If the top entry still equals the pair's count,
+//! that pair is the maximum. Cells where a pair no longer occurs are recognized by their content, because ids never
+//! return to a cell they left. A rule about pairs is checked once, when a pair is created.
 //!
-//! A pair below the *floor* is not listed: while some pair reaches the floor, it cannot be the next merge. When no
-//! pair reaches it, the floor is lowered and all pairs are counted again. The floor therefore affects what is stored,
-//! but not what is learned.
+//! A pair whose count is below the *floor* has no posting list: while some pair reaches the floor, the rarer pair
+//! cannot be the next merge. When no pair reaches it, the floor is lowered and all pairs are counted again. The floor
+//! therefore affects what is stored, but not what is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a queue entry (`bucket_queue`) for each listed pair and each corrected
-//! bound. Memory: 8 bytes for each cell, 4 for each position of a listed pair.
+//! O(initial symbols + merge events), plus a queue entry (`bucket_queue`) for each listed pair and each time its bound
+//! is corrected. Memory: 8 bytes for each cell, 4 for each position of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece. Plain version: `reference/step04_train.py`. Source: the incremental method
 //! is that of Sennrich et al. 2016 (subword-nmt `learn_bpe.py`); the proof above is Jeton's own.
@@ -46,22 +46,22 @@ use crate::util::simd;
 /// Merges so far, and the number of tokens in the corpus after them.
 #[derive(Debug)]
 pub struct State {
-    /// All merges.
+    /// All merges, including earlier ones.
     pub merges: Vec<LearnedMerge>,
-    /// Number of tokens in the corpus.
+    /// Number of tokens in the corpus after the merges.
     pub corpus_tokens: u64,
 }
 
-/// The floors of [`learn_in_memory`].
+/// The floors of [`learn_in_memory`]: minimum counts of the pairs that get posting lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Floors {
-    /// First floor.
+    /// Floor when learning begins.
     pub first: u64,
-    /// Pairs with a lower count are not merged.
+    /// Lowest floor. Pairs with a lower count are never merged.
     pub lowest: u64,
 }
 
-/// Returns a floor that the counts of the last merges are expected to exceed.
+/// Returns a first floor below the expected counts of all merges.
 pub fn first_floor(corpus_tokens: u64, options: &LearnOptions<'_>) -> u64 {
     let merges = options.num_merges.max(1) as u64;
     (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(options.min_frequency).max(1)
@@ -79,7 +79,7 @@ pub fn learn_in_memory(
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<()> {
-    // Each merge removes at least one cell.
+    // An upper bound of the number of merges, since each merge removes at least one cell.
     let cells = shards.iter().map(SymbolArray::len).sum();
     let num_ids = tokens.len() + (options.num_merges - state.merges.len()).min(cells);
     let shards = shards.into_iter().map(|cells| Shard::new(cells, num_ids));
@@ -94,7 +94,7 @@ struct CountedPair {
     count: u64,
 }
 
-/// Queue entry: count and tie key of a pair when it was pushed, which are upper bounds.
+/// Queue entry of a pair: its count and tie key when the entry was pushed. Both are upper bounds of the current values.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     count: u64,
@@ -108,14 +108,15 @@ impl HasCount for Bound {
     }
 }
 
-/// Total effect of one merge, over all shards, on the pairs with one particular neighbor.
+/// Total weight, over all shards, of the merged positions next to one token (the neighbor), and the index of the pair
+/// that it forms with the new token.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
     listed: u32,
 }
 
-const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // larger than any weight
+const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // this weight is larger than any other
 
 struct MergeLearner<'a> {
     tie_break: TieBreak,
@@ -128,11 +129,11 @@ struct MergeLearner<'a> {
     tokens: &'a mut Tokens,
     state: &'a mut State,
     pairs: Vec<CountedPair>,
-    index: HashTable<u32>, // indices into `pairs`
+    index: HashTable<u32>, // (left, right) -> index into `pairs`
     hash: Hash,
     queue: BucketQueue<Bound>,
-    changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
-    changed: Vec<u32>,    // neighbors that are not UNCHANGED
+    changes: Vec<Change>, // neighbor's id -> change; all UNCHANGED between uses
+    changed: Vec<u32>,    // neighbors whose change is not UNCHANGED
 }
 
 /// Compares two bounds by the order in which the queue returns them.
@@ -194,7 +195,7 @@ impl<'a> MergeLearner<'a> {
         Ok(())
     }
 
-    /// Counts all current pairs, and lists those that reach the floor.
+    /// Counts all current pairs, and builds the posting lists of those that reach the floor.
     fn survey(&mut self, watch: &mut OnMerge<'_>) -> Result<()> {
         let num_ids = self.tokens.len();
         let num_shards = self.shared.shards().len();
@@ -239,7 +240,7 @@ impl<'a> MergeLearner<'a> {
         Ok(())
     }
 
-    /// Returns the index of a pair, which is added if it is new.
+    /// Returns the index of a pair; adds the pair if it is new.
     ///
     /// # Errors
     /// [`crate::error::Error::memory`].
@@ -317,14 +318,14 @@ impl<'a> MergeLearner<'a> {
         }
     }
 
-    /// Lowers the floor after no pair reaches it.
+    /// Lowers the floor because no pair reaches it.
     fn lower_floor(&mut self, watch: &mut OnMerge<'_>) -> Result<()> {
         self.floor = (self.floor / 8).max(self.lowest_floor);
         self.survey(watch)
     }
 
-    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells. All of these are
-    /// far apart in memory, so each level is prefetched some merges after the previous one.
+    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells. Pairs, lists and
+    /// cells are far apart in memory, so each level of reference is prefetched some merges after the previous one.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
@@ -364,14 +365,14 @@ impl<'a> MergeLearner<'a> {
         Ok(LearnedMerge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
-    /// Updates the counts of all pairs after a merge, and adds the new pairs.
+    /// Updates the counts of the pairs that a merge has changed, and adds the new pairs.
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // Pairs that have lost occurrences: (x, left) and (right, y). The weight that `after` subtracted for (result,
-        // left) was not a loss.
+        // The pairs (x, left) and (right, y) have lost occurrences, for all neighbors x and y. If y was the `left` of
+        // the next merged position, `after` has subtracted its weight, so it is added again.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -391,8 +392,8 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Sums the effects of all shards on one side, calls `settle` for the new pair with each neighbor, and passes the
-    /// listed pairs to the shards.
+    /// Adds up the effects of all shards on one side, calls `settle` with each neighbor and its weight, and passes the
+    /// resulting pairs to the shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,
@@ -425,11 +426,11 @@ impl<'a> MergeLearner<'a> {
     fn lose(&mut self, left: u32, right: u32, weight: u64) {
         if let Some(index) = self.known_pair(left, right) {
             let pair = &mut self.pairs[index as usize];
-            pair.count = pair.count.saturating_sub(weight); // the count of the merged pair itself is already 0
+            pair.count = pair.count.saturating_sub(weight); // the merged pair's own count is already 0
         }
     }
 
-    /// Adds a new pair, if it reaches the floor.
+    /// Adds a new pair if its count reaches the floor and the rule permits it; returns its index or [`UNLISTED`].
     ///
     /// # Errors
     /// As [`MergeLearner::pair`].

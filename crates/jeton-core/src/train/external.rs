@@ -1,6 +1,7 @@
-//! Merges beyond a memory limit: passes over a file of sequences, which load only the segments that can merge.
+//! Learning of merges beyond a memory limit, by passes over a file of sequences. A pass loads only the segments that
+//! can merge.
 //!
-//! Learning is divided into passes. Each pass goes down to a *floor*, a count of pairs:
+//! Learning is divided into passes. Each pass has a *floor*, the lowest count of the pairs that it merges:
 //!
 //! ```text
 //! file ─ cut at rare pairs, add up equal segments ─► segments ─ engine: all merges that reach the floor ─► merges
@@ -8,27 +9,27 @@
 //! ```
 //!
 //! # Correctness
-//! A pair below the floor cannot merge while another pair reaches it. The same holds for any pair that a merge makes
-//! from it: `(x, ab)` occurs only where `(x, a)` did, so at most as often. So until no pair reaches the floor, the
-//! symbols on the two sides of such a pair do not affect each other. A sequence is cut there, and equal segments
-//! become one, with the sum of their weights. All occurrences of every pair that reaches the floor are in memory, so
-//! the engine finds the same merges as in whole sequences. Segments are in the order of their first occurrence, as
-//! `TieBreak::First` requires.
+//! A pair below the floor cannot merge while another pair reaches it. A pair that a merge makes from it is at most as
+//! frequent: `(x, ab)` occurs only where `(x, a)` did. So until no pair reaches the floor, no merge crosses the
+//! boundary between the two symbols of a pair below the floor. Sequences are cut at these boundaries, and equal
+//! segments become one, with the sum of their weights. All occurrences of every pair that reaches the floor are in
+//! memory, so the engine finds the same merges as it would in whole sequences. Segments are in the order of their first
+//! occurrence, as `TieBreak::First` requires.
 //!
-//! Pairs are cut by a `pair_sketch`, which never underestimates a count.
+//! A `pair_sketch` decides which pairs are below the floor. It never underestimates a count.
 //!
 //! # Cost
-//! For each pass, the file is read twice and written once, always sequentially. The floor is as low as memory
-//! permits: when the segments exceed it, the floor is raised, and they are cut again. The pairs within each halving
-//! of the count have about the same total number of occurrences (Zipf), so the number of passes is logarithmic in the
-//! counts, and less memory means more passes.
+//! For each pass, the file is read twice and written once, always sequentially. The floor is as low as memory permits:
+//! when the segments exceed the memory limit, the floor is raised, and the segments are cut again. By Zipf's law, the
+//! pairs with counts between c/2 and c have about the same total number of occurrences for each c. So the number of
+//! passes is logarithmic in the counts, and less memory means more passes.
 //!
-//! The limit is exceeded in two cases. The segments of the pairs with nearly the highest count may not fit
-//! ([`FINE_PASSES`]), for example with a rule that forbids frequent pairs everywhere. And pairs may be merged that
-//! occur only once or twice.
+//! The limit is exceeded in two cases. First, even the segments of the most frequent pairs can exceed it
+//! ([`FINE_PASSES`]), for example with a rule that forbids frequent pairs everywhere. Second, the options can require
+//! merges of pairs that occur only once or twice.
 //!
-//! Source: Jeton's own; out-of-core frequent pairs as in Park, Chen and Yu 1995. Left out: several merges in a pass
-//! with bounds of their counts instead of postings, which takes hundreds of passes.
+//! Source: Jeton's own; out-of-core frequent pairs as in Park, Chen and Yu 1995. Left out: learning from bounds of
+//! counts without posting lists, which takes hundreds of passes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -48,12 +49,12 @@ use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
-/// Bytes of memory for each symbol in [`learn_in_memory`]: a cell, and its position in a posting list.
+/// Bytes of memory for each symbol in [`learn_in_memory`]: 8 for a cell, and 4 for its position in a posting list.
 const BYTES_PER_SYMBOL: usize = 12;
 
-/// Number of passes whose floor may be as high as the count of the most frequent pair. Later passes lower the counts
-/// by at least an eighth, even if that takes more memory than the limit. So there are at most six passes for each
-/// halving of the count, in addition to these.
+/// Number of passes whose floor can be as high as the count of the most frequent pair. The floor of each later pass is
+/// lower by at least an eighth, even if its segments exceed the memory limit. So after these passes, at most six more
+/// passes halve the count.
 const FINE_PASSES: usize = 32;
 
 /// Returns true if the sequences and posting lists of the counts exceed the memory limit.
@@ -72,7 +73,7 @@ pub fn learn(
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<LearnedMerge>> {
     let memory = options.memory.for_vectors();
-    // Threads share the memory limit, and segments in different shards are not combined if they are equal.
+    // Each shard gets an equal part of the memory limit, and equal segments in different shards are not combined.
     let num_shards = options.threads.min(memory / 4 / options.tuning.shard_bytes.max(1)).max(1);
     let counters = memory / 4 / size_of::<Counter>() / num_shards;
     let make = |num_ids| Shard::new(num_ids, num_ids + options.num_merges, counters, options.memory);
@@ -83,7 +84,7 @@ pub fn learn(
     let mut state = State { merges: options.done.to_vec(), corpus_tokens };
     let lowest = options.min_frequency.max(1);
     let mut floor = first_floor(corpus_tokens, options);
-    let mut most = sketch.most().min(corpus_tokens); // no pair that may merge has a higher count
+    let mut most = sketch.most().min(corpus_tokens); // upper bound of the counts of all pairs that may merge
     let (mut highest, mut num_passes) = (most, 0);
     while most >= lowest && state.merges.len() < options.num_merges {
         highest = highest.max(lowest);
@@ -113,14 +114,14 @@ pub fn learn(
     Ok(state.merges)
 }
 
-/// Returns the floor at which the next pass begins. In the previous pass, counts fell from `top` to `floor`.
+/// Returns the first floor to try in the next pass. In the previous pass, counts fell from `top` to `floor`.
 fn next_floor(top: Option<u64>, floor: u64, expected: u64) -> u64 {
     let most = floor - 1;
     let ratio = top.map_or(4, |top| top / floor);
     (most / ratio.max(1) / 2).max(expected.min(most / 8))
 }
 
-/// Shard that is being written.
+/// Sequences of one shard, while its file is written, with the sketch of their pairs.
 struct Shard {
     file: SequenceFile,
     sketch: PairSketch,
@@ -148,7 +149,7 @@ impl Sequences for Shard {
     }
 }
 
-/// Returns the files of all shards, and the sketch of all of their pairs.
+/// Returns the files of all shards, and one sketch of the pairs in all files.
 fn finish(shards: Vec<Shard>) -> Result<(Vec<SequenceFile>, PairSketch)> {
     let mut files = Vec::with_capacity(shards.len());
     let mut all: Option<PairSketch> = None;
@@ -190,14 +191,14 @@ fn rewrite(
 struct Pass<'f> {
     files: &'f [SequenceFile],
     sketch: &'f PairSketch,
-    highest: u64, // floor
+    highest: u64, // maximum of the floor
     bytes: usize,
     floor: AtomicU64,
     memory: &'f MemoryLimit,
 }
 
 impl Pass<'_> {
-    /// Returns the segments of each shard, and the floor.
+    /// Returns the segments of each shard, and the floor at which they were cut.
     fn load(self, watch: &mut dyn FnMut() -> bool) -> Result<(Vec<SymbolArray>, u64)> {
         let num_files = self.files.len();
         let read =
@@ -227,7 +228,8 @@ impl Pass<'_> {
             if segments.memory() <= most {
                 return Ok(());
             }
-            // The rest of the text adds less than this part did, because more of its segments are already known.
+            // The rest of the file adds fewer new segments than the first part, because more of them are duplicates. So
+            // the memory is predicted to grow less than linearly with the share of the file.
             let (kept, enough) = (share.powf(0.3).min(0.95), share.sqrt().clamp(0.5, 0.95) * most as f64);
             while segments.memory() as f64 > enough && floor < self.highest {
                 let raised = self.sketch.raised(floor, self.highest, kept);

@@ -1,4 +1,5 @@
-//! Binary heap whose order is passed to each call, for tie rules that compare strings outside of the entries.
+//! Binary heap that gets its comparison with each call, for tie rules that compare strings stored outside of the
+//! entries.
 
 use crate::error::Result;
 use crate::util::alloc;

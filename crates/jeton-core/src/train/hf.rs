@@ -1,16 +1,16 @@
-//! Input of Hugging Face's `BpeTrainer`: counts → symbols, by its rules.
+//! Counts → initial symbols and merges, by the rules of Hugging Face's `BpeTrainer`.
 //!
-//! The alphabet consists of the characters of the corpus and the required ones, limited to the most frequent, in the
-//! order of code points. The symbols with a prefix or suffix that occur follow. A character outside of the alphabet
-//! is removed from its word, so its neighbors become adjacent. The spelling of a token is `left` followed by `right`
-//! without its prefix.
+//! The alphabet consists of the required characters and the most frequent characters of the corpus, up to a limit, in
+//! the order of code points. After it come those symbols with a prefix or suffix that occur in the corpus. A character
+//! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a merged token
+//! is that of its left part, followed by that of its right part without the prefix.
 //!
-//! In the library, two orders are those of a hash map and differ between processes; here they are defined. Among
-//! equally frequent characters at the limit of the alphabet, the lower code point is kept. Symbols with a prefix or
-//! suffix are sorted by their string.
+//! Two orders in the library are the iteration orders of hash maps, which differ between processes. Here they are
+//! defined. Among equally frequent characters at the limit of the alphabet, lower code points are preferred. Symbols
+//! with a prefix or suffix are sorted by their string.
 //!
-//! Cost: one pass over the counts, on all threads, and learning. Source: huggingface/tokenizers
-//! `models/bpe/trainer.rs`. Left out: in the library, two tokens with the same spelling share an id, which is an
+//! Cost: one pass over the counts, on all threads, and the cost of learning. Source: huggingface/tokenizers
+//! `models/bpe/trainer.rs`. Left out: two tokens with the same spelling, which share an id in the library and are an
 //! error here. Plain version: `tests/parity/test_training_parity.py` compares with the library.
 
 use std::collections::{BTreeSet, HashSet};
@@ -39,33 +39,33 @@ pub struct HfOptions {
     pub tie_break: TieBreak,
     /// Total number of entries, without special tokens.
     pub vocab_size: usize,
-    /// Id of the first entry.
+    /// Id of the first entry of the vocabulary.
     pub first_id: u32,
     /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
     /// Maximum number of symbols without prefix and suffix.
     pub limit_alphabet: Option<usize>,
-    /// Units that are in the alphabet even if the corpus lacks them.
+    /// Units (bytes or code points) that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
-    /// Prefix of symbols inside a word.
+    /// Prefix of symbols that are not the first of a word.
     pub prefix: Option<String>,
     /// Suffix of the last symbol of a word.
     pub suffix: Option<String>,
-    /// Exclusive maximum length of tokens of more than two symbols.
+    /// Exclusive maximum length of tokens, in symbols. Tokens of two symbols are exempt.
     pub max_token_length: Option<usize>,
 }
 
-/// One entry: id, kind, content.
+/// Entry of the learned vocabulary: id, kind, content.
 pub type LearnedEntry = (u32, Kind, Vec<u8>);
 
-/// Result of training.
+/// Result of training: vocabulary and merges.
 #[derive(Debug)]
 pub struct HfResult {
     /// The alphabet, then the results of merges.
     pub entries: Vec<LearnedEntry>,
-    /// Number of initial symbols.
+    /// Number of initial symbols, with which the entries begin.
     pub num_symbols: usize,
-    /// The merges in order.
+    /// The merges, in the order in which they were learned.
     pub merges: Vec<LearnedMerge>,
 }
 
@@ -99,7 +99,8 @@ impl HfOptions {
         }
     }
 
-    /// Returns the sort key of the alphabet: the code point, which for bytes is that in the byte alphabet.
+    /// Returns the sort key of a unit in the alphabet: the code point of the character, or of the byte's character in
+    /// the byte alphabet.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -107,7 +108,7 @@ impl HfOptions {
         }
     }
 
-    /// Returns the spelling of a symbol in the vocabulary, without the suffix, which its kind implies.
+    /// Returns the spelling of a symbol in the vocabulary. It lacks the suffix, which the entry's kind implies.
     fn content(&self, symbol: Symbol) -> Vec<u8> {
         let mut content = Vec::new();
         if symbol.inside {
@@ -143,7 +144,7 @@ pub fn learn(
         num_merges,
         min_frequency: options.min_frequency,
         level: options.level(),
-        end: options.end(), // without a spelling, because lengths exclude it
+        end: options.end(), // the suffix has no spelling here, because the length limit ignores it
         rule: rule.as_ref().map(|rule| rule as &dyn Rule),
         ..*run
     };
@@ -211,7 +212,7 @@ fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Res
     match entries.iter().find(|(_, kind, content)| !known.insert((*kind as u8, content))) {
         None => Ok(entries),
         Some((_, _, content)) => Err(Error::training(format!(
-            "the token {:?} can be formed in two ways, because the prefix is also text of the corpus; Hugging Face gives both the same id, which is not supported: split the text at the prefix's characters, or choose another prefix",
+            "the token {:?} can be formed in two ways, because the prefix also occurs in the corpus, and both would get the same id, as with Hugging Face; choose another prefix, or split the text at the prefix's characters",
             show(content)
         ))),
     }

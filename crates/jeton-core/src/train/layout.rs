@@ -14,7 +14,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::PageCheck;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
-/// Sequences of one shard.
+/// Destination of the sequences of one shard.
 pub trait Sequences: Send {
     /// Reserves memory for `symbols` symbols in `sequences` sequences.
     ///
@@ -29,17 +29,17 @@ pub trait Sequences: Send {
     fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()>;
 }
 
-/// Sequences of all shards, the tokens with their counts, and the number of tokens of the whole corpus.
+/// Sequences of all shards, the tokens with their counts, and the number of tokens in the corpus.
 pub struct Layout<S> {
     /// Sequences of each shard.
     pub shards: Vec<S>,
     /// The initial tokens, and the tokens of `options.done`.
     pub tokens: Tokens,
-    /// Tokens of the corpus.
+    /// Number of tokens in the corpus.
     pub corpus_tokens: u64,
 }
 
-/// Returns the maximum number of symbols that [`lay_out`] can produce from the counts, plus one for each pretoken.
+/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol and pretoken.
 pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     let symbols = |pretoken: &[u8]| match level {
         Level::Byte => pretoken.len(),
@@ -48,8 +48,8 @@ pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     counts.sum(|pretoken, _| symbols(pretoken) as u64 + 1) as usize
 }
 
-/// Lays out the counts in up to `shards` shards, on as many threads. `make` creates an empty shard for ids below its
-/// argument.
+/// Lays out the counts in up to `shards` shards, with one thread for each. `make` creates an empty shard for ids below
+/// its argument.
 ///
 /// # Errors
 /// As [`super::learn::learn`].
@@ -116,7 +116,7 @@ fn ranges(counts: &Counts, bytes: usize, shards: usize) -> Vec<std::ops::Range<u
 /// A shard, with the number of occurrences of each id.
 struct LaidOut<S> {
     sequences: S,
-    uses: Vec<u64>, // by id
+    uses: Vec<u64>, // id -> number of occurrences
 }
 
 impl<S: Sequences> LaidOut<S> {
@@ -174,7 +174,7 @@ impl<S: Sequences> LaidOut<S> {
     }
 }
 
-/// Source of the ids.
+/// Conversion of a pretoken to ids.
 enum SequenceSource<'a> {
     Bytes(Box<[u32; 256]>), // at byte level without a mark
     Alphabet(Box<Alphabet>),

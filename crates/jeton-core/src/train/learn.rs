@@ -1,4 +1,4 @@
-//! Counts → merges: in memory (`engine`), or beyond a memory limit with the sequences in a file (`external`).
+//! Counts → merges. `engine` learns in memory; beyond a memory limit, `external` learns from sequences in a file.
 //!
 //! Both learn the same merges. Plain version: `reference/step04_train.py`.
 
@@ -16,8 +16,8 @@ use crate::error::Result;
 ///
 /// # Errors
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus that is too large: 2³¹ symbols in the distinct
-/// pretokens of one thread, 2⁶³ in total, spellings of more than 1 GiB; [`crate::error::Error::text`] for a pretoken that
-/// is not UTF-8 at character level.
+/// pretokens of one thread, 2⁶³ symbols in total, or spellings of more than 1 GiB; [`crate::error::Error::text`] for a
+/// pretoken that is not UTF-8 at character level.
 pub fn learn(
     counts: &Counts,
     symbols: &Symbols,
@@ -30,7 +30,7 @@ pub fn learn(
 /// Continues training from the tokens of earlier merges.
 ///
 /// # Errors
-/// As [`learn`]; errors of `known`.
+/// As [`learn`]; errors of `known`'s methods.
 pub fn learn_more(
     counts: &Counts,
     known: &dyn KnownTokens,

@@ -3,9 +3,9 @@
 /// One merge, and the size of the corpus after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LearnedMerge {
-    /// Left id.
+    /// Id of the left token.
     pub left: u32,
-    /// Right id.
+    /// Id of the right token.
     pub right: u32,
     /// Id of the new token.
     pub result: u32,

@@ -1,4 +1,4 @@
-//! corpus → counts → merges.
+//! Training: corpus → counts → merges or pieces.
 //!
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] assigns ids to their symbols;
 //! [`learn`] finds merges, and [`unigram`] pieces. This package neither reads files nor depends on Python.
@@ -8,9 +8,9 @@
 //! sequences      counts → sequences of symbols, by layout
 //! learn          in memory by engine, or beyond a memory limit by external; rules: which pairs may merge
 //! shard          sequences of one thread in a symbol_array, and their pairs; worker_pool: the threads
-//! bucket_queue   pairs by count; heap: those out of order
+//! bucket_queue   pairs by count; heap: pairs that fit no bucket
 //! external       passes over a sequence_file: segments that can merge, by a pair_sketch
-//! replay         given merges, to continue from
+//! replay         application of given merges, to continue from them
 //! hf, sentencepiece, sentencepiece_words   inputs by the rules of peers
 //! unigram        pieces of Unigram
 //! assemble       merges and pieces → entries

@@ -9,24 +9,24 @@ use crate::error::Result;
 use crate::util::spill::MemoryLimit;
 use crate::vocab::alphabet::{EndOfWord, Level};
 
-/// Order of pairs with equal counts.
+/// Tie rule: which of the pairs with equal counts is merged first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
-    /// First occurrence in the current sequences.
+    /// Pair with the first occurrence in the current sequences.
     First,
-    /// Lowest (left id, right id).
+    /// Pair with the lowest (left id, right id).
     LowestIds,
-    /// Highest (left, right) as strings, left first.
+    /// Pair with the highest (left, right) as strings, the left one compared first.
     HighestPair,
-    /// Fewest initial symbols of the result, then lowest string.
+    /// Pair whose result has the fewest initial symbols; among these, the lowest string.
     Shortest,
 }
 
 /// Options of learning merges.
 #[derive(Clone, Copy)]
 pub struct LearnOptions<'a> {
-    /// The tie rule.
+    /// Tie rule: order of pairs with equal counts.
     pub tie_break: TieBreak,
     /// Maximum number of merges, including `done`.
     pub num_merges: usize,
@@ -34,19 +34,19 @@ pub struct LearnOptions<'a> {
     pub done: &'a [LearnedMerge],
     /// Pairs with a lower count are not merged; 0 means 1.
     pub min_frequency: u64,
-    /// The unit of a symbol.
+    /// Unit of a symbol: a byte or a character.
     pub level: Level,
-    /// Marking of the end of a word.
+    /// Marking of the last symbol of a word.
     pub end: EndOfWord,
-    /// Spelling of the mark, for tie rules that compare strings.
+    /// Spelling of the end-of-word mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
-    /// Constraint on pairs; `None` permits all.
+    /// Constraint on the pairs that may merge; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
     /// Maximum number of threads; does not change the result.
     pub threads: usize,
     /// Memory limit of sequences and posting lists.
     pub memory: &'a MemoryLimit,
-    /// Thresholds.
+    /// Thresholds that affect only the time of learning.
     pub tuning: Tuning,
 }
 
@@ -70,16 +70,16 @@ impl Default for LearnOptions<'_> {
     }
 }
 
-/// Initial sequences, before the first merge.
+/// Initial sequences, before the first merge of this run.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
-    /// Symbols of an alphabet.
+    /// Pretokens are split into symbols of an alphabet.
     Alphabet(&'a Symbols),
-    /// Tokens of earlier merges.
+    /// Pretokens are encoded with the tokens of earlier merges.
     Tokens(&'a dyn KnownTokens),
 }
 
-/// Tokens that exist before learning.
+/// Tokens that exist before learning, from earlier merges.
 pub trait KnownTokens: Sync {
     /// Returns the id of the first merge.
     fn next_id(&self) -> u32;
@@ -94,17 +94,18 @@ pub trait KnownTokens: Sync {
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
-/// Thresholds, which affect time, but not the result.
+/// Thresholds, which affect the time of learning, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Minimum bytes of distinct pretokens for each thread. With fewer, most merges have too few positions to divide.
+    /// Minimum bytes of distinct pretokens for each thread. With fewer bytes, most merges have too few positions to
+    /// divide among threads.
     pub shard_bytes: usize,
-    /// Minimum positions of a pair whose merge is divided among threads. Visiting that many takes some hundred
-    /// microseconds, synchronization ten.
+    /// Minimum number of positions of a pair whose merge is divided among threads. Visiting that many positions takes
+    /// some hundred microseconds, and synchronizing threads takes ten.
     pub shared_places: usize,
-    /// Pairs with a count below (symbols of the corpus / merges / this value) are not listed until all listed ones
-    /// are merged. On the measured corpora, the last of 32,000 and of 128,000 merges was two to four times as
-    /// frequent as this bound. Rare pairs (nine of ten) then cost nothing.
+    /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
+    /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges
+    /// was two to four times as frequent as this bound. Rare pairs (nine of ten) then cost nothing.
     pub floor_divisor: u64,
 }
 

@@ -1,7 +1,8 @@
 //! Upper bounds of the counts of all pairs, in a fixed amount of memory.
 //!
-//! An array of counters, each of which sums the pairs with one hash. If the counter of a pair is below a threshold,
-//! so is the pair's count; a few rare pairs that share a counter seem frequent.
+//! An array of counters, indexed by the hash of a pair. Each counter adds up the counts of all pairs with its hash.
+//! If the counter of a pair is below a threshold, so is the pair's count. A few rare pairs seem frequent because they
+//! share a counter with others.
 //!
 //! Cost: 8 bytes for each counter; one random access for each pair. Source: Park, Chen and Yu 1995, "An effective
 //! hash-based algorithm for mining association rules". Left out: several hash functions, because few pairs are
@@ -11,11 +12,11 @@ use crate::error::Result;
 use crate::util::alloc;
 use crate::util::hash::Hash;
 
-/// Pairs with one hash.
+/// Sum over all pairs with one hash.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counter {
-    weight: u32,    // sum of counts; the maximum value means that or more
-    positions: u32, // number of positions in the sequences; likewise
+    weight: u32,    // sum of the pairs' counts; saturating
+    positions: u32, // number of their positions in the sequences; saturating
 }
 
 impl Counter {
@@ -30,7 +31,7 @@ impl Counter {
     }
 }
 
-/// Counters by hash of a pair.
+/// Array of counters, indexed by the hash of a pair.
 #[derive(Debug, Clone)]
 pub struct PairSketch {
     counters: Vec<Counter>, // their number is a power of two
@@ -38,11 +39,11 @@ pub struct PairSketch {
 }
 
 impl PairSketch {
-    /// Creates a sketch of up to `most` counters, enough for the frequent pairs of `num_ids` ids.
+    /// Creates a sketch of up to `most` counters, which are enough to recognize the frequent pairs of `num_ids` ids.
     ///
-    /// Together, the pairs that are never merged occur about as often as the corpus has tokens. A merged pair occurs
-    /// at least about tokens / merges / 100 times. With sixteen counters for each id, few counters without a frequent
-    /// pair reach that.
+    /// The pairs that are never merged have in total about as many occurrences as the corpus has tokens. A merged pair
+    /// occurs at least about tokens / merges / 100 times. With sixteen counters for each id, few counters without a
+    /// frequent pair reach that number.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`].
@@ -74,7 +75,7 @@ impl PairSketch {
         }
     }
 
-    /// Returns false if the count of a pair is below `floor`.
+    /// Returns false if the count of a pair is surely below `floor`.
     #[inline]
     pub fn reaches(&self, left: u32, right: u32, floor: u64) -> bool {
         self.counters[self.counter(left, right)].reaches(floor)
@@ -89,8 +90,8 @@ impl PairSketch {
         self.reaching(floor).count()
     }
 
-    /// Returns a floor above `floor`, and at most `most`, such that about `share` of the positions that reach `floor`
-    /// also reach it.
+    /// Returns a higher floor, at most `most`. Of the positions that reach `floor`, about `share` also reach the
+    /// returned floor.
     pub fn raised(&self, floor: u64, most: u64, share: f64) -> u64 {
         let positions = |floor| self.reaching(floor).map(|counter| u64::from(counter.positions)).sum::<u64>();
         let wanted = (positions(floor) as f64 * share) as u64;
@@ -104,7 +105,7 @@ impl PairSketch {
         raised
     }
 
-    /// Returns a count that no pair exceeds.
+    /// Returns an upper bound of the counts of all pairs.
     pub fn most(&self) -> u64 {
         match self.counters.iter().map(|counter| counter.weight).max() {
             Some(u32::MAX) => u64::MAX,

@@ -1,9 +1,10 @@
-//! Application of given merges to a sequence, from which training continues.
+//! Application of given merges to a sequence, before training continues from it.
 //!
-//! Merges are applied by rank, then from left to right. The result equals that of the learner, which merges one pair
-//! everywhere before the next: a merged pair never recurs, because its two tokens have been replaced by younger ones.
+//! Merges are applied in the order of their ranks, and equal ones from left to right. The result equals that of the
+//! learner, which merges one pair everywhere before the next. This is because a merged pair never recurs: both of its
+//! tokens have been replaced by tokens with higher ids.
 //!
-//! Cost: O(n log n) for n symbols. For up to 32 symbols O(n²), which is faster there. Plain version:
+//! Cost: O(n log n) for n symbols. Sequences of up to 32 symbols take O(n²), which is faster for them. Plain version:
 //! `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
@@ -18,14 +19,15 @@ use crate::util::hash::Hash;
 
 const NONE: u32 = u32::MAX;
 
-/// Maximum number of symbols of a sequence that is searched for the lowest rank; nearly all pretokens are shorter.
+/// Maximum number of symbols of a sequence in which a linear search finds the lowest rank. Nearly all pretokens are
+/// shorter.
 const SHORT: usize = 32;
 
-/// Merges in their order.
+/// Merges, with their ranks by pair.
 #[derive(Debug)]
 pub struct Replay<'m> {
     merges: &'m [LearnedMerge],
-    ranks: HashTable<u32>, // indices into `merges`, by pair
+    ranks: HashTable<u32>, // pair -> index into `merges`, which is its rank
     hash: Hash,
 }
 
@@ -44,7 +46,7 @@ fn key(hash: Hash, (left, right): (u32, u32)) -> u64 {
 }
 
 impl<'m> Replay<'m> {
-    /// Creates a replay of merges whose results are the ids from `first` on.
+    /// Creates a replay of merges whose results have consecutive ids from `first` on.
     ///
     /// # Errors
     /// [`Error::format`] for merges that cannot have been learned in this order.
@@ -74,8 +76,8 @@ impl<'m> Replay<'m> {
         self.merges.is_empty()
     }
 
-    /// Applies all possible merges. Calls `met` with each pair of neighbors, including those that later merges
-    /// replace.
+    /// Applies all possible merges. Calls `met` with each pair of tokens that are adjacent at any time, including
+    /// pairs that later merges replace.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut ReplayScratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));
@@ -98,7 +100,7 @@ impl<'m> Replay<'m> {
         next.clear();
         next.extend(1..=end);
         before.clear();
-        before.extend((0..end).map(|at| at.wrapping_sub(1))); // none for the first one
+        before.extend((0..end).map(|at| at.wrapping_sub(1))); // the first symbol has none: u32::MAX
         while let Some(Reverse((rank, left))) = todo.pop() {
             let (merge, right) = (&self.merges[rank as usize], next[left as usize]);
             if ids[left as usize] != merge.left || right >= end || ids[right as usize] != merge.right {

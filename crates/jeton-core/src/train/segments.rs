@@ -1,11 +1,11 @@
-//! Segments of sequences, delimited by pairs whose counts are below a floor, so that segments can merge
+//! Segments of sequences. Sequences are cut at pairs whose counts are below a floor, so that segments can merge
 //! independently.
 //!
-//! Equal segments are stored once, with the sum of their weights, in the order of the first occurrence. The order
-//! stays correct when segments are cut again at a higher floor: the first occurrence of a part is in the earliest
+//! Equal segments are stored once, with the sum of their weights, in the order of the first occurrence. The order stays
+//! correct when segments are cut again at a higher floor: the first occurrence of a new segment is in the earliest old
 //! segment that contains it.
 //!
-//! Cost: one table lookup for each segment. Memory as [`Segments::memory`] estimates.
+//! Cost: one table lookup for each segment. [`Segments::memory`] estimates the memory.
 
 use super::count::Counts;
 use super::layout::Sequences;
@@ -15,19 +15,19 @@ use super::symbol_array::SymbolArray;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Distinct segments.
+/// Distinct segments with their weights.
 #[derive(Debug)]
 pub struct Segments {
     table: Counts, // ids of a segment as bytes -> weight
-    width: usize,  // bytes of an id
+    width: usize,  // number of bytes of an id in the table
     floor: u64,
     num_symbols: usize,
-    pairs: usize, // estimated memory of their pairs
+    pairs: usize, // estimated memory of the engine for their pairs
     key: Vec<u8>,
 }
 
-/// Estimated bytes that the engine needs for a pair: its counts in all shards and in total, both with an index, its
-/// postings, and an entry of the queue.
+/// Estimated bytes that the engine needs for a pair: its counts and its indices, in each shard and in total, its
+/// posting list, and an entry of the queue.
 const PAIR: usize = 120;
 
 impl Segments {
@@ -92,8 +92,8 @@ impl Segments {
     pub fn memory(&self) -> usize {
         const CELL: usize = 8;
         const POSTING: usize = 4;
-        const ENTRY: usize = 32; // in the table
-        const INDEX: usize = 40; // in the table, while it grows
+        const ENTRY: usize = 32; // bytes of an entry of the table
+        const INDEX: usize = 40; // bytes of its slots, while the table grows
         let cells = CELL * (self.num_symbols + self.table.len());
         let table = self.table.len() * ENTRY + self.table.arena_bytes();
         (table + cells.max(self.table.len() * INDEX)).max(cells + POSTING * self.num_symbols + self.pairs)

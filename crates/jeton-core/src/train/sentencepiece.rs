@@ -1,15 +1,15 @@
-//! SentencePiece's BPE trainer: counts of words → pieces, by its rules.
+//! Counts of words → pieces, by the rules of SentencePiece's BPE trainer.
 //!
-//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The most
-//! frequent characters that together cover `character_coverage` of the text are in the vocabulary; the others, and
-//! U+001F, split the words. Pieces are merges in the order of `shortest` that are valid pieces
-//! ([`super::rules::sentencepiece`]); the characters follow them.
+//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The
+//! vocabulary has the most frequent characters that together cover `character_coverage` of the text. All other
+//! characters, and U+001F, split the words. Pieces are learned by merges, with the tie rule `shortest` and the
+//! constraint [`super::rules::sentencepiece`]; the characters follow them.
 //!
-//! When no pair is left, SentencePiece continues with former pairs: strings that were two adjacent symbols earlier,
-//! until merges of their parts changed all occurrences. This trainer does the same.
+//! When no pair is left, SentencePiece continues with former pairs. A former pair is a string of two symbols that were
+//! adjacent at an earlier step, until merges changed all its occurrences. This trainer does the same.
 //!
-//! Invariant: the same pieces in the same order as sentencepiece 0.2.3. As there, coverage is compared in 32 bits.
-//! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
+//! Invariant: the same pieces in the same order as sentencepiece 0.2.3. As in that library, coverage is compared in 32
+//! bits. Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
 //! `bpe_model_trainer.cc`. Left out: sampling, differential privacy, `auto_character_coverage`.
 
 use std::collections::{HashMap, HashSet};
@@ -42,7 +42,7 @@ pub struct SentencePieceOptions {
     pub character_coverage: f32,
     /// Characters that are always in the vocabulary.
     pub required_chars: String,
-    /// Options of valid pieces.
+    /// Options that determine which pieces are valid.
     #[serde(flatten)]
     pub candidates: PieceRules,
 }
@@ -57,7 +57,7 @@ impl SentencePieceOptions {
     }
 }
 
-/// Result of training.
+/// Result of training: pieces and merges.
 #[derive(Debug)]
 pub struct SentencePieceResult {
     /// All pieces, in descending order of scores.
@@ -108,7 +108,7 @@ pub fn learn(
     Ok(strings.assemble(chars.len(), merges))
 }
 
-/// Returns the characters of the vocabulary with their counts, in descending order of counts; counts on up to `threads`
+/// Returns the characters of the vocabulary with their counts, in descending order of counts. Runs on up to `threads`
 /// threads.
 pub(super) fn required_chars(
     counts: &Counts,
@@ -144,7 +144,7 @@ pub(super) fn required_chars(
             chars.push((c, count));
         }
     }
-    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // required characters are sorted, too
+    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // required characters are sorted in the same way
     Ok(chars)
 }
 
@@ -152,8 +152,8 @@ pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// Splits the words at all other characters. Equal segments are not combined: that would take a lookup for each word,
-/// and learning does not need distinct ones.
+/// Splits the words at all other characters. Equal segments are not combined, because that would take a lookup for each
+/// word, and learning does not require them to be distinct.
 fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Counts> {
     let mut known = vec![false; char::MAX as usize + 1];
     chars.iter().for_each(|&c| known[c as usize] = true);
@@ -171,8 +171,8 @@ fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn 
     Ok(segments)
 }
 
-/// Returns all pairs that were adjacent at some time and were not merged, as SentencePiece records them. This
-/// includes pairs between two merges of the same pair (in `abab`: `ab` and `a`, before the second `ab` is merged).
+/// Returns all pairs that were adjacent at some step and were not merged, as SentencePiece records them. These include
+/// pairs that exist only while a merge is applied (in `abab`: `ab` and `a`, before the second `ab` is merged).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,
@@ -198,7 +198,7 @@ fn gone(
     Ok(met)
 }
 
-/// Spellings of all ids: characters, then pieces.
+/// Spellings by id: characters, then pieces.
 struct PieceStrings(Vec<String>);
 
 impl PieceStrings {
@@ -210,7 +210,7 @@ impl PieceStrings {
         Self(all)
     }
 
-    /// Adds the strings of former pairs, the shortest first, up to `num_pieces`.
+    /// Adds the strings of former pairs, the shortest first, until there are `num_pieces` pieces.
     fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();

@@ -1,11 +1,12 @@
-//! SentencePiece's trainers of word and character models, which select the most frequent words or characters.
+//! Counts of words → pieces, by the rules of SentencePiece's word and character models: the most frequent words or
+//! characters.
 //!
-//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. A word
-//! that contains one of these, or a rare character, is not a piece.
+//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. A word that
+//! contains U+001F or a rare character is not a piece.
 //!
-//! Invariant: the same pieces in the same order, with the same scores, as sentencepiece 0.2.3. Scores are logarithms
-//! of shares, in 32 bits. Cost: one pass over the counts, and sorting. Source: google/sentencepiece
-//! `word_model_trainer.cc`, `char_model_trainer.cc`.
+//! Invariant: the same pieces in the same order, with the same scores, as sentencepiece 0.2.3. A score is the logarithm
+//! of a piece's share of the total count, in 32 bits. Cost: one pass over the counts, and sorting. Source:
+//! google/sentencepiece `word_model_trainer.cc`, `char_model_trainer.cc`.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -23,7 +24,7 @@ pub struct WordOptions {
     pub model_type: String,
     /// Maximum number of pieces, excluding control symbols and other reserved pieces.
     pub vocab_size: usize,
-    /// All words or characters are pieces.
+    /// True if all words or characters are pieces, up to any number.
     pub use_all_vocab: bool,
     /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
@@ -66,7 +67,7 @@ pub fn learn(counts: &Counts, options: &WordOptions) -> Result<Vec<(String, f64)
     Ok(pieces.into_iter().map(|(piece, count)| (piece, f64::from((count as f32).ln() - whole))).collect())
 }
 
-/// Returns the words that consist of these characters, by descending count, and the number of all words.
+/// Returns the words that consist of `chars` only, by descending count, and the total count of all words.
 fn words(counts: &Counts, chars: &[(char, u64)]) -> Result<(Vec<(String, u64)>, u64)> {
     let known: HashSet<char> = chars.iter().map(|entry| entry.0).collect();
     let (mut found, mut sum) = (Vec::new(), 0u64);

@@ -4,8 +4,9 @@
 //! sequence    weight | number of symbols | ids      two integers in LEB128; ids little-endian, each in `width` bytes
 //! ```
 //!
-//! Cost: one to four bytes for each symbol, as the ids require, and two for each sequence. Pages are released as soon
-//! as they are written or read, so a file of any size takes some megabytes of memory. Left out: random access.
+//! Cost: one to four bytes for each symbol, depending on the highest id, and about two bytes for each sequence. Pages
+//! are released as soon as they are written or read, so a file of any size takes some megabytes of memory. Left out:
+//! random access.
 
 use prost::encoding::{decode_varint, encode_varint};
 
@@ -13,23 +14,23 @@ use super::layout::Sequences;
 use crate::error::{ErrorKind, Result};
 use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Number of bytes that are written or read between two releases of pages.
+/// Number of bytes after which the pages that were written or read are released.
 const CHUNK: usize = 1 << 20;
 
 /// Sequences in a file, or in memory if they take less than a megabyte.
 #[derive(Debug)]
 pub struct SequenceFile {
     bytes: SpillVec<u8>,
-    chunk: Vec<u8>, // to be appended to `bytes`
-    /// Bytes of an id.
+    chunk: Vec<u8>, // buffer, appended to `bytes` when it is full
+    /// Number of bytes of each id.
     pub width: usize,
-    /// Number of symbols.
+    /// Number of symbols in the file.
     pub num_symbols: usize,
-    /// Number of sequences.
+    /// Number of sequences in the file.
     pub num_sequences: usize,
 }
 
-/// Returns the number of bytes of an id below `num_ids`.
+/// Returns the number of bytes that ids below `num_ids` need.
 fn width(num_ids: usize) -> usize {
     match num_ids {
         0..=0x100 => 1,
@@ -70,7 +71,7 @@ impl SequenceFile {
         Ok(())
     }
 
-    /// Ends writing.
+    /// Writes the rest of the buffer, and returns the file for reading.
     ///
     /// # Errors
     /// I/O errors.
@@ -80,8 +81,8 @@ impl SequenceFile {
         Ok(self)
     }
 
-    /// Calls `each` for each sequence, with its ids (which it may change), its weight, and the share of the file
-    /// before it.
+    /// Calls `each` for each sequence, in order. Its arguments are the ids (which it may change), the weight, and the
+    /// share of the file's bytes before the sequence.
     ///
     /// # Errors
     /// Errors of `each`.

@@ -1,8 +1,8 @@
 //! Counts → sequences of ids with weights, the learner's input.
 //!
-//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it consists of the
-//! characters of the corpus: by descending count, ties by first appearance, or by code point. Plain version:
-//! `reference/step09_characters.py`, `reference/step10_words.py`.
+//! At byte level the caller provides the alphabet (all 256 bytes, in the order of their ids). At character level it
+//! consists of the characters of the corpus, ordered by descending count with ties by first appearance, or by code
+//! point. Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ pub struct Symbols {
     pub symbols: Vec<Symbol>,
     /// Id of the first symbol.
     pub first_id: u32,
-    /// True to remove other characters from their pretokens; else they are an error.
+    /// True to remove characters that are no symbols from their pretokens; false to report them as errors.
     pub drops_others: bool,
 }
 
-/// Returns the alphabet of a corpus, with ids from 0: bytes by value; at character level by descending count, ties by
-/// first appearance.
+/// Returns the alphabet of a corpus, with ids from 0. Bytes are in the order of their values, characters by descending
+/// count, with ties by first appearance.
 ///
 /// # Errors
 /// A pretoken that is not UTF-8 at character level.

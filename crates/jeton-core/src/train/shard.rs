@@ -1,11 +1,11 @@
 //! Shard of one thread: consecutive sequences, with the posting lists of their pairs.
 //!
-//! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors.
-//! The learner, which has all shards, then decides which of the new pairs to list ([`Side::set_listed`]), and
-//! [`Shard::list`] writes their positions. Shards share nothing during these steps, so they need no locks.
+//! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors. The
+//! learner, which has all shards, then decides which of the new pairs get posting lists ([`Side::set_listed`]).
+//! [`Shard::list`] writes these lists. Shards share no data during these steps, so they need no locks.
 //!
 //! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again. Positions are prefetched
-//! long before they are visited, because they are far apart, and cache misses are nearly the whole cost of a merge.
+//! before they are visited: they are far apart in memory, and cache misses are nearly the whole cost of a merge.
 
 use hashbrown::HashTable;
 
@@ -17,23 +17,23 @@ use crate::util::hash::Hash;
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// Prefetch distance, in positions.
+/// Prefetch distance: number of positions between the visited and the prefetched one.
 const AHEAD: usize = 24;
 
-/// Maximum size of alphabets whose pairs are counted in a matrix.
+/// Maximum size of an alphabet whose pairs are counted in a square matrix instead of a hash table.
 const SQUARE: usize = 768;
 
-/// Value of `Side::listed` for a neighbor whose pair is not listed.
+/// Value of `Side::listed` for a neighbor whose pair with the new token has no posting list.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// Description of a merge.
+/// A merge, as shards need it: pair, ids and lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
-    /// Index of the pair.
+    /// Index of the pair that is merged.
     pub pair: u32,
-    /// Left id.
+    /// Id of the left token.
     pub left: u32,
-    /// Right id.
+    /// Id of the right token.
     pub right: u32,
     /// Id of the new token.
     pub result: u32,
@@ -43,7 +43,7 @@ pub struct Merging {
     pub length: u32,
 }
 
-/// Posting list of a pair: a range in one block of `Shard::postings`.
+/// Location of a pair's posting list: a range in one block of `Shard::postings`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Places {
     block: u32,
@@ -51,22 +51,22 @@ struct Places {
     len: u32,
 }
 
-/// Number of positions in a block of postings, unless one merge needs more: 4 MiB, or an eighth of all postings if
-/// that is more. Unlike a growing vector, blocks are never copied.
+/// Number of positions in a block of postings (4 MiB). A block is larger if one merge needs more, or if an eighth of
+/// all postings is more. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
-/// Effect of one merge on the pairs with one neighbor.
+/// Total weight and number of the merged positions next to one token, the neighbor.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,
     num_places: u32,
-    listed: u32, // pair of the neighbor with the new token, or UNLISTED
+    listed: u32, // index of the pair of the neighbor and the new token, or UNLISTED
 }
 
 /// Neighbors on one side of the merged positions.
 #[derive(Debug, Default)]
 pub struct Side {
-    of: Vec<Neighbor>,       // by id
+    of: Vec<Neighbor>,       // id -> neighbor
     ids: Vec<u32>,           // ids of the neighbors that occur
     places: Vec<(u32, u32)>, // (neighbor, cell at which the new pair begins)
 }
@@ -83,17 +83,17 @@ impl Side {
         self.places.push((id, place));
     }
 
-    /// Iterates over neighbors with the weight of their positions.
+    /// Iterates over the neighbors, each with the total weight of its positions.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
     }
 
-    /// Returns the weight of the positions of the neighbor `id`.
+    /// Returns the total weight of the merged positions that have the neighbor `id`.
     pub fn weight(&self, id: u32) -> u64 {
         self.of[id as usize].weight
     }
 
-    /// Sets the pair of each neighbor with the new token.
+    /// Sets the index of the pair that each neighbor forms with the new token.
     pub fn set_listed(&mut self, pair: impl Fn(u32) -> u32) {
         for &id in &self.ids {
             self.of[id as usize].listed = pair(id);
@@ -104,11 +104,11 @@ impl Side {
 /// Counted pair: ((left, right), weight, number of positions).
 pub type Surveyed = ((u32, u32), u64, u32);
 
-/// Counted pairs of a shard.
+/// Pairs of a shard that a survey has counted.
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,
-    /// Pairs in order of first appearance.
+    /// Counted pairs, in order of their first appearance.
     pub pairs: Vec<Surveyed>,
 }
 
@@ -166,17 +166,17 @@ impl Survey {
 /// Consecutive sequences, with the posting lists of pairs.
 #[derive(Debug)]
 pub struct Shard {
-    /// The sequences.
+    /// The sequences, as cells.
     pub cells: SymbolArray,
-    postings: Vec<SpillVec<u32>>, // cells at which a pair begins or once began
-    places: Vec<Places>,          // by pair; positions are ascending
+    postings: Vec<SpillVec<u32>>, // cells at which a pair begins or began before a merge
+    places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
     /// Tokens before the positions of the current merge.
     pub before: Side,
     /// Tokens after the positions of the current merge.
     pub after: Side,
-    /// Weight of the merged positions.
+    /// Total weight of the positions that the current merge has merged.
     pub merged: u64,
-    /// Counted pairs, between [`Shard::survey`] and [`Shard::list_survey`].
+    /// All current pairs with their counts; empty except between [`Shard::survey`] and [`Shard::list_survey`].
     pub survey: Survey,
 }
 
@@ -213,7 +213,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Builds the posting lists of the pairs in `listed`, given by their index in the survey. Pairs are renumbered.
+    /// Builds posting lists, and numbers the pairs anew: `listed[i]` is the new index of the survey's pair i, or
+    /// [`UNLISTED`] if it gets no list.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -237,7 +238,7 @@ impl Shard {
         fill_postings(found, places, postings, total as usize, &mut cancel)
     }
 
-    /// Extends the posting lists to `num_pairs` pairs.
+    /// Adds empty posting lists until there are `num_pairs`.
     fn know(&mut self, num_pairs: usize) -> Result<()> {
         let more = num_pairs.saturating_sub(self.places.len());
         alloc::reserve(&mut self.places, more)?;
@@ -245,12 +246,12 @@ impl Shard {
         Ok(())
     }
 
-    /// Returns the number of positions of a pair that are listed.
+    /// Returns the length of a pair's posting list.
     pub fn num_places(&self, pair: u32) -> usize {
         self.places[pair as usize].len as usize
     }
 
-    /// Returns the first cell at which the pair occurs. Removes stale positions before it.
+    /// Returns the first cell at which the pair occurs. Removes stale positions before that cell.
     pub fn first_place(&mut self, merging: &Merging) -> Option<u32> {
         let places = &mut self.places[merging.pair as usize];
         while places.len > 0 {
@@ -310,7 +311,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes the posting lists of the new pairs, after which there are `num_pairs` pairs, and clears the sides.
+    /// Writes the posting lists of the new pairs, so that there are `num_pairs` lists, and clears both sides.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -350,7 +351,8 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
         let token = cells.token(place);
         before.add(token, weight, place);
         if token == merging.result {
-            // The previous occurrence recorded this left half as its right neighbor; that pair no longer exists.
+            // The previous occurrence recorded this left half as its right neighbor. That neighbor is now the new
+            // token, so the recorded pair no longer exists.
             after.of[merging.left as usize].weight -= weight;
         }
     }
@@ -361,8 +363,8 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
     weight
 }
 
-/// Fills the posting lists of all pairs by a counting sort. `found` yields (pair, cell), ascending by cell; `places`
-/// has the range of each pair; `total` is the total number of positions.
+/// Fills the posting lists of all pairs by a counting sort. `found` yields (pair, cell) in ascending order of cells;
+/// `places` has the range of each list; `total` is the number of all positions.
 ///
 /// # Errors
 /// `Interrupted`; as [`SpillVec::reserve`].
@@ -385,7 +387,7 @@ fn fill_postings(
     Ok(())
 }
 
-/// Reserves `more` positions at the end of the last block, or in a new block; returns the index of the block, the
+/// Reserves `more` positions at the end of the last block, or in a new block. Returns the index of the block, the
 /// block, and the start of the reserved range.
 fn room(postings: &mut Vec<SpillVec<u32>>, more: usize) -> Result<(u32, &mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {

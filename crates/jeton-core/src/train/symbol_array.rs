@@ -1,8 +1,8 @@
 //! Array of all sequences during BPE training, merged in place: one cell for each initial symbol.
 //!
 //! A symbol that covers n cells has its id in the first cell and its length in the last one (if n > 1). The cells
-//! between have no content. An edge cell separates sequences. So both neighbors of a symbol are found in O(1) without
-//! links, and its position, the first cell, never changes.
+//! between them have no content. An edge cell separates sequences. So both neighbors of a symbol are found in O(1)
+//! without links. The position of a symbol is its first cell and never changes.
 //!
 //! Ids are below 2³¹ and never return to a cell they have left, so two loads tell whether a pair is still at a
 //! position. Cost: 8 bytes for each cell.
@@ -12,17 +12,17 @@ use crate::error::{Error, Result};
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// One cell, with the weight of its sequence.
+/// One cell, and the weight of its sequence.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     token: u32,
     weight: u32,
 }
 
-const EDGE: u32 = u32::MAX; // cell between sequences
+const EDGE: u32 = u32::MAX; // content of a cell between sequences
 const INSIDE: u32 = u32::MAX - 1; // neither the first nor the last cell of its symbol
 const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; all ids are smaller
-const HEAVY: u32 = u32::MAX; // the weight exceeds 32 bits; it is in `heavy`
+const HEAVY: u32 = u32::MAX; // marks a weight that exceeds 32 bits and is stored in `heavy`
 
 /// Maximum number of cells: positions and lengths have 31 bits.
 pub const MAX_SYMBOLS: usize = TAIL as usize - 2;
@@ -67,7 +67,7 @@ impl SymbolArray {
                 before = None;
                 None
             }
-            token if token & TAIL != 0 => None, // INSIDE, too
+            token if token & TAIL != 0 => None, // true for INSIDE, too
             token => before.replace((at, token)).map(|(place, left)| (place, left, token)),
         })
     }
@@ -78,7 +78,7 @@ impl SymbolArray {
         simd::prefetch(&self.cells[at as usize]);
     }
 
-    /// Returns true if `left`, which covers `length` cells, is at this position, followed by `right`.
+    /// Returns true if `left`, which covers `length` cells, is at this position and `right` follows.
     #[inline]
     pub fn holds(&self, at: u32, left: u32, length: u32, right: u32) -> bool {
         self.cells[at as usize].token == left && self.cells[(at + length) as usize].token == right
@@ -107,7 +107,8 @@ impl SymbolArray {
         (token != EDGE).then_some(token)
     }
 
-    /// Merges two symbols from this position on. Together they cover `length` cells, the left one `left`.
+    /// Merges the two symbols from this position on. The left one covers `left` cells; together they cover `length`
+    /// cells.
     #[inline]
     pub fn merge(&mut self, at: u32, left: u32, length: u32, result: u32) {
         self.cells[at as usize].token = result;

@@ -1,24 +1,24 @@
-//! Tokens of training: lengths, counts and, on request, spellings.
+//! Tokens during training, with their lengths, counts and, if a tie rule or a rule needs them, spellings.
 
 use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};
 use crate::vocab::MAX_BYTES;
 
-/// Tokens, by id.
+/// Lengths, counts and spellings of all tokens, by id.
 #[derive(Debug)]
 pub struct Tokens {
-    lengths: Vec<u32>, // id -> cells
+    lengths: Vec<u32>, // id -> number of cells
     symbols: Vec<u32>, // id -> number of initial symbols
     uses: Vec<u64>,    // id -> occurrences in the corpus
     in_use: u32,
     strings: Option<Spellings>,
 }
 
-/// Spellings, concatenated.
+/// Spellings of all tokens, concatenated.
 #[derive(Debug, Default)]
 pub struct Spellings {
     arena: Vec<u8>,
-    spans: Vec<(u32, u32)>, // id -> range of arena
+    spans: Vec<(u32, u32)>, // id -> range in the arena
 }
 
 impl Spellings {
@@ -87,7 +87,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Returns the highest id plus one.
+    /// Returns the number of ids: the highest id plus one.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
@@ -108,7 +108,7 @@ impl Tokens {
         self.in_use
     }
 
-    /// Returns the spellings, if requested.
+    /// Returns the spellings; None if they are not needed.
     pub fn strings(&self) -> Option<&Spellings> {
         self.strings.as_ref()
     }
@@ -140,7 +140,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds a token of an earlier merge, which takes one cell.
+    /// Adds the token of an earlier merge. It covers one cell, because the sequences begin with the tokens of earlier
+    /// merges.
     ///
     /// # Errors
     /// As [`Tokens::new`].

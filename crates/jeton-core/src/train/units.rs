@@ -1,7 +1,7 @@
 //! Counts of the characters, or bytes, in all pretokens, on several threads.
 //!
-//! Cost: one pass over the pretokens; for each thread, a table of all code points of 10 MB, of which a text in one
-//! script uses only some pages.
+//! Cost: one pass over the pretokens; each thread has a table of all code points (10 MB), of which a text in one script
+//! uses only some pages.
 
 use super::count::Counts;
 use crate::error::Result;
@@ -15,15 +15,15 @@ const CODE_POINTS: usize = char::MAX as usize + 1;
 /// Number of pretokens in one job of a thread.
 const JOB: usize = 1 << 16;
 
-/// Counts of units.
+/// Counts of units, and the forms in which they occur.
 #[derive(Debug)]
 pub(super) struct Units {
-    /// By unit, saturating at 2⁶⁴ - 1.
+    /// Count of each unit, saturating at 2⁶⁴ - 1.
     pub(super) uses: Vec<u64>,
-    forms: Vec<u8>, // by unit: one bit for each form that occurs
+    forms: Vec<u8>, // unit -> one bit for each form that occurs
 }
 
-/// Returns the bit of a form: inside a word or not, and at its end or not.
+/// Returns the bit of a form: whether the unit is inside a word (not its first unit), and whether it ends the word.
 fn form(inside: bool, ends_word: bool) -> u8 {
     1 << (u8::from(inside) | u8::from(ends_word) << 1)
 }
@@ -31,7 +31,7 @@ fn form(inside: bool, ends_word: bool) -> u8 {
 impl Units {
     fn new(level: Level) -> Self {
         let num_units = if level == Level::Byte { 256 } else { CODE_POINTS };
-        // Zeroed pages, which are only mapped when they are used.
+        // The system provides zeroed pages only when they are first used.
         Self { uses: vec![0; num_units], forms: vec![0; num_units] }
     }
 
@@ -77,13 +77,13 @@ impl Units {
         Ok(all)
     }
 
-    /// Returns the units that occur, ascending, with their counts.
+    /// Returns the units that occur, in ascending order, with their counts.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0..).zip(self.uses.iter().zip(&self.forms)).filter(|(_, (_, &forms))| forms != 0).map(|(at, (&n, _))| (at, n))
     }
 
-    /// Returns true if a unit occurs in this form: `inside` a word (not as its first unit) or not, and at its end or
-    /// not.
+    /// Returns true if a unit occurs in this form. If `inside`, the unit is not the first of its word; if `ends_word`,
+    /// it is the last.
     pub(super) fn has(&self, unit: u32, inside: bool, ends_word: bool) -> bool {
         self.forms.get(unit as usize).is_some_and(|forms| forms & form(inside, ends_word) != 0)
     }

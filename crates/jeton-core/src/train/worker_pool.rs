@@ -1,8 +1,8 @@
 //! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge of many positions is worth two synchronizations with the workers; for a merge of few positions the calling
-//! thread processes all shards. Between steps, workers spin for some microseconds and then park. Results do not
-//! depend on which thread processes a shard.
+//! A merge with many positions is divided among the workers, which takes two synchronizations. A merge with few
+//! positions is too short for this, so the calling thread processes all shards. Between steps, workers spin for some
+//! microseconds and then park. Results do not depend on which thread processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,16 @@ use std::thread::Thread;
 use super::shard::{Merging, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Number of iterations of the spin loop before a thread parks, which take about the 50 µs that waking it takes.
+/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, as long as waking a parked
+/// thread.
 const SPINS: usize = 4096;
 
-/// One step of a merge.
+/// One step of a merge, which is run on every shard.
 #[derive(Debug, Clone, Copy)]
 pub enum ShardTask {
     /// Merge a pair everywhere.
     Merge(Merging),
-    /// Fill the posting lists of the new pairs. Holds the total number of pairs.
+    /// Fill the posting lists of the new pairs. The value is the total number of pairs.
     FillPostings(usize),
 }
 
@@ -41,10 +42,10 @@ pub struct SharedShards {
     busy: AtomicUsize,      // number of workers that have not finished the current step
     closed: AtomicBool,
     failed: AtomicBool,
-    error: Mutex<Option<Error>>, // first error of a worker
+    error: Mutex<Option<Error>>, // first error that a worker reported
 }
 
-/// Handle of the calling thread to the workers.
+/// Handle with which the calling thread controls the workers.
 #[derive(Debug)]
 pub struct WorkerPool<'b> {
     shared: &'b SharedShards,
@@ -55,7 +56,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner) // a panic is reported by `with_pool`
 }
 
-/// Counts a worker as finished, even if it panics.
+/// Guard that counts a worker as finished, even if the worker panics.
 struct FinishOnDrop<'a>(&'a SharedShards);
 
 impl Drop for FinishOnDrop<'_> {
@@ -81,7 +82,7 @@ impl SharedShards {
         }
     }
 
-    /// Locks the shards one after the other. For the calling thread, between steps.
+    /// Locks the shards one after the other. Only the calling thread may use it, between steps.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = MutexGuard<'_, Shard>> {
         self.shards.iter().map(lock)
     }
@@ -115,7 +116,7 @@ impl SharedShards {
     }
 }
 
-/// Ends the workers, even if the calling thread fails.
+/// Guard that ends the workers, even if the calling thread fails.
 struct CloseOnDrop<'a> {
     shared: &'a SharedShards,
     workers: &'a [Thread],
@@ -132,8 +133,8 @@ fn worker_failed() -> Error {
     ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into()
 }
 
-/// Runs `main` in the calling thread, with a worker for each shard except the first, or fewer if the system refuses
-/// threads.
+/// Runs `main` in the calling thread, with one worker for each shard except the first. There are fewer workers if the
+/// system refuses to create threads.
 ///
 /// # Errors
 /// Errors of `main`; an internal error if a worker panicked.
@@ -154,7 +155,7 @@ pub fn with_pool<R>(shared: &SharedShards, main: impl FnOnce(&WorkerPool<'_>) ->
 }
 
 impl WorkerPool<'_> {
-    /// Runs a step on every shard: on all threads if `together`, else on the calling thread.
+    /// Runs a step on every shard: on all threads if `together`, or else on the calling thread.
     ///
     /// # Errors
     /// Errors of the step; an internal error if a worker panicked.

@@ -1,7 +1,7 @@
-//! Lock-free cell that holds one boxed value or nothing.
+//! Lock-free cell that is empty or contains one boxed value.
 //!
 //! Pools use it instead of a mutex, for two reasons. In a child process that was forked while another thread held a
-//! mutex, `lock` would wait forever. And locking and unlocking twice costs as much as encoding a word.
+//! mutex, `lock` would wait forever. Also, locking and unlocking a mutex twice costs as much as encoding a word.
 
 use std::fmt;
 use std::ptr;
@@ -9,15 +9,15 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
-/// Returns the value of `cell`, initialized on first use. Threads that race all run `make`, and the first value is
-/// kept. `get_or_init` would instead wait for the initializing thread, forever in a child process that was forked
-/// during initialization.
+/// Returns the value of `cell`, initialized on first use. Concurrent threads all run `make`, and the first value is
+/// kept. `get_or_init` would instead wait for the initializing thread. In a child process that was forked during
+/// initialization, the wait would never end.
 pub fn made_once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     match cell.get() {
         Some(value) => value,
         None => {
             let made = make();
-            cell.get_or_init(|| made) // this only moves it
+            cell.get_or_init(|| made) // the closure only moves the value
         }
     }
 }
@@ -81,7 +81,7 @@ impl<T: Send> fmt::Debug for AtomicCell<T> {
     }
 }
 
-// Its models under loom are in `tests/atomic_cell_models.rs`, which includes this file.
+// The loom models of the cell are in `tests/atomic_cell_models.rs`, which includes this file.
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

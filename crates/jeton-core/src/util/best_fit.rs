@@ -1,8 +1,8 @@
 //! Best-fit decreasing bin packing: lengths → rows of one capacity.
 //!
 //! Items are placed by decreasing length; items of equal length keep their order. Each item is placed into the row
-//! with the least free space in which it fits, or into a new row. Of rows with equal free space, the one that changed
-//! last is chosen. Rows are numbered in the order in which they are opened.
+//! with the least free space in which it fits, or into a new row. Among rows with equal free space, the row that
+//! changed last is chosen. Rows are numbered in the order in which they are opened.
 //!
 //! Cost: O(n log₆₄ capacity) time, by a counting sort and a bit set of the free spaces that occur; 8 bytes for each
 //! item and 8 for each unit of capacity.
@@ -89,8 +89,8 @@ impl FreeSpaces {
     }
 }
 
-/// Set of small integers, with a lookup of the least member from a bound on. A bit of a level tells whether a word of
-/// the level below has any bit.
+/// Set of small integers, with a lookup of the least member that is at least a given bound. A bit of a level is set if
+/// the corresponding word of the level below is not 0.
 struct BitSet {
     levels: Vec<Vec<u64>>,
 }

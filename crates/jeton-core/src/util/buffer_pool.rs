@@ -1,8 +1,8 @@
-//! Pools of large result buffers, one buffer each.
+//! Pools for large result buffers. Each pool holds at most one buffer.
 //!
 //! The first write to fresh memory costs a page fault for every page. On a virtual machine whose host also has to
-//! allocate the page, a fault takes some microseconds, as long as encoding the text of the page. The buffer of a
-//! large result is therefore reused for the next one.
+//! allocate the page, a fault takes a few microseconds, as long as encoding the text whose ids fill the page. The
+//! buffer of a large result is therefore reused for the next one.
 //!
 //! Buffers do not use huge pages: a huge page that the host has to allocate costs milliseconds, more than it saves
 //! for sequential access.
@@ -12,7 +12,7 @@ use crate::util::atomic_cell::AtomicCell;
 /// Buffers of ids.
 pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
 
-/// Buffers of copies of ids.
+/// Buffers for copies of ids that a caller passes.
 pub static COPIES: BufferPool<u32> = BufferPool(AtomicCell::new());
 
 /// Buffers of text.
@@ -21,7 +21,7 @@ pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 /// Buffers of offsets.
 pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
 
-/// Range of sizes of pooled buffers, in bytes that were written; untouched capacity takes no memory.
+/// Range of sizes of pooled buffers, in bytes. Only written bytes count, because untouched capacity takes no memory.
 const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=48 << 20;
 
 /// Pool of one buffer.
@@ -37,7 +37,7 @@ impl<T: Send + Copy> BufferPool<T> {
         list
     }
 
-    /// Returns a buffer of `len` values to overwrite, which are zeros or values of an earlier use.
+    /// Returns a buffer of `len` values for the caller to overwrite. They are zeros or values of an earlier use.
     pub fn take_filled(&self, len: usize) -> Vec<T>
     where
         T: Default,
@@ -50,7 +50,8 @@ impl<T: Send + Copy> BufferPool<T> {
                 *list
             }
             None => {
-                // Capacity for the next results, which are about as large. Untouched, it takes no memory.
+                // Extra capacity for the next results, which have about the same size. It takes no memory until it is
+                // written.
                 let mut list = vec![T::default(); if is_large { len + len / 4 } else { len }];
                 list.truncate(len);
                 list

@@ -2,20 +2,20 @@
 
 use crate::error::{ErrorKind, Result};
 
-/// Returns the maximum number of bytes that stages may write for an input of `bytes`. The largest growth in practice
-/// is that of U+FDFA: its 3 bytes become 33 under NFKC, and 66 in the byte alphabet.
+/// Returns the maximum number of bytes that stages are allowed to write for an input of `bytes`. The largest growth in
+/// practice is the growth of U+FDFA: NFKC turns its 3 bytes into 33, and the byte alphabet these into 66.
 pub fn most_bytes(bytes: usize) -> usize {
     bytes.saturating_mul(100).saturating_add(1_000_000)
 }
 
-/// Callback that returns false to cancel the work. It is cheap enough to call every few thousand steps, but not at
-/// every step.
+/// Callback that returns false to cancel the work. Loops call it every few thousand steps; a call at every step would
+/// be too slow.
 pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 
-/// Likewise, called by one of several threads.
+/// Callback that returns false to cancel the work, called by only one of several threads.
 pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
-/// Number of steps of a loop between two calls of the callback: well below 10 ms for any loop here.
+/// Number of steps of a loop between two calls of the callback. It takes well below 10 ms in any loop of this crate.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// Cancellation check that calls [`KeepGoing`] once every few thousand steps.

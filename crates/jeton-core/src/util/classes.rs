@@ -1,8 +1,9 @@
 //! Unicode classes of the named patterns, one bit each, for every code point.
 //!
-//! Invariant: every code point has exactly one of the bits, so a set of classes is a mask, and a membership test is
-//! one `and`. `build.rs` writes the lookup table when the crate is built, from `regex-syntax`, whose tables are also
-//! those of tiktoken's regex engine. A lookup takes two loads from 57 KB, of which one language uses a few hundred bytes.
+//! Invariant: every code point has exactly one of the bits, so a mask represents a set of classes, and a membership
+//! test is one `and`. `build.rs` writes the lookup table when the crate is built, from the tables of `regex-syntax`,
+//! which tiktoken's regex engine uses, too. A lookup takes two loads from 57 KB; text in one language uses a few
+//! hundred bytes of them.
 //!
 //! Left out: all other properties. Users' regexes use `regex-syntax` directly (`regex/syntax/`).
 
@@ -13,10 +14,10 @@ pub(crate) use crate::util::class_bits::{
     CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
 };
 
-// `BLOCKS` and `VALUES`, which build.rs writes.
+// Includes `BLOCKS` and `VALUES`, which build.rs writes.
 include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
-/// Class of each ASCII byte, and 0 for other bytes. Loops test a byte before decoding a character.
+/// Class of each ASCII byte, and 0 for other bytes. Loops look up a byte here before they decode a character.
 pub(crate) static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
@@ -64,8 +65,8 @@ impl Classes {
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// Returns the class of the character of two to four bytes that begins `four`. Whether it has two or three bytes
-    /// is unpredictable, so there is no branch on it.
+    /// Returns the class of the character of two to four bytes that begins `four`. The CPU cannot predict whether it
+    /// has two or three bytes, so the code does not branch on this.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);
@@ -77,13 +78,14 @@ impl Classes {
         self.of(if has_three { of_three } else { first & 0x1F }, if has_three { third } else { second })
     }
 
-    /// Returns the class by index of the block and last bits of a code point or of its last byte.
+    /// Returns the class of a code point, given the index of its block and its last 6 bits (or its last byte of UTF-8).
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
         VALUES[usize::from(BLOCKS[block]) + last % BLOCK]
     }
 
-    /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is empty).
+    /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is
+    /// empty).
     ///
     /// A run of letters takes eight bytes per step: the lengths of words are hard to predict, and one misprediction
     /// per word costs more than the arithmetic (English, o200k: 382 MB/s, compared to 223 MB/s byte by byte).
@@ -117,7 +119,7 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     while let Some(&eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         let bytes = u64::from_le_bytes(eight);
         let folded = if both { bytes | each(0x20) } else { bytes };
-        let low = folded & each(0x7F); // carries reach the high bit of each byte, and not beyond
+        let low = folded & each(0x7F); // the addition carries into the high bit of each byte, not into the next byte
         let from_a = low + each(0x80 - 0x61);
         let past_z = low + each(0x80 - 0x7B);
         let others = (!from_a | past_z | bytes) & each(0x80);
@@ -135,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// On every code point, the table agrees with one regex for each class. `ASCII` agrees with the table.
+    /// Checks the table against one regex for each class, on every code point, and `ASCII` against the table.
     #[test]
     fn table_equals_the_properties() {
         let classes = Classes::get();

@@ -1,7 +1,7 @@
 //! Hashes of byte strings and of integers, by foldhash.
 //!
-//! The seed is random for each process, so that a text whose pretokens collide cannot be prepared. No result of the
-//! crate depends on the seed.
+//! The seed is random for each process, so that an attacker cannot prepare a text whose pretokens collide. No result of
+//! the crate depends on the seed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

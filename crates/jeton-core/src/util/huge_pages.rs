@@ -2,9 +2,9 @@
 //!
 //! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
 //! misses the TLB. Pages of 2 MiB reduce both costs. On a virtual machine, the first write of 8 MiB takes 0.8 ms
-//! instead of 4.5 ms. If the host has to allocate the pages, it takes 17 ms (21 ms with small pages, for which the
-//! host more often reuses memory that it has already allocated). So tables use huge pages; id buffers, whose memory
-//! is new in each call, do not.
+//! instead of 4.5 ms. If the host has to allocate the pages, the write takes 17 ms (21 ms with small pages, which the
+//! host less often has to allocate). So tables use huge pages. Id buffers do not, because their memory is new in each
+//! call.
 //!
 //! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
 
@@ -19,14 +19,15 @@ use crate::error::{Error, Result};
 /// Usual size of a huge page, and a multiple of every base page size.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Advises the system to use huge pages for the parts of `memory` that fill them. The content does not change.
+/// Advises the system to use huge pages for the parts of `memory` that fill whole huge pages. The content does not
+/// change.
 pub fn advise<T>(memory: &mut [MaybeUninit<T>]) {
     let (start, len) = (memory.as_mut_ptr() as usize, std::mem::size_of_val(memory));
     let (first, last) = (start.next_multiple_of(HUGE_PAGE), (start + len) / HUGE_PAGE * HUGE_PAGE);
     #[cfg(target_os = "linux")]
     if first < last {
-        // SAFETY: the range is within `memory`, which is borrowed mutably, and the advice changes no content. A
-        // refusal is harmless.
+        // SAFETY: the range is within `memory`, which is borrowed mutably, and the advice changes no content. If the
+        // system refuses the advice, nothing happens.
         unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -44,20 +45,21 @@ pub struct PrefaultRange {
 // SAFETY: only `prefault` uses the address, and it neither reads nor writes through it.
 unsafe impl Send for PrefaultRange {}
 
-/// Returns the range of the first `most` bytes of `memory`.
+/// Returns the range of the first bytes of `memory`, at most `most`.
 pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRange {
     PrefaultRange { len: memory.len().min(most), start: NonNull::from(memory).cast() }
 }
 
-/// Maps the pages of a range, a microsecond each, while another thread writes to the range (`MADV_POPULATE_WRITE`).
-/// The content does not change. If the system does not support this, each page is mapped at its first write.
+/// Maps the pages of a range while another thread writes to the range (`MADV_POPULATE_WRITE`). A page takes a
+/// microsecond. The content does not change. If the system does not support `MADV_POPULATE_WRITE`, each page is mapped
+/// at its first write.
 ///
 /// # Safety
 /// The memory of `range` must stay allocated, at the same address, until this function returns.
 pub unsafe fn prefault(range: PrefaultRange) {
     #[cfg(target_os = "linux")]
     {
-        const PAGE: usize = 4096; // on a system with larger pages, the call is refused
+        const PAGE: usize = 4096; // a system with larger pages refuses the call
         let start = range.start.as_ptr().addr();
         let (first, last) = (start.next_multiple_of(PAGE), (start + range.len) / PAGE * PAGE);
         for at in (first..last).step_by(HUGE_PAGE) {
@@ -70,10 +72,10 @@ pub unsafe fn prefault(range: PrefaultRange) {
     let _ = range;
 }
 
-/// Boxed slice, in huge pages if it fills at least half of one.
+/// Boxed slice, allocated in huge pages if it fills at least half of a huge page.
 ///
-/// Invariant: `start` is the first of `len` initialized values that only this value accesses. They are in an
-/// allocation with `HugeVec::layout` of `len`, or in none if that has size 0.
+/// Invariant: `start` is the first of `len` initialized values that only this value accesses. They are in an allocation
+/// with the layout `HugeVec::layout(len)`; if this layout has size 0, there is no allocation.
 pub struct HugeVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -94,7 +96,7 @@ impl<T: Copy> HugeVec<T> {
         if layout.size() == 0 {
             return Ok(Self { start: NonNull::dangling(), len });
         }
-        // SAFETY: the size is not 0.
+        // SAFETY: the size of `layout` is not 0.
         let start = unsafe { alloc(layout) }.cast::<MaybeUninit<T>>();
         let start = NonNull::new(start).ok_or_else(|| Error::memory(layout.size()))?;
         // SAFETY: the slice ends within the allocation of `layout.size()` bytes and is aligned for `T` (`layout`
@@ -105,13 +107,13 @@ impl<T: Copy> HugeVec<T> {
         Ok(Self { start: start.cast(), len })
     }
 
-    /// Like [`HugeVec::filled`], but aborts if there is no memory, like `vec!`.
+    /// Like [`HugeVec::filled`], but aborts the process if memory runs out, like `vec!`.
     pub fn filled_or_abort(value: T, len: usize) -> Self {
         Self::filled(value, len).unwrap_or_else(|_| handle_alloc_error(Self::layout(len).unwrap_or(Layout::new::<T>())))
     }
 
-    /// Returns the layout of `len` values, rounded up to whole huge pages if they fill at least half of one; `None`
-    /// if it exceeds the address space.
+    /// Returns the layout of `len` values, rounded up to whole huge pages if they fill at least half of a huge page;
+    /// `None` if the size exceeds the address space.
     fn layout(len: usize) -> Option<Layout> {
         let layout = Layout::array::<T>(len).ok()?;
         if layout.size() < HUGE_PAGE / 2 {

@@ -3,10 +3,10 @@
 /// Effect of a stage between two adjacent characters, in any context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairEffect {
-    /// The stage splits there, and processes both sides independently.
+    /// The stage splits the text between the characters, and processes both sides independently.
     Split,
-    /// The stage processes both sides independently, and these characters are then adjacent.
+    /// The stage processes both sides independently, and these two characters are adjacent in its output.
     Keep(char, char),
-    /// The effect depends on more than the two characters, or is not known.
+    /// The effect is not known, or depends on more than the two characters.
     Unknown,
 }

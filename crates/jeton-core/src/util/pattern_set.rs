@@ -1,17 +1,17 @@
 //! Leftmost-longest search for many patterns: Aho–Corasick on a double-array trie.
 //!
-//! A node at the end of a pattern has no failure link, and neither have the nodes below it, because a match that
-//! begins later is not wanted. If the failure link of a node inside a pattern leads to a match, that match counts
-//! until the pattern itself matches.
+//! A node at the end of a pattern and all nodes below it have no failure link, because the search does not need a match
+//! that begins later. If the failure link of a node inside a pattern leads to a match, this match is the result unless
+//! the pattern itself matches.
 //!
-//! Between matches, 64 bytes at a time are compared with the first two bytes of the patterns: added tokens often
-//! begin with `<|` or two spaces, while a single `<` or space is frequent in text.
+//! Between matches, the search compares 64 bytes at a time with the first two bytes of the patterns. Two bytes are more
+//! selective than one: added tokens often begin with `<|` or two spaces, but a single `<` or space is frequent in text.
 //!
-//! Cost: construction is linear in the bytes of the patterns; 16 bytes for each slot. A search takes one step for
-//! each byte from a position where a pattern may begin. The crate aho-corasick takes quadratic time to build an
-//! automaton of patterns that are prefixes of each other, because it follows the permutation of its states around
-//! each cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source: Aho and Corasick 1975; leftmost semantics as
-//! in aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
+//! Cost: construction is linear in the bytes of the patterns; 16 bytes for each slot. A search takes one step for each
+//! byte, starting at a position where a pattern can begin. The crate aho-corasick is not used, because it builds an
+//! automaton of patterns that share prefixes in quadratic time: it follows the permutation of its states around each
+//! cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source: Aho and Corasick 1975; leftmost semantics as in
+//! aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
 
 use super::simd::block::Block;
 use super::simd::{self, Instructions};
@@ -20,38 +20,40 @@ use super::trie::{Trie, NONE, ROOT};
 /// Failure link of a node at which the search ends.
 const DEAD: u32 = u32::MAX;
 
-/// Maximum number of byte ranges with which the 64 bytes are compared, in ASCII and beyond ASCII each.
+/// Maximum number of byte ranges with which 64 bytes are compared: this many in ASCII, and as many beyond ASCII.
 const MAX_RANGES: usize = 3;
 
 /// Patterns to search for.
 #[derive(Debug, Clone)]
 pub struct PatternSet {
-    trie: Trie,                 // value of a node: the pattern that ends there
-    links: Vec<u32>,            // node -> failure link
-    lens: Vec<usize>,           // lengths of the patterns
-    begins: [Vec<(u8, u8)>; 2], // ranges that contain the first bytes of all patterns, and ranges that contain the second bytes
+    trie: Trie,       // the value of a node is the pattern that ends at it
+    links: Vec<u32>,  // node -> failure link
+    lens: Vec<usize>, // lengths of the patterns
+    // Ranges that contain the first bytes of all patterns, and ranges that contain the second bytes.
+    begins: [Vec<(u8, u8)>; 2],
 }
 
-/// Positions of a text at which patterns may begin.
+/// Positions of a text at which patterns can begin.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Candidates {
     end: usize, // all bytes up to here have been compared
     bits: u64,  // candidates among the last 64 bytes
 }
 
-/// A match.
+/// Match of a pattern in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternMatch {
     /// Index of the pattern.
     pub pattern: usize,
-    /// First byte.
+    /// Offset of the first byte of the match.
     pub start: usize,
-    /// One past the last byte.
+    /// Offset after the last byte of the match.
     pub end: usize,
 }
 
 impl PatternSet {
-    /// Builds a set of patterns, which must not be empty. Of two equal patterns, the first one is found.
+    /// Builds a set of patterns. No pattern is allowed to be empty. Of two equal patterns, the search returns the
+    /// first.
     pub fn new(patterns: &[&[u8]]) -> Self {
         let mut nodes = Vec::new(); // (depth, node)
         let ids = (0..patterns.len() as u32).rev();
@@ -77,7 +79,7 @@ impl PatternSet {
             for pattern in patterns {
                 match pattern.get(at) {
                     Some(&byte) => has[usize::from(byte)] = true,
-                    None => has.fill(true), // any byte may follow
+                    None => has.fill(true), // any byte can follow a pattern of one byte
                 }
             }
             ranges(&has)
@@ -85,8 +87,8 @@ impl PatternSet {
         Self { trie, links, lens: patterns.iter().map(|pattern| pattern.len()).collect(), begins }
     }
 
-    /// Returns the leftmost match that begins at or after `from`; if several begin there, the longest. `candidates`
-    /// must come from the previous call with this text and set.
+    /// Returns the leftmost match that begins at or after `from`, and among matches with this start the longest.
+    /// `candidates` is the state of the search: pass the value of the previous call for the same text.
     #[inline]
     pub fn find(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<PatternMatch> {
         let (mut node, mut last) = (ROOT, None);
@@ -113,7 +115,7 @@ impl PatternSet {
         last
     }
 
-    /// Returns the first position from `from` on at which a pattern may begin.
+    /// Returns the first position at or after `from` at which a pattern can begin.
     #[inline]
     fn next_candidate(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<usize> {
         if let Some(ahead @ 1..) = candidates.end.checked_sub(from) {
@@ -130,7 +132,7 @@ impl PatternSet {
         Some(candidates.end - 64 + candidates.bits.trailing_zeros() as usize)
     }
 
-    /// Returns the first candidates from `from` on.
+    /// Returns the candidates in the first block of 64 bytes, from `from` on, that has any; None if no block has any.
     #[inline(always)]
     fn candidates<B: Block>(&self, proof: B::Proof, text: &[u8], from: usize) -> Option<Candidates> {
         let mut at = from;
@@ -155,8 +157,8 @@ impl PatternSet {
     }
 }
 
-/// Returns ranges that contain all of some bytes. The nearest ranges are joined, except across the end of ASCII,
-/// until there are few.
+/// Returns ranges that contain all bytes of `has`. In each half (ASCII and beyond), the nearest ranges are joined until
+/// at most [`MAX_RANGES`] are left.
 fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
     let halves = [0..=0x7F, 0x80..=0xFF].map(|half: std::ops::RangeInclusive<u8>| {
         let mut ranges: Vec<(u8, u8)> = half.filter(|&byte| has[usize::from(byte)]).map(|byte| (byte, byte)).collect();
@@ -172,8 +174,8 @@ fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
     halves.concat()
 }
 
-/// Returns the failure link of a node below the first level at which no pattern ends: the node of the longest proper
-/// suffix, computed from the links of shorter ones.
+/// Returns the failure link of a node that is below the first level and ends no pattern. The link is the node of the
+/// longest proper suffix, computed from the links of nodes at smaller depths.
 fn next_link(trie: &Trie, links: &[u32], node: u32) -> u32 {
     let (parent, byte) = trie.parent(node);
     let mut link = links[parent as usize];
@@ -195,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// Plain search that follows the definition.
+    /// Reference search: tries all patterns at each position.
     fn plain(patterns: &[Vec<u8>], text: &[u8], from: usize) -> Option<PatternMatch> {
         (from..text.len()).find_map(|start| {
             let at_start = (0..patterns.len()).filter(|&i| text[start..].starts_with(&patterns[i]));

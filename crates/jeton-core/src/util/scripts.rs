@@ -1,6 +1,6 @@
 //! Scripts of characters, and the main script of a text.
 //!
-//! Source: Unicode's property Script, from `regex-syntax`. Left out: rare scripts, which share one name.
+//! Source: Unicode's property Script, from `regex-syntax`. Left out: rare scripts share the name `Other`.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::atomic_cell::made_once;
 
-/// Names of the scripts. Characters of other scripts are `Other`, those without a script `None`.
+/// Names of the scripts. Characters of other scripts have the name `Other`; characters without a script, `None`.
 const NAMES: [&str; 43] = [
     "Latin",
     "Cyrillic",
@@ -54,13 +54,13 @@ const NAMES: [&str; 43] = [
     "Ol_Chiki",
     "Adlam",
 ];
-/// Number for a character of any other script.
+/// Number of a script that [`NAMES`] does not list.
 const OTHER: usize = NAMES.len();
-/// Number for a character without a script: a digit, punctuation, white space.
+/// Number of characters without a script: digits, punctuation, white space.
 pub(crate) const NONE: usize = NAMES.len() + 1;
 
-/// Minimum share of kana, in percent, for a text in Han and kana to be Japanese. Chinese text has a few kana in
-/// quotations, Japanese text about half.
+/// Minimum share of kana, in percent, for a text in Han and kana to be Japanese. Kana occur in Chinese text only in
+/// quotations; in Japanese text, about half of the characters are kana.
 const JAPANESE_PERCENT: usize = 10;
 
 /// Returns the names of all scripts by number.
@@ -68,13 +68,13 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NAMES.into_iter().chain(["Other", "None"])
 }
 
-/// Returns the ranges of characters in order, each with the index of its script.
+/// Returns ranges of characters in ascending order, each with the number of its script.
 fn ranges() -> &'static [(char, char, usize)] {
     static RANGES: OnceLock<Vec<(char, char, usize)>> = OnceLock::new();
     made_once::<Vec<_>>(&RANGES, || {
         let mut table = Vec::new();
         let mut add = |class: &str, script: usize| {
-            // The constants are valid classes; a test checks this.
+            // All names are valid classes, which a test checks.
             if let Ok(HirKind::Class(Class::Unicode(set))) =
                 regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind)
             {

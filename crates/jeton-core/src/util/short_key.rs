@@ -1,21 +1,21 @@
-//! Keys of short byte strings: up to 15 bytes, zero padding, and the length in the last byte.
+//! 16-byte keys of short byte strings: up to 15 bytes, zero padding, and the length in the last byte.
 //!
 //! Invariant: two strings of up to 15 bytes are equal if and only if their keys are equal. So a comparison is one
-//! instruction and reads no other memory. The key of a longer string has 16 as its last byte; the caller defines the
+//! instruction and reads no other memory. The last byte of the key of a longer string is 16; the caller defines the
 //! other bytes. The layout in memory is the same on every machine.
 
-/// Maximum length of a string that is its own key, in bytes.
+/// Maximum length in bytes of a string that fits its key.
 pub(crate) const MAX_BYTES: usize = 15;
 
 /// Last byte of the key of a longer string.
 const LONGER: u128 = MAX_BYTES as u128 + 1;
 
-/// Up to 15 bytes, zeros, and the length in the last byte.
+/// Key: up to 15 bytes, zeros, and the length in the last byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)] // vectors are loaded from it
+#[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
 
-/// By the length of a string: mask of its bytes among sixteen, and the last byte of its key.
+/// Length of a string → mask of the string's bytes among sixteen, and the last byte of its key.
 const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
     let mut masks = [[0; 2]; MAX_BYTES + 2];
     let mut len = 1;
@@ -31,18 +31,17 @@ impl ShortKey {
     /// Key of the empty string.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// Computes the key of the first `len` bytes of `sixteen`; for a longer string, that of [`ShortKey::longer`] with
-    /// 0.
+    /// Returns the key of the first `len` bytes of `sixteen`; for more than 15 bytes, `ShortKey::longer(0)`.
     #[inline(always)]
     pub(crate) fn new(sixteen: [u8; 16], len: usize) -> Self {
         let [own, length] = MASKS[len.min(MAX_BYTES + 1)];
         Self(u128::from_ne_bytes(sixteen) & own | length)
     }
 
-    /// Computes the key of a string.
+    /// Returns the key of a string.
     #[inline]
     pub(crate) fn of(string: &[u8]) -> Self {
-        // Two overlapping loads, because a copy of variable length would be a function call.
+        // Reads the string by two overlapping loads, because a copy of variable length would be a function call.
         let start = &string[..string.len().min(16)];
         let (eight, four) = ((start.first_chunk(), start.last_chunk()), (start.first_chunk(), start.last_chunk()));
         let sixteen = if let (Some(&first), Some(&last)) = eight {
@@ -60,7 +59,7 @@ impl ShortKey {
         Self((bits & !(0xFF << 120) | LONGER << 120).to_le())
     }
 
-    /// Returns true for the key of a longer string.
+    /// Returns true if this is the key of a string of more than 15 bytes.
     #[inline(always)]
     pub(crate) fn is_longer(self) -> bool {
         self.0.to_le() >> 120 == LONGER
@@ -72,7 +71,7 @@ impl ShortKey {
         self.0.to_le()
     }
 
-    /// Returns the string; not for the key of a longer string.
+    /// Returns the string. Must not be called on the key of a longer string.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: an integer of 16 initialized bytes, borrowed for as long as `self`; bytes need no alignment.
@@ -80,8 +79,8 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer that orders strings of up to 15 bytes. This integer plus one follows all strings with the
-    /// same 15 bytes.
+    /// Returns an integer whose order is the order of strings of up to 15 bytes. If a string has 15 bytes, its integer
+    /// plus one is greater than the integers of all strings that padding extends to the same bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

@@ -1,14 +1,14 @@
 //! Vectors that spill to memory-mapped files beyond a memory limit.
 //!
-//! A [`SpillVec`] is a slice to its user, in memory or in a file; no result depends on where it is. Resident pages of
-//! a mapped file count as memory of the process. While work runs, a thread checks every millisecond how many resident
-//! pages there are ([`MemoryLimit::enforce_during`]); loops that touch many pages also check
-//! ([`MemoryLimit::enforce`]). Beyond the limit, pages are released: their content stays in the page cache of the
-//! system or on the disk, and the next access costs a page fault of about a microsecond.
+//! A [`SpillVec`] is accessed as a slice, whether it is in memory or in a file. Resident pages of a mapped file count
+//! as memory of the process. While work runs, a thread checks the number of resident pages every millisecond
+//! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). Beyond the
+//! limit, pages are released: their content stays in the page cache of the system or on the disk, and the next access
+//! costs a page fault of about a microsecond.
 //!
-//! Only the excess is released: the first bytes of the mapped vectors, as many as fit, stay mapped, so that the
-//! number of page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon
-//! as the vectors do not fit.
+//! Only the excess is released. As many of the first bytes of the mapped vectors as fit stay mapped, so the number of
+//! page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon as the
+//! vectors do not fit.
 //!
 //! The allocator is trimmed as well, because it keeps memory that other vectors and tables have freed.
 //!
@@ -18,11 +18,11 @@
 //! Invariant: the values of a vector do not depend on where it is stored. Every allocation is fallible. [`Storage`]
 //! creates the files.
 //!
-//! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes the lock
-//! (see `Shared::registry`). In a child process only the system manages the pages of mapped files.
+//! Fork: another thread can hold the lock of the registry at the time of the fork, so a child process never takes the
+//! lock (see `Shared::registry`). In a child process, only the system manages the pages of mapped files.
 //!
-//! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; there,
-//! only the system manages mapped pages.
+//! Cost: while a vector is in memory, it costs as much as a `Vec`. Left out: systems that do not report resident
+//! memory; there, only the system manages mapped pages.
 
 use std::alloc::{alloc, dealloc, realloc, Layout};
 use std::fmt;
@@ -42,8 +42,8 @@ const LARGE: usize = 1 << 20;
 /// Alignment of mapped files. Every page size divides it or is a multiple of it.
 pub const PAGE: usize = 4096;
 
-/// Interval of the checks in [`MemoryLimit::enforce_during`]. In this time a thread touches about ten megabytes,
-/// because the system also maps the neighbors of a touched page.
+/// Interval of the checks in [`MemoryLimit::enforce_during`]. A thread maps about ten megabytes in this time, because
+/// the system also maps the neighbors of each page that the thread touches.
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
@@ -64,10 +64,10 @@ pub trait Storage: fmt::Debug + Send + Sync {
 /// Mapped file that only this process accesses.
 ///
 /// # Safety
-/// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`]. They are valid
-/// for reads and writes through this pointer until the value is dropped. Neither changes while the value exists.
-/// Nothing else reads or writes these bytes, except a value returned by [`Mapping::grown`]. [`Mapping::release`] does
-/// not change the content.
+/// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`]. The bytes are
+/// valid for reads and writes through this pointer until the value is dropped. Their address and number do not change
+/// while the value exists. No other code reads or writes them, except through a value returned by [`Mapping::grown`].
+/// [`Mapping::release`] does not change the content.
 pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the address of the first byte.
     fn start(&self) -> NonNull<u8>;
@@ -75,8 +75,8 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the size in bytes.
     fn bytes(&self) -> usize;
 
-    /// Extends the file and maps it again. The content does not change, and must no longer be accessed through this
-    /// value.
+    /// Extends the file and maps it again. The content does not change. From then on, the content must only be accessed
+    /// through the returned value.
     ///
     /// # Errors
     /// I/O errors, for example if the disk is full; this value is then unchanged.
@@ -85,7 +85,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Releases the pages after the first `keep` bytes. Their content does not change.
     fn release(&self, keep: usize);
 
-    /// Returns the bytes of its pages that are mapped now; `None` if the system does not report them.
+    /// Returns the number of bytes that are currently mapped; `None` if the system does not report it.
     fn resident(&self) -> Option<usize>;
 }
 
@@ -98,12 +98,12 @@ pub struct Resident {
     pub mapped: usize,
 }
 
-/// Divisor of the limit for a reserve: pages are released from the limit minus this part on, because more pages are
-/// mapped between two checks.
+/// Reciprocal of the reserve, as a share of the limit. Pages are released when memory exceeds the limit minus the
+/// reserve, because more pages are mapped between two checks.
 const SLACK: usize = 16;
 
-/// Number of consecutive checks that must exceed the limit after a release before the pages of vectors are counted.
-/// Between a release and the following check, other threads map pages again, as many as a small limit allows, so a
+/// Number of consecutive checks that must find the limit exceeded even after a release, before the pages of vectors are
+/// counted. Between a release and the check after it, other threads can map as many pages as a small limit allows, so a
 /// single check proves nothing.
 const CHECKS: u32 = 16;
 
@@ -115,11 +115,11 @@ struct Registry {
     trims: Trims,
 }
 
-/// Interval between trims of the allocator. A trim visits all free blocks, and their pages fault when they are
-/// allocated again.
+/// Interval between trims of the allocator. A trim is expensive: it visits all free blocks, and each of their pages
+/// costs a page fault when it is allocated again.
 const TRIM_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Maximum interval, for trims that have released less than a sixteenth of the limit.
+/// Maximum interval between trims. The interval grows after trims that release less than a sixteenth of the limit.
 const LONGEST_TRIM_INTERVAL: Duration = Duration::from_millis(640);
 
 /// Schedule of trims of the allocator.
@@ -145,7 +145,7 @@ impl Trims {
 #[derive(Debug)]
 struct Registered {
     mapping: Weak<dyn Mapping>,
-    is_pinned: bool, // its first bytes stay mapped if they fit
+    is_pinned: bool, // the first bytes of the vector stay mapped if they fit
 }
 
 #[derive(Debug)]
@@ -154,13 +154,14 @@ struct Shared {
     storage: Box<dyn Storage>,
     process: u32,
     own_before: usize,
-    mapped_before: AtomicUsize, // pages of other files, mostly libraries
+    mapped_before: AtomicUsize, // bytes of mapped pages of other files, mostly libraries
     in_memory: AtomicUsize,     // bytes of vectors in memory
     registry: Mutex<Registry>,
 }
 
 impl Shared {
-    /// Returns the number of bytes that vectors may take in memory; the rest is for other tables of learning.
+    /// Returns the number of bytes that vectors are allowed to take in memory; the rest of the limit is for the other
+    /// tables of learning.
     fn share(&self) -> usize {
         self.limit / 2
     }
@@ -179,8 +180,8 @@ impl Shared {
     }
 
     /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. For each thread,
-    /// the allocator keeps memory that the vectors and tables of a pass have freed, which has been up to two thirds
-    /// of a limit.
+    /// the allocator keeps memory that the vectors and tables of a pass have freed. This memory has been up to two
+    /// thirds of a limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
@@ -195,11 +196,12 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages beyond the limit. They may always take half of it: if less were left, other tables would
-    /// already have exceeded the limit, and each access would cost a page fault.
+    /// Releases mapped pages beyond the limit. Mapped pages can always take half of the limit. If they could take less,
+    /// other tables would already have exceeded the limit, and each access would cost a page fault.
     ///
-    /// Three quarters of that share are the first bytes of vectors, which are pinned and never released: for random access,
-    /// any choice is equally good. The remaining quarter serves all other pages until it is full again.
+    /// Three quarters of that half are for the first bytes of vectors. These are pinned and never released; for random
+    /// access, any choice is equally good. The other pages share the remaining quarter, and are released when it is
+    /// full.
     fn enforce(&self) {
         let Some(mut registry) = self.registry() else { return };
         if registry.mappings.is_empty() {
@@ -208,7 +210,8 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        // Memory that the process had before may have been freed since, so vectors are counted in any case.
+        // Part of the memory that the process had before the limit may have been freed since. The difference can
+        // therefore be too small, and the bytes of vectors in memory are its lower bound.
         let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
@@ -221,8 +224,7 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // If releases never suffice, the excess pages are not those of vectors, but of libraries that were loaded
-        // since.
+        // If releases never suffice, the excess pages belong to libraries that were loaded since, not to vectors.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) <= allowed {
             registry.exceeded = 0;
@@ -231,8 +233,8 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // Pages that other threads map in the meantime count as pages of vectors, so foreign pages are never
-            // overestimated.
+            // Pages that other threads map in the meantime count as pages of vectors, so the number of pages of other
+            // files is never overestimated.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
@@ -257,7 +259,8 @@ impl MemoryLimit {
     /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
         let mut resident = storage.resident().unwrap_or_default();
-        // Memory that an earlier step, such as counting, has freed is not memory that the process needs.
+        // The allocator can still hold memory that an earlier step, such as counting, has freed. The process does not
+        // need it, so it should not count.
         if resident.own > limit / 4 {
             storage.trim();
             resident = storage.resident().unwrap_or_default();
@@ -275,13 +278,13 @@ impl MemoryLimit {
         Self { shared: Some(Arc::new(shared)), in_files: false }
     }
 
-    /// Returns the same limit for vectors that are accessed in order: they are in files from the start, without
+    /// Returns the same limit for vectors that are accessed in order. Such vectors are in files from the start, without
     /// pinned pages.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
     }
 
-    /// Returns the bytes of working memory for one of `threads` threads, which together may use an eighth of the
+    /// Returns the working memory in bytes for each of `threads` threads; all threads together use an eighth of the
     /// limit.
     pub fn working_memory(&self, threads: usize) -> usize {
         self.shared.as_ref().map_or(usize::MAX, |shared| shared.limit / 8 / threads.max(1))
@@ -292,7 +295,7 @@ impl MemoryLimit {
         self.shared.is_some()
     }
 
-    /// Returns the bytes that all vectors may take in memory.
+    /// Returns the number of bytes that all vectors together are allowed to take in memory.
     pub fn for_vectors(&self) -> usize {
         self.shared.as_ref().map_or(usize::MAX, |shared| shared.share())
     }
@@ -316,7 +319,7 @@ impl MemoryLimit {
         }
     }
 
-    /// Releases mapped pages beyond the limit; for loops that touch many pages.
+    /// Releases mapped pages beyond the limit. Loops that touch many pages call it.
     pub fn enforce(&self) {
         if let Some(shared) = &self.shared {
             shared.enforce();
@@ -324,7 +327,7 @@ impl MemoryLimit {
     }
 
     /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages.
-    /// They do not count as memory that the process had before.
+    /// The pages do not count as memory that the process had before the limit.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
@@ -348,7 +351,7 @@ impl MemoryLimit {
                     shared.enforce();
                 }
             };
-            // If no thread can be started, only the system manages the pages.
+            // If the thread cannot be started, only the system manages the pages.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()
@@ -363,11 +366,11 @@ impl MemoryLimit {
     }
 }
 
-/// Number of steps of a loop over mapped pages between two checks, in which it maps about a megabyte.
+/// Number of steps of a loop over mapped pages between two checks. In these steps the loop maps about a megabyte.
 const STEPS: u32 = 1 << 12;
 
-/// Check of mapped pages for loops that read vectors in order. Such a loop may map pages faster than the enforcing
-/// thread runs.
+/// Check of mapped pages for loops that read vectors in order. Such a loop can map pages faster than the enforcing
+/// thread releases them.
 pub struct PageCheck<'a> {
     memory: &'a MemoryLimit,
     steps: u32,
@@ -408,8 +411,8 @@ impl Drop for End<'_> {
 /// Growable array, in memory or in a mapped file.
 ///
 /// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. Only this vector
-/// accesses them. They are in `mapping`, if there is one, else in an allocation of the global allocator with the
-/// layout of `capacity` values (none for 0).
+/// accesses them. They are in `mapping`, if it is not None, else in an allocation of the global allocator with the
+/// layout of `capacity` values (no allocation if its size is 0).
 pub struct SpillVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -478,7 +481,7 @@ impl<T: Copy> SpillVec<T> {
             return Ok(());
         }
         let start = if old.size() == 0 {
-            // SAFETY: the size is not 0.
+            // SAFETY: the size of `new` is not 0.
             unsafe { alloc(new) }
         } else {
             // SAFETY: without a mapping the values are in an allocation with the layout `old`. The new size is not 0,
@@ -594,7 +597,7 @@ impl<T: Copy> SpillVec<T> {
         Ok(())
     }
 
-    /// Releases mapped pages beyond the limit, if the vector is in a file; for loops that append to it.
+    /// Releases mapped pages beyond the limit, if the vector is in a file. Loops that append to the vector call it.
     pub fn enforce(&self) {
         if self.is_in_file() {
             self.memory.enforce();
@@ -610,14 +613,14 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Releases the pages of a vector in a file, after loops that access it in order have passed them.
+    /// Releases all pages of a vector in a file; for use after a loop that accesses the vector in order.
     pub fn release(&self) {
         if let Some(mapping) = &self.mapping {
             mapping.release(0);
         }
     }
 
-    /// Shrinks the capacity to the length. This may move the vector from its file back to memory.
+    /// Shrinks the capacity to the length. This can move the vector from its file back to memory.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -649,7 +652,7 @@ impl<T: Copy> SpillVec<T> {
         self.len = self.len.min(len);
     }
 
-    /// Keeps the values for which `keep` returns true; it may change them.
+    /// Keeps the values for which `keep` returns true. `keep` is allowed to change the values.
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut kept = 0;
         for at in 0..self.len {

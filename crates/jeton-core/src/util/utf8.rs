@@ -1,13 +1,15 @@
-//! UTF-8: validation, characters → code points, and code points → UTF-8, four at a time.
+//! Conversions of UTF-8: validates text, decodes characters, and encodes code points, four at a time.
 //!
-//! Python stores a string in one, two or four bytes for each character. Its own conversion to UTF-8 takes six cycles
-//! for each character and is cached in the string. Here the bytes of four characters are computed in parallel, and a
-//! shuffle that depends on their lengths compacts them, as in simdutf (Lemire and Clausecker 2022, arXiv 2109.10433).
+//! Python stores a string in one, two or four bytes for each character. Python's own conversion to UTF-8 takes six
+//! cycles for each character, and keeps the result in the string. This module computes the bytes of four characters in
+//! parallel, and compacts them with a shuffle that depends on their lengths, as simdutf does (Lemire and Clausecker
+//! 2022, arXiv 2109.10433).
 
 use crate::util::buffer_pool;
 use crate::util::simd::{self, Detected, Portable};
 
-/// Returns a text if it is valid UTF-8; beyond ASCII, several times as fast as [`std::str::from_utf8`].
+/// Returns the text as a string if it is valid UTF-8. Beyond ASCII, this is several times as fast as
+/// [`std::str::from_utf8`].
 #[inline]
 pub fn validated(text: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(text).ok()
@@ -61,7 +63,7 @@ const STEP: usize = 16;
 /// Maximum initial capacity in bytes.
 const MOST_AT_ONCE: usize = 1 << 28;
 
-/// Returns a buffer with capacity for the UTF-8 of `points` characters of most texts.
+/// Returns a buffer whose capacity usually suffices for the UTF-8 of `points` characters.
 pub fn room_for(points: usize) -> Vec<u8> {
     buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
@@ -71,13 +73,13 @@ pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
 
-/// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if one is not a character: a surrogate (U+D800
-/// to U+DFFF) or beyond U+10FFFF.
+/// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if some point is not a character: a
+/// surrogate (U+D800 to U+DFFF) or beyond U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     append_with(simd::detected(), points, out)
 }
 
-/// [`append`] with the instructions of a level.
+/// Runs [`append`] with the given instructions.
 fn append_with(instructions: Detected, points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = simd::dispatch!(
@@ -91,9 +93,10 @@ fn append_with(instructions: Detected, points: &[u32], out: &mut Vec<u8>) -> boo
     done
 }
 
-/// Conversion of code points, for each instruction set. A value proves that the processor has the instructions.
+/// Conversion of code points with one instruction set. A value of an implementing type proves that the processor has
+/// the instructions.
 trait Append: Copy {
-    /// [`append`], except that `out` keeps the characters before one that is invalid.
+    /// Runs [`append`], but if a point is invalid, the characters before it stay in `out`.
     fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool;
 }
 
@@ -162,7 +165,8 @@ mod x86 {
     }
 
     impl Append for HasAvx512 {
-        /// Uses the instructions of AVX2: four characters fill 16 bytes, and their shuffle has no wider version.
+        /// Uses the instructions of AVX2, because four characters fill 16 bytes, and AVX-512 F has no wider byte
+        /// shuffle.
         #[inline(always)]
         fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
             self.avx2().append(points, out)
@@ -218,8 +222,8 @@ mod x86 {
     /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
     #[inline(always)]
     fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
-        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The argument
-        // proves AVX2.
+        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The
+        // argument proves AVX2.
         unsafe {
             let c = _mm_loadu_si128(four.as_ptr().cast());
             let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));

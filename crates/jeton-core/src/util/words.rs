@@ -1,15 +1,15 @@
-//! Words of texts, runs of scripts that are written without spaces, and numbers of tokens in both.
+//! Finds the words of texts, and the runs of scripts that are written without spaces; counts the tokens in both.
 //!
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
-//! dictionary these rules find no words in Chinese, Japanese, Thai and similar scripts: they break after each
-//! character or, where the property is ALetter as in Tibetan, never inside a clause. Therefore letters and numbers of
-//! such scripts are *runs* instead of words. A run is measured in characters, each with its combining marks.
+//! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. They break after
+//! each character or, in scripts of class ALetter such as Tibetan, never inside a clause. Therefore letters and numbers
+//! of such scripts are *runs* instead of words. A run is measured in characters, each with its combining marks.
 //! Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!
-//! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts follow
-//! the classes SA, ID and AK of Unicode Standard Annex #14.
+//! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts
+//! follow the classes SA, ID and AK of Unicode Standard Annex #14.
 //!
 //! Left out: an underscore next to Katakana is not part of a run.
 
@@ -27,7 +27,7 @@ const OTHER: u8 = 0;
 const MARK: u8 = 1;
 /// Class of letters and numbers of scripts without spaces.
 const UNSPACED: u8 = 2;
-/// Class of other letters and numbers.
+/// Class of letters and numbers of all other scripts.
 const ALPHANUMERIC: u8 = 3;
 
 /// Returns the table, character → class, which is built on the first call.
@@ -66,7 +66,7 @@ pub struct Words {
     /// Half-open byte ranges in each text, ascending.
     words: Vec<(usize, usize)>,
     runs: Vec<(usize, usize)>,
-    /// Number of words and of runs up to the end of each text.
+    /// Cumulative number of words and of runs up to the end of each text.
     ends: Vec<(usize, usize)>,
     num_run_chars: usize,
 }
@@ -90,7 +90,7 @@ impl Words {
         let classes = classes();
         let mut start = 0;
         while start < text.len() {
-            let mut end = start; // end of a run
+            let mut end = start; // end of the current run
             for character in text[start..].chars() {
                 match classes.of(character) {
                     UNSPACED => self.num_run_chars += 1,
@@ -134,19 +134,19 @@ impl Words {
         self.words.len()
     }
 
-    /// Returns the words of a text; none for an unknown index.
+    /// Returns the words of the text with this index; no words if there is no such text.
     pub fn words(&self, text: usize) -> &[(usize, usize)] {
         let (start, end) = self.bounds(text);
         self.words.get(start.0..end.0).unwrap_or_default()
     }
 
-    /// Returns the runs of a text; none for an unknown index.
+    /// Returns the runs of the text with this index; no runs if there is no such text.
     pub fn runs(&self, text: usize) -> &[(usize, usize)] {
         let (start, end) = self.bounds(text);
         self.runs.get(start.1..end.1).unwrap_or_default()
     }
 
-    /// Returns the number of words and of runs before and after a text.
+    /// Returns the cumulative numbers of words and of runs before a text and at its end.
     fn bounds(&self, text: usize) -> ((usize, usize), (usize, usize)) {
         let after = |text: Option<usize>| text.map_or((0, 0), |text| self.ends.get(text).copied().unwrap_or_default());
         (after(text.checked_sub(1)), after(Some(text)))
@@ -183,9 +183,9 @@ impl std::ops::Add for TokensInRanges {
 /// bytes counts as a part of the character before it; at the start of the text it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
-    /// Index of the first range that does not end before the last token.
+    /// Index of the first range that does not end before the last added token.
     at: usize,
-    /// Sum of the numbers of tokens beyond the first in each range.
+    /// Number of tokens in ranges, not counting the first token of each range.
     more: usize,
     /// Number of ranges with more than one token.
     divided: usize,

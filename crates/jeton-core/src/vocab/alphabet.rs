@@ -1,11 +1,11 @@
-//! Initial symbols: the units of a pretoken before the first merge.
+//! Initial symbols: splits a pretoken into the units that the first merges join.
 //!
-//! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of the
-//! last unit. Encoding and training share this module, so they agree.
+//! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of
+//! the last unit. Encoding and training both use this module, so their symbols are the same.
 //!
-//! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its
-//! neighbors. If only some of the 256 bytes are entries, fused unknown characters are placed after the byte tokens
-//! that follow them, as in huggingface/tokenizers models/bpe/model.rs.
+//! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, which can be fused with the
+//! unknown tokens next to it. If only some of the 256 bytes are entries, a fused unknown token is placed after the byte
+//! tokens that follow it, as in huggingface/tokenizers models/bpe/model.rs.
 //!
 //! Cost: one table lookup for each byte, one hash lookup for each character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
@@ -18,36 +18,38 @@ use crate::vocab::{Kind, Vocab};
 /// Unit of initial symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Bytes: any text can be encoded.
+    /// Bytes: every text can be encoded.
     Byte,
-    /// Unicode scalar values: characters that did not occur in training have no id.
+    /// Characters (Unicode scalar values): a character that did not occur in training has no id.
     Char,
 }
 
-/// Marking of the end of a word.
+/// How the end of a word is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfWord {
-    /// No mark.
+    /// The end of a word is not marked.
     None,
-    /// A separate symbol after the last unit.
+    /// The mark is a separate symbol after the last unit.
     Symbol,
-    /// A suffix of the last unit, which differs as a symbol from the same unit inside a word.
+    /// The mark is a suffix of the last unit. With the suffix, a unit is another symbol than inside a word.
     Suffix,
 }
 
-/// An initial symbol as counted by training: a unit with or without the mark. The mark alone is `unit: None`.
+/// An initial symbol, as training counts it: a unit with or without the end-of-word mark. A separate mark has `unit:
+/// None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
     /// Value of a byte, or code point of a character.
     pub unit: Option<u32>,
-    /// True with the end-of-word mark, and for the mark alone.
+    /// True if the unit has the end-of-word mark, and for a separate mark.
     pub ends_word: bool,
-    /// True for a symbol that is not the first of its pretoken, if it differs from the first one.
+    /// True for a symbol that is not the first of its pretoken, if the alphabet distinguishes such symbols (by a
+    /// prefix).
     pub inside: bool,
 }
 
 impl Symbol {
-    /// Appends the bytes of the unit (none for the mark alone).
+    /// Appends the bytes of the unit. A separate mark has no bytes.
     pub fn content(self, level: Level, out: &mut Vec<u8>) {
         match (level, self.unit) {
             (_, None) => {}
@@ -99,13 +101,13 @@ fn single_char(content: &[u8]) -> Option<char> {
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// Stands for no entry.
+/// Stands for a missing entry.
 pub const NO_ID: u32 = u32::MAX;
 
-/// `▁`, the substitute for a space in SentencePiece and its descendants.
+/// `▁`, which stands for a space in SentencePiece and its descendants.
 pub const WORD_START: char = '\u{2581}';
 
-/// Returns byte -> byte-fallback entry, `<0x0A>`; None without any such entry.
+/// Returns the id of the byte-fallback entry (`<0x0A>`) of each byte; None if there is no such entry.
 pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
     let mut ids = Box::new([NO_ID; 256]);
     for (id, kind, content) in vocab.iter() {
@@ -116,13 +118,13 @@ pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
     ids.iter().any(|&id| id != NO_ID).then_some(ids)
 }
 
-/// Returns the byte of a byte-fallback entry, `<0x0A>`.
+/// Returns the byte that a byte-fallback entry (`<0x0A>`) stands for.
 pub fn byte_of_spelling(content: &[u8]) -> Option<u8> {
     let &[b'<', b'0', b'x', high, low, b'>'] = content else { return None };
     Some(hex(high)? << 4 | hex(low)?)
 }
 
-/// Returns the ids of all bytes of a text; None if one is missing.
+/// Returns the ids of all bytes of a text; None if a byte has no id.
 pub fn spell_in_bytes<'a>(ids: &'a [u32; 256], text: &'a [u8]) -> Option<impl Iterator<Item = u32> + 'a> {
     let spelled = || text.iter().map(|&byte| ids[usize::from(byte)]);
     spelled().all(|id| id != NO_ID).then(spelled)
@@ -139,18 +141,18 @@ fn hex(digit: u8) -> Option<u8> {
 /// Ids of the initial symbols.
 #[derive(Debug, Clone)]
 pub struct Alphabet {
-    /// Unit.
+    /// Unit of the initial symbols.
     pub level: Level,
-    /// End-of-word marking.
+    /// How the end of a word is marked.
     pub end: EndOfWord,
     bytes: [[u32; 256]; 2], // [with the mark][byte] -> id
     chars: HashMap<(char, bool), u32>,
     mark: u32,
     unk: Option<u32>,
     unknown: UnknownSymbol,
-    inside: HashMap<(char, bool), u32>, // with a prefix: symbols inside of a pretoken
+    inside: HashMap<(char, bool), u32>, // only with a prefix: symbols that are not the first
     prefix: Option<Box<str>>,
-    special: Vec<u32>, // units that are special tokens, for the error
+    special: Vec<u32>, // units that are special tokens, for error messages
 }
 
 /// Handling of characters without a symbol, in addition to the unknown token.
@@ -162,7 +164,7 @@ struct UnknownSymbol {
 }
 
 impl Alphabet {
-    /// Creates an empty alphabet; unknown characters become `unk`, if given.
+    /// Creates an empty alphabet. If `unk` is given, unknown characters become `unk`.
     pub fn new(level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         Self {
             level,
@@ -178,33 +180,33 @@ impl Alphabet {
         }
     }
 
-    /// Returns the ids of all bytes inside a pretoken, if every byte has one.
+    /// Returns the ids of all bytes (without end-of-word mark), if every byte has an id.
     pub fn bytes(&self) -> Option<&[u32; 256]> {
         self.bytes[0].iter().all(|&id| id != NO_ID).then_some(&self.bytes[0])
     }
 
-    /// Returns the ids of all bytes inside a pretoken, if every byte that UTF-8 text may contain has one; the ids of
-    /// other bytes may be [`NO_ID`]. GPT-NeoX's vocabulary lacks those: `C0`, `C1` and `F5` to `FF` (Unicode 16,
-    /// table 3-7).
+    /// Returns the ids of all bytes (without end-of-word mark), if every byte that occurs in UTF-8 text has an id. The
+    /// other bytes, `C0`, `C1` and `F5` to `FF` (Unicode 16, table 3-7), can be [`NO_ID`], as in GPT-NeoX's vocabulary.
     pub fn bytes_of_text(&self) -> Option<&[u32; 256]> {
         let is_known = |(byte, &id): (u8, &u32)| id != NO_ID || matches!(byte, 0xC0 | 0xC1 | 0xF5..);
         (0..=255).zip(&self.bytes[0]).all(is_known).then_some(&self.bytes[0])
     }
 
-    /// Fuses adjacent unknown characters into one token.
+    /// Sets whether adjacent unknown characters are fused into one token.
     pub fn fusing_unknown(mut self, fused: bool) -> Self {
         self.unknown.fused = fused;
         self
     }
 
-    /// Removes unknown characters, so that their neighbors become adjacent, as Hugging Face's BPE does without an
-    /// unknown token.
+    /// Sets whether unknown characters are removed, so that their neighbors become adjacent. Hugging Face's BPE removes
+    /// them if there is no unknown token.
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self
     }
 
-    /// Replaces unknown characters by byte-fallback entries, `<0x0A>`, if all of their bytes have one.
+    /// Enables byte fallback: an unknown character becomes entries such as `<0x0A>`, if each of its bytes has such an
+    /// entry.
     ///
     /// # Errors
     /// [`Error::config`] in combination with an end-of-word suffix, a prefix, or an incomplete byte alphabet, because
@@ -225,7 +227,7 @@ impl Alphabet {
         Ok(self)
     }
 
-    /// Sets the prefix of symbols inside a pretoken.
+    /// Sets the prefix of symbols that are not the first of their pretoken.
     ///
     /// # Errors
     /// [`Error::config`] at byte level.
@@ -257,12 +259,12 @@ impl Alphabet {
         self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none
     }
 
-    /// Returns the prefix of symbols inside a pretoken.
+    /// Returns the prefix of symbols that are not the first of their pretoken.
     pub fn prefix(&self) -> &str {
         self.prefix.as_deref().unwrap_or_default()
     }
 
-    /// Creates the alphabet of a vocabulary: its entries of one unit, and the mark.
+    /// Creates the alphabet of a vocabulary: the entries of one unit, and the end-of-word mark.
     pub fn of(vocab: &Vocab, level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         let mut alphabet = Self::new(level, end, unk);
         for (id, kind, content) in vocab.iter() {
@@ -308,7 +310,7 @@ impl Alphabet {
         }
     }
 
-    /// Returns the substitute for an unknown character.
+    /// Returns the id that replaces an unknown character.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }
@@ -327,7 +329,7 @@ impl Alphabet {
         (id != NO_ID).then_some(id)
     }
 
-    /// Returns true if the content is one character, alone or after the prefix of pieces inside a pretoken (`##`).
+    /// Returns true if the content is one character, with or without the prefix (`##`).
     pub fn is_unit(&self, content: &[u8]) -> bool {
         single_char(content).or_else(|| self.unit_inside(content)).is_some()
     }
@@ -351,8 +353,9 @@ impl Alphabet {
         }
     }
 
-    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the
-    /// offset after the last one. If `starts` are requested, removed unknown characters have no offsets, as in HF.
+    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset
+    /// after the last symbol. Removed unknown characters do not count in the offsets, as in HF, if `starts` are
+    /// requested.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.
@@ -435,7 +438,7 @@ impl Alphabet {
             let token = token.to_string();
             return Error::text(
                 format!(
-                    "{what} is in the vocabulary only as the special token {token:?}, which special= does not permit; permit it, or use a tokenizer in which it is not special"
+                    "the special token {token:?} is the only entry for {what}, and special= does not permit it; permit it, or use a tokenizer in which it is not special"
                 ),
                 at,
             );

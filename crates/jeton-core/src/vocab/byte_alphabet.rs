@@ -1,6 +1,7 @@
-//! GPT-2's byte alphabet: 256 printable characters for the 256 bytes, so that files can spell any bytes as text.
+//! GPT-2's byte alphabet: one printable character for each of the 256 bytes, so that files can spell any bytes as text.
 //!
-//! Bytes that are printable in Latin-1 are spelled as themselves; the others, in order, as U+0100, U+0101 and so on.
+//! A byte that is printable in Latin-1 is spelled as this Latin-1 character; the other bytes, in order, as U+0100,
+//! U+0101 and so on.
 //! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
 const fn table() -> [u16; 256] {
@@ -8,7 +9,7 @@ const fn table() -> [u16; 256] {
     let (mut byte, mut next) = (0usize, 256u16);
     while byte < 256 {
         table[byte] = match byte {
-            33..=126 | 161..=172 | 174..=255 => byte as u16, // printable
+            33..=126 | 161..=172 | 174..=255 => byte as u16, // printable in Latin-1
             _ => {
                 next += 1;
                 next - 1
@@ -21,7 +22,7 @@ const fn table() -> [u16; 256] {
 
 static TO_CHAR: [u16; 256] = table();
 
-/// Character → byte, or a larger value.
+/// Character → byte; a value over 255 for a character outside of the alphabet.
 static TO_BYTE: [u16; 324] = back();
 
 const fn back() -> [u16; 324] {
@@ -39,7 +40,7 @@ pub fn stand_in(byte: u8) -> char {
     char::from_u32(TO_CHAR[usize::from(byte)].into()).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Returns the byte of `c`.
+/// Returns the byte that `c` spells; None outside of the alphabet.
 #[inline]
 pub fn byte(c: char) -> Option<u8> {
     TO_BYTE.get(c as usize).and_then(|&byte| u8::try_from(byte).ok())

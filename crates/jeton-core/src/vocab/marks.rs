@@ -1,9 +1,9 @@
 //! Spelling of `▁`, the mark of word starts, in the texts of the fast path.
 //!
-//! If a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes them as they are,
-//! with tables in which `▁` is spelled as a space. A `▁` in a text is replaced by a space, since the model sees the
-//! same for both. So no text contains both, and the spelling of a text and the text that the model sees determine
-//! each other.
+//! If a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes the original text, with
+//! tables in which `▁` is spelled as a space. A `▁` in the original text is replaced by a space, because the model
+//! reads the same character for both. So no text of the fast path contains both characters, and this text and the text
+//! that the model reads determine each other.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ pub const MARK: [u8; 3] = [0xE2, 0x96, 0x81];
 /// Spelling of `▁` in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
-    /// Spelled as in the vocabulary.
+    /// As `▁`, like in the vocabulary.
     Written,
-    /// Spelled as a space.
+    /// As a space.
     Spaces {
-        /// A pretoken begins at each mark.
+        /// True if a pretoken begins at each mark.
         begin_pretokens: bool,
     },
 }
@@ -42,7 +42,8 @@ impl Marks {
         }
     }
 
-    /// Returns an entry as texts spell it; None if no text contains it, because the model never sees a space.
+    /// Returns the spelling of an entry in texts; None if the entry contains a space, because the model never reads a
+    /// space.
     pub fn spelled(self, content: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Written => Some(Cow::Borrowed(content)),
@@ -51,7 +52,7 @@ impl Marks {
         }
     }
 
-    /// Returns the length of an entry as texts spell it.
+    /// Returns the length in bytes of an entry's spelling in texts.
     #[inline]
     pub fn len(self, content: &[u8]) -> usize {
         match self {
@@ -75,7 +76,7 @@ pub fn with_spaces(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(spelled)
 }
 
-/// Writes a text with spaces replaced by `▁`.
+/// Writes a text to `out`, with spaces replaced by `▁`.
 pub fn write_with_marks(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     for (at, part) in text.split(|&byte| byte == b' ').enumerate() {

@@ -1,13 +1,13 @@
-//! id ↔ bytes, with all entries in one arena.
+//! Vocabulary: id ↔ bytes, with all entries in one arena.
 //!
-//! An entry has a kind and a content, as the model matches it: raw bytes at byte level, else the spelling (`▁the`, `##ing`,
-//! `<0x0A>`). Ids may have gaps. The contents of ordinary entries, together with the end-of-word flag, are unique, so
-//! content → id is a function. Added tokens are found by their matcher instead; a special token may have the content of an
-//! ordinary entry.
+//! An entry has a kind and a content. The content is what the model matches: raw bytes at byte level, else the spelling
+//! (`▁the`, `##ing`, `<0x0A>`). Ids can have gaps. The contents of ordinary entries, together with the end-of-word
+//! flag, are unique, so content → id is a function. Added tokens are not in this lookup, because a matcher finds them.
+//! A special token can have the same content as an ordinary entry.
 //!
-//! Cost: 5 bytes for each entry in addition to its content, and 5 for the lookup table.
+//! Cost: for each entry, 5 bytes in addition to its content, and 5 bytes of the lookup table.
 //!
-//! The stored start of a content also has a flag that tells whether the kind affects decoding. So decoding needs one
+//! A flag in the stored start of a content is set if the kind affects decoding. Decoding therefore needs only one
 //! lookup for most ids.
 
 pub mod alphabet;
@@ -34,12 +34,12 @@ pub enum Kind {
     Added = 3,
     /// Special token: matched only by permission.
     Special = 4,
-    /// Unused piece, which merges may produce and which is split again (SentencePiece).
+    /// Unused piece (SentencePiece): merges can form it, but it is then split into its parts.
     Unused = 5,
-    /// Byte-fallback entry, `<0x0A>`, which text with this spelling does not match (SentencePiece).
+    /// Byte-fallback entry, `<0x0A>` (SentencePiece). The text `<0x0A>` does not match it.
     Byte = 6,
-    /// Byte-level entry whose spelling has a character outside of the byte alphabet (HF): unreachable; decodes to its
-    /// spelling.
+    /// Byte-level entry whose spelling has a character outside of the byte alphabet (HF). No text produces it; it
+    /// decodes to its spelling.
     Unreachable = 7,
 }
 
@@ -60,15 +60,15 @@ impl Kind {
     }
 }
 
-/// Maximum total bytes of the contents of a vocabulary: merges that double a token each time would exceed any memory.
-/// 1 GiB is a thousand times the size of the largest vocabulary in use.
+/// Maximum total bytes of the contents of a vocabulary. Without a limit, merges that each double the length of a token
+/// could exhaust memory. 1 GiB is a thousand times the size of the largest vocabulary in use.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Maximum id, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, and a small file with
-/// a huge id must not take gigabytes of memory.
+/// Maximum id, a hundred times the largest id in use. Arrays are indexed by id; without a limit, a small file with a
+/// huge id could take gigabytes of memory.
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
-/// Entries of a vocabulary under construction, in any order, with concatenated contents.
+/// Entries of a vocabulary under construction, in any order. Contents are concatenated in one buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct List {
     contents: Vec<u8>,
@@ -87,7 +87,7 @@ impl List {
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// Appends an entry whose content `write` appends; returns the content.
+    /// Appends an entry. `write` appends its content to the buffer; returns this content.
     ///
     /// # Errors
     /// Errors of `write`, after which the list is unchanged.
@@ -116,7 +116,7 @@ impl List {
         self.rows.is_empty()
     }
 
-    /// Returns the entry at an index below the length.
+    /// Returns the entry at index `place`, which must be below the length.
     pub fn at(&self, place: usize) -> (u32, Kind, &[u8]) {
         let (id, kind, end) = self.rows[place];
         let start = place.checked_sub(1).map_or(0, |before| self.rows[before].2);
@@ -134,7 +134,7 @@ impl List {
         self.rows.iter().map(|row| row.0.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// Changes the kind of the entries for which `wanted` returns true.
+    /// Sets the kind of all entries for which `wanted` returns true.
     pub fn change_kinds(&mut self, kind: Kind, wanted: impl Fn(u32, Kind) -> bool) {
         self.rows.iter_mut().filter(|row| wanted(row.0, row.1)).for_each(|row| row.1 = kind);
     }
@@ -155,11 +155,11 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
     }
 }
 
-/// Flag of a start: decoding the entry takes more than copying its content (a gap, a special token, the end of a
-/// word).
+/// Flag in a start: to decode the id, copying its content does not suffice (a gap, a special token, an entry that ends
+/// a word).
 const ODD: u32 = 1 << 31;
 
-/// Range of the content of an entry.
+/// Range of an entry's content in the arena.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentRange {
     start: u32,
@@ -167,7 +167,7 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Returns the length in bytes.
+    /// Returns the length of the content in bytes.
     #[inline(always)]
     pub fn len(self) -> usize {
         ((self.end & !ODD) - (self.start & !ODD)) as usize
@@ -193,8 +193,8 @@ impl ContentRange {
 /// Vocabulary: id ↔ bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Vocab {
-    arena: Vec<u8>,   // with padding for reads of fixed length
-    starts: Vec<u32>, // id -> start in arena, with the flag ODD; and the end
+    arena: Vec<u8>,   // contents, with padding for reads of fixed length
+    starts: Vec<u32>, // id -> start in `arena`, with the flag ODD; one more item for the end
     kinds: Vec<Kind>,
     table: HashTable<u32>, // ids of model entries, by content
     num_tokens: usize,
@@ -202,14 +202,14 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// Number of readable bytes from the start of any content.
+    /// Minimum number of readable bytes from the start of any content, for reads of fixed length.
     pub const PADDING: usize = 16;
 
     /// Builds a vocabulary from `(id, kind, content)` in any order.
     ///
     /// # Errors
-    /// [`Error::config`] for a duplicate id, an empty added token, two ordinary entries with one content, an id over
-    /// [`MAX_ID`], or contents over [`MAX_BYTES`] in total.
+    /// [`Error::config`] for a duplicate id, an empty added token, two ordinary entries with the same content, an id
+    /// over [`MAX_ID`], or contents over [`MAX_BYTES`] in total.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, Kind, &'a [u8])>) -> Result<Self> {
         let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.1 != Kind::Hole).collect();
         entries.sort_by_key(|&(id, _, _)| id);
@@ -222,9 +222,9 @@ impl Vocab {
         Ok(vocab)
     }
 
-    /// Reserves memory for all entries at once: growing would rehash all entries repeatedly.
+    /// Reserves memory for all entries at once, because growing would rehash all entries repeatedly.
     fn reserve(&mut self, entries: &[(u32, Kind, &[u8])]) {
-        self.table.reserve(entries.len(), |_| 0); // empty, so nothing is hashed
+        self.table.reserve(entries.len(), |_| 0); // the table is empty, so the hash function is never called
         self.arena.reserve(entries.iter().map(|entry| entry.2.len()).sum::<usize>().min(MAX_BYTES) + Self::PADDING);
         self.starts.reserve(entries.last().map_or(0, |entry| entry.0.min(MAX_ID) as usize + 1));
         self.kinds.reserve(self.starts.capacity());
@@ -245,8 +245,8 @@ impl Vocab {
             return Err(Error::config("the tokens of the vocabulary spell more than 1 GiB"));
         }
         let here = self.arena.len() as u32;
-        self.starts.pop(); // the end, which becomes a start
-        self.starts.resize(id as usize, here | ODD); // holes
+        self.starts.pop(); // removes the end, which becomes a start
+        self.starts.resize(id as usize, here | ODD); // ids without an entry
         self.kinds.resize(id as usize, Kind::Hole);
         self.starts.push(if matches!(kind, Kind::Special | Kind::EndsWord) { here | ODD } else { here });
         self.arena.extend_from_slice(content);
@@ -254,7 +254,7 @@ impl Vocab {
         self.kinds.push(kind);
         self.num_tokens += 1;
         if content.is_empty() && kind == Kind::Token {
-            return Ok(()); // Whisper's vocabulary has an empty entry, which is unreachable and decodes to nothing
+            return Ok(()); // Whisper's vocabulary has an empty entry; it is unreachable and decodes to no bytes
         }
         if content.is_empty() && kind != Kind::EndsWord {
             return Err(Error::config(format!("the token with id {id} is empty")));
@@ -317,7 +317,7 @@ impl Vocab {
         self.place(id).map_or(0, ContentRange::len)
     }
 
-    /// Returns the range of the content of `id`; empty past the end.
+    /// Returns the range of the content of `id`; None past the end.
     #[inline(always)]
     pub fn place(&self, id: u32) -> Option<ContentRange> {
         match self.starts.get(id as usize..id as usize + 2) {
@@ -326,19 +326,19 @@ impl Vocab {
         }
     }
 
-    /// Returns the content of a range.
+    /// Returns the content at a range.
     #[inline(always)]
     pub fn at(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
-    /// Returns the bytes from the start of a range, with padding.
+    /// Returns `PADDING` bytes from the start of a range: the content, truncated or followed by other bytes.
     #[inline(always)]
     pub fn padded(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]
     }
 
-    /// Appends the bytes of `id` in decoded text: its content, and a space if it ends a word.
+    /// Appends the bytes that `id` adds to decoded text: its content, and a space if it ends a word.
     pub fn write_decoded(&self, id: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(self.content(id));
         if self.kind(id) == Kind::EndsWord {
@@ -353,7 +353,7 @@ impl Vocab {
         all & u128::MAX.checked_shr(128 - 8 * place.len() as u32).unwrap_or(0)
     }
 
-    /// Returns the model entry with this content.
+    /// Returns the id of the model entry with this content; `ends_word` must match, too.
     #[inline]
     pub fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         let same = |&id: &u32| same(self.content(id), content) && (self.kind(id) == Kind::EndsWord) == ends_word;
@@ -367,7 +367,8 @@ impl Vocab {
     }
 }
 
-/// Compares two contents. Most are short, and a function call takes longer than the comparison.
+/// Compares two contents. Short contents, which are most, are compared inline, because a function call would take
+/// longer.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());
@@ -381,7 +382,7 @@ fn same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Formats bytes for an error message.
+/// Formats bytes for an error message, and truncates long ones.
 pub fn show(bytes: &[u8]) -> String {
     const ENOUGH: usize = 60;
     let end = if bytes.len() > ENOUGH { ENOUGH } else { bytes.len() };

@@ -1,4 +1,4 @@
-//! Texts that find differences between splitters, and the slow path of running a regex over a text.
+//! Texts that find differences between splitters, and a plain splitter that runs a regex over a text.
 //!
 //! Concatenated random fragments find more defects than random characters: each fragment is handled specially by some
 //! pattern, and the combinations vary.
@@ -44,7 +44,7 @@ impl Random {
 }
 
 /// Returns the number of random texts of a comparison: fewer in debug builds, where the oracle is slow;
-/// `JETON_TEST_ROUNDS` sets another.
+/// `JETON_TEST_ROUNDS` sets another number.
 pub fn rounds(usual: usize) -> usize {
     let usual = if cfg!(debug_assertions) { usual / 8 } else { usual };
     std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
@@ -96,7 +96,7 @@ pub fn random_pattern(random: &mut Random, depth: usize) -> (String, bool) {
     const ATOMS: [&str; 11] = ["a", "b", r"\s", "[ab]", "[^a]", ".", r"\p{L}", "(?i:a)", "^", "$", r"\b"];
     const REPEATS: [&str; 11] = ["", "", "*", "+", "?", "*+", "++", "?+", "{2}", "{1,2}", "{,2}"];
     const LAZY: [&str; 4] = ["*?", "+?", "??", "{1,}?"];
-    // Each part matches at least one character, unless `once`. With such a part, the pattern does not match the empty
+    // If `once` is false, `inner` matches at least one character. A branch with such a part does not match the empty
     // text.
     let (mut pattern, mut is_lazy, mut is_solid, mut has_empty_branch) = (String::new(), false, false, false);
     for _ in 0..1 + random.below(3) {

@@ -1,4 +1,4 @@
-//! Arguments and results in SentencePiece's types.
+//! Converts arguments and results of SentencePiece's interface.
 
 use std::ffi::c_int;
 
@@ -12,7 +12,7 @@ use crate::arguments::Text;
 use crate::callback;
 use crate::once::interned;
 
-/// Form of a result.
+/// Type of a result, as the caller requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     Ids,
@@ -39,7 +39,7 @@ impl Output {
     }
 }
 
-/// Read-only 32-bit integers.
+/// Read-only buffer of 32-bit integers.
 #[pyclass(frozen, module = "jeton.compat.sentencepiece", name = "VectorBuffer")]
 pub struct VectorBuffer(Vec<i32>);
 
@@ -71,14 +71,14 @@ impl VectorBuffer {
         Ok(())
     }
 
-    /// Exists because NumPy keeps a view, instead of the object, of a class with this method.
+    /// Does nothing. It exists because NumPy keeps a view, not the object itself, if the class has this method.
     ///
     /// # Safety
     /// As in CPython: `view` is a view that `__getbuffer__` has filled.
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {}
 }
 
-/// Borrows a text.
+/// Borrows a text argument: `str` or `bytes`.
 pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("a text must be str or bytes"));
@@ -86,7 +86,7 @@ pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     text_or(object).map_err(|_| PyRuntimeError::new_err("the text has a lone surrogate"))
 }
 
-/// Borrows a text of a list, or a piece.
+/// Borrows a text in a list, or a piece: `str` or `bytes`.
 pub fn item<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("the elements of a list must be str or bytes"));
@@ -101,7 +101,7 @@ fn text_or<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     object.cast::<PyString>()?.to_str().map(Text::Str)
 }
 
-/// Converts a flag: `None` is false, and numbers are converted as by `bool`.
+/// Converts a flag: `None` is false; numbers are converted as Python's `bool` does.
 pub fn flag(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Ok(flag) = object.cast::<PyBool>() {
         return Ok(flag.is_true());
@@ -137,7 +137,7 @@ pub fn number(object: &Bound<'_, PyAny>) -> PyResult<f32> {
     object.extract::<f64>().map(|number| number as f32).map_err(|_| wrong())
 }
 
-/// Returns the items of a list, of a tuple, or of another sequence that is not a text.
+/// Returns the items of a list, tuple or other sequence. A text is not accepted.
 pub fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if let Ok(list) = object.cast::<PyList>() {
         return Ok(list.iter().collect());
@@ -174,7 +174,7 @@ pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     iterated.map(|id| integer(&id?).map_err(|_| wrong())).collect()
 }
 
-/// Converts a NumPy array. Integers beyond 32 bits become the largest or smallest 32-bit integer.
+/// Converts a NumPy array of ids. Integers beyond 32 bits become the largest or smallest 32-bit integer.
 fn array_ids(array: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let py = array.py();
     let kind: String = array.getattr(interned!(py, "dtype"))?.getattr(interned!(py, "kind"))?.extract()?;
@@ -199,8 +199,8 @@ pub fn raised(error: Error) -> PyErr {
     }
 }
 
-/// Returns the index of the character of each byte, and the number of characters. A character has the length that its
-/// first byte specifies, even in invalid UTF-8.
+/// Returns, for each byte, the index of its character, followed by the number of characters. A character has the length
+/// that its first byte specifies, even in invalid UTF-8.
 pub fn char_indices(text: &[u8]) -> Vec<u32> {
     let mut indices = Vec::with_capacity(text.len() + 1);
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! Ids and pieces → texts, messages and offsets.
+//! Decodes ids and pieces to texts, messages and offsets.
 
 use jeton_core::parallel;
 use jeton_core::sentencepiece::{decoded_message, DecodedText};
@@ -16,7 +16,7 @@ use crate::tokenizer::SHORT;
 
 #[pymethods]
 impl PieceModel {
-    /// Decodes ids.
+    /// Decodes ids to the type `output`.
     fn decode_ids<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>, output: u8) -> PyResult<Bound<'py, PyAny>> {
         let ids = self.checked(convert::ids(ids)?)?;
         self.decoded_ids(py, &ids, Output::of(output)?)
@@ -49,7 +49,7 @@ impl PieceModel {
         Ok(list.into_any())
     }
 
-    /// Decodes pieces. Bytes give bytes.
+    /// Decodes pieces. If the pieces are `bytes`, the result is `bytes`.
     fn decode_pieces<'py>(
         &self,
         py: Python<'py>,
@@ -92,7 +92,7 @@ impl PieceModel {
 }
 
 impl PieceModel {
-    /// Checks that ids are in the vocabulary.
+    /// Returns the ids, or an exception if an id is not in the vocabulary.
     pub(super) fn checked(&self, ids: Vec<i32>) -> PyResult<Vec<u32>> {
         let len = self.len();
         let checked = |id: i32| u32::try_from(id).ok().filter(|&id| (id as usize) < len);
@@ -110,7 +110,7 @@ impl PieceModel {
         self.decoded(py, done, ids.iter().map(|&id| self.tok().vocab().content(id)), output)
     }
 
-    /// Converts a result.
+    /// Converts a decoded text to the type `output`.
     fn decoded<'py, 'p>(
         &self,
         py: Python<'py>,
@@ -146,7 +146,7 @@ impl PieceModel {
     }
 }
 
-/// Returns bytes for pieces that are bytes.
+/// Returns the output type for pieces: if they are `bytes`, texts become `bytes`.
 fn as_input(output: Output, is_bytes: bool) -> Output {
     match output {
         Output::Pieces if is_bytes => Output::BytePieces,

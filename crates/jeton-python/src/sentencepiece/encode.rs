@@ -1,4 +1,4 @@
-//! Texts → ids, pieces, messages and offsets.
+//! Encodes texts to ids, pieces, messages and offsets.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::tokenizer::SHORT;
 /// SentencePiece's limit for the number of segmentations.
 const MOST_NBEST: i32 = 512;
 
-/// Options of a call.
+/// Options of an encoding call.
 struct Frame {
     output: Output,
     draw: Option<Draw>,
@@ -60,7 +60,7 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Checks those options of sampling that do not depend on the model.
+    /// Checks the options of sampling that do not depend on the model.
     fn check_draw(&self) -> PyResult<()> {
         match self.draw {
             Some(draw) if !draw.alpha.is_finite() || draw.alpha < 0.0 => {
@@ -83,7 +83,7 @@ enum Encoded {
 
 #[pymethods]
 impl PieceModel {
-    /// Encodes a text, or, with `is_batch`, a list of texts. `sampling`: (enabled, nbest_size, alpha).
+    /// Encodes a text; with `is_batch`, encodes a list of texts. `sampling`: (enabled, nbest_size, alpha).
     #[allow(clippy::too_many_arguments)]
     fn encode<'py>(
         &self,
@@ -271,7 +271,7 @@ impl PieceModel {
         Ok(())
     }
 
-    /// Converts a result.
+    /// Converts an encoded text to the requested type.
     fn object<'py>(
         &self,
         py: Python<'py>,
@@ -320,7 +320,7 @@ impl PieceModel {
         }
     }
 
-    /// Applies reverse, BOS and EOS.
+    /// Reverses the items and adds BOS and EOS, as the options say.
     fn framed<T>(&self, mut items: Vec<T>, frame: &Frame, make: impl Fn(u32) -> T) -> Vec<T> {
         if frame.reverse {
             items.reverse();
@@ -382,7 +382,7 @@ fn no_ranges() -> PyErr {
     PyRuntimeError::new_err("the pieces of this text have no ranges")
 }
 
-/// Returns byte ranges, or ranges of characters.
+/// Converts byte ranges to character ranges; with `as_bytes`, returns them unchanged.
 pub fn offsets(text: &[u8], ranges: impl Iterator<Item = (usize, usize)>, as_bytes: bool) -> Vec<(usize, usize)> {
     if as_bytes || text.is_ascii() {
         return ranges.collect();

@@ -1,4 +1,4 @@
-//! Properties of pieces, by id or for many ids at once.
+//! Returns properties of pieces, for one id or many ids at once.
 
 use jeton_core::sentencepiece::PieceKind;
 use pyo3::exceptions::{PyIndexError, PyTypeError};

@@ -1,7 +1,7 @@
 //! SentencePiece's interface for `jeton.compat.sentencepiece`: one class for a model, one for a normalizer.
 //!
-//! Exceptions are those of SentencePiece: `TypeError` for arguments, `IndexError` for ids, `ValueError` for roles
-//! that the model lacks, `RuntimeError` for everything else.
+//! Exceptions have the types that SentencePiece raises: `TypeError` for arguments, `IndexError` for ids, `ValueError`
+//! for roles that the model lacks, `RuntimeError` for everything else.
 
 mod convert;
 mod decode;
@@ -32,7 +32,7 @@ pub struct PieceModel {
     bos: Option<u32>,
     eos: Option<u32>,
     pad: Option<u32>,
-    strings: OnceLock<Box<[OnceLock<Py<PyString>>]>>, // id -> its piece; created on demand
+    strings: OnceLock<Box<[OnceLock<Py<PyString>>]>>, // id -> piece, created on first use
 }
 
 #[pymethods]
@@ -56,7 +56,7 @@ impl PieceModel {
         (self.pieces.unk().into(), id(self.bos), id(self.eos), id(self.pad))
     }
 
-    /// Normalizes a text, or each text of a list; with offsets, returns (text, starts).
+    /// Normalizes a text, or each text of a list. If offsets are requested, returns (text, starts).
     fn normalize<'py>(
         &self,
         py: Python<'py>,
@@ -80,7 +80,7 @@ impl PieceModel {
         self.tok().vocab().len()
     }
 
-    /// Returns the piece of an id of the vocabulary, always as the same object.
+    /// Returns the piece of an id. Each call returns the same object.
     fn string<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyString> {
         let all = made_once(&self.strings, || (0..self.len()).map(|_| OnceLock::new()).collect());
         let make = || PyString::new(py, &String::from_utf8_lossy(self.tok().vocab().content(id))).unbind();

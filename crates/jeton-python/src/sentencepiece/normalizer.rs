@@ -1,4 +1,4 @@
-//! SentencePiece's normalizer alone.
+//! SentencePiece's normalizer without a model.
 
 use jeton_core::normalize::{Normalizer, Started};
 use jeton_core::util::cancel::KeepGoing;
@@ -17,14 +17,14 @@ pub struct PieceNormalizer(Normalizer);
 
 #[pymethods]
 impl PieceNormalizer {
-    /// Creates a normalizer. `part`: a component as JSON. `user_defined`: contents that are not changed.
+    /// Creates a normalizer. `part`: a component as JSON. `user_defined`: texts that the normalizer does not change.
     #[new]
     fn new(py: Python<'_>, part: &str, user_defined: Vec<Vec<u8>>) -> PyResult<Self> {
         let user_defined: Vec<&[u8]> = user_defined.iter().map(Vec::as_slice).collect();
         Normalizer::from_json(part, &user_defined).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Normalizes a text, or each text of a list; with offsets, returns (text, starts).
+    /// Normalizes a text, or each text of a list. If offsets are requested, returns (text, starts).
     fn normalize<'py>(
         &self,
         py: Python<'py>,
@@ -75,7 +75,7 @@ fn one<'py>(
     Ok((object, starts).into_pyobject(py)?.into_any())
 }
 
-/// Returns `str` or `bytes`, the type of the input.
+/// Returns the normalized text as `str` or `bytes`, the type of the input.
 fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, PyAny> {
     match text {
         Text::Str(_) => PyString::new(py, normal).into_any(),
@@ -83,7 +83,8 @@ fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, 
     }
 }
 
-/// Converts the starts of bytes to starts of characters, in characters, and one more start.
+/// Converts the starts of the normalized text from bytes to characters: one start for each character, in characters of
+/// the input, and one more start.
 fn of_characters(text: &str, normal: &str, starts: &[u32]) -> Vec<u32> {
     let indices = char_indices(text.as_bytes());
     let ends = normal.char_indices().map(|(at, _)| at).chain([normal.len()]);

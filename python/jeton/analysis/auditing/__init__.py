@@ -1,12 +1,12 @@
 """Audit of a tokenizer: entries without use, unsafe tokens, policies of digits and white space, chat templates.
 
 ```text
-audit           runs the rules; their results are findings (finding), and those a report
-entries         rules on entries, from the core's facts
+audit           runs the rules; the results are findings (finding), collected in an Audit (report)
+entries         rules on entries, from the core's search
 policies        digits and white space
 glitches        glitch tokens, from embeddings
-templates       chat templates, with template_tokens, on the conversations of renderings
-template_check  the same without a tokenizer
+templates       rules on chat templates; template_tokens: on their special tokens; renderings: test conversations
+template_check  the rules on chat templates, with a tokenizer or without
 ```
 """
 

@@ -1,4 +1,4 @@
-"""`audit`: checks a tokenizer by all rules."""
+"""`audit`: checks a tokenizer with all rules."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ def audit(
 ) -> Audit:
     """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
-    An entry is *reached* if some text has its id; the report shows such a text. Otherwise it is proved unreachable, or
-    undecided. Contexts count: an entry whose text alone is split may be a token of a longer text.
+    An entry is *reached* if the ids of some text include it; the report shows such a text. Otherwise it is proved
+    unreachable, or undecided. An entry also counts as reached if it is a token only within a longer text.
 
     Args:
         tok: the tokenizer.
-        corpus: as in `jeton.train`, to report entries that it does not use; weights of sources have no effect.
+        corpus: as in `jeton.train`; the report then lists entries that it does not use. Weights of sources have no
+            effect.
         embeddings: a ``.safetensors`` file, its index, or the folder of a model, to report candidates of glitch tokens.
-        tensor: name of the embeddings; None: that of the usual names of input embeddings.
+        tensor: name of the tensor with the embeddings; None: the usual names of input embeddings are tried.
         max_examples: number of examples of each finding.
-        max_texts: number of texts that are tried for entries that are hard to reach.
+        max_texts: maximum number of texts that are encoded in search of entries that are hard to reach.
         threads, progress: as in `jeton.train`.
 
     Raises:
-        ConfigError: an invalid option, or embeddings with another number of rows.
+        ConfigError: an option is invalid, or the embeddings have fewer rows than the vocabulary has ids.
         FileNotFoundError, FormatError, InvalidTextError: as `jeton.train`.
 
     Examples:
@@ -101,7 +102,7 @@ def audit(
 
 
 def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Reporter) -> Finding | None:
-    """Entries that some text has, but no document of the corpus."""
+    """Returns the finding of entries that some text can produce, but that no document of the corpus produces."""
     reader = open_corpus(corpus)
     counts = np.zeros(found.fates.size, np.int64)
     num_bytes = 0

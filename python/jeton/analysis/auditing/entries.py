@@ -1,4 +1,4 @@
-"""Rules for the entries of a vocabulary. The core finds the facts; this module writes the findings."""
+"""Rules for the entries of a vocabulary. The core classifies the entries; this module writes the findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FATES", "Entries", "rules"]
 
-# The core's `audit::Fate`, by number.
+# Names of the variants of the core's `audit::Fate`, by number.
 FATES = (
     "hole",
     "reached",
@@ -57,7 +57,7 @@ WHY = {
     "added token": "it contains an added token, which is matched first",
     "extended": "it ends inside a character, and each continuation merges with it or is in another pretoken",
 }
-# The core's `audit::Shape`.
+# Bits of the core's `audit::Shape`.
 PART, DIGITS, WHITE, LEADING_SPACE, NEWLINE, TAB = (1 << bit for bit in range(6))
 PRIVATE = {
     1 << 6: "e-mail address",
@@ -72,18 +72,18 @@ PRIVATE = {
 
 
 MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
-SHOWN = 64  # characters that are shown of a longer one
+SHOWN = 64  # characters that a report shows of an entry or text longer than MAX_SHOWN
 
 
 class Entries:
-    """Facts about the entries of a tokenizer.
+    """The core's classification of the entries of a tokenizer.
 
     Attributes:
         tok: the tokenizer.
-        reach: the core's search.
+        reach: the core's search for texts that produce the entries.
         kinds: int64[n]: kind of each id (`vocab_view`).
         fates: int64[n]: index into `FATES`.
-        is_alone: bool[n]: encoding the text of the id gives that id only.
+        is_alone: bool[n]: True if encoding the text of the id by itself gives only this id.
         shapes: int64[n]: bits of the core's `audit::Shape`.
         num_chars: int64[n]: characters of the decoded entry.
     """
@@ -97,23 +97,23 @@ class Entries:
 
     @property
     def is_unreached(self) -> NDArray[np.bool_]:
-        """Entries that provably no text has."""
+        """bool[n]: True for entries that provably no text produces."""
         unreached: NDArray[np.bool_] = self.fates >= SPELLING
         return unreached
 
     def spelled(self, id: int) -> str:
-        """The entry's text for a report; the beginning of a long one."""
+        """Returns the entry's text for a report; a long text is cut off."""
         if self.kinds[id] in (ADDED, SPECIAL):
             return _beginning(visible(self.tok.id_to_token(id).encode()))
         return _beginning(visible(self.tok.id_to_bytes(id) or self.tok.id_to_token(id).encode()))
 
     def examples(self, ids: Iterable[int], why: Any, most: int) -> tuple[Example, ...]:
-        """The first of the ids; `why`: id → reason."""
+        """Returns examples for at most `most` of the ids; `why` maps an id to the reason."""
         return tuple(Example(self.spelled(int(id)), why(int(id)), int(id)) for id in list(ids)[:most])
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Name → finding, or None if the rule found nothing."""
+    """Returns name → finding, or None if the rule found no fault."""
     return {
         "unreachable": _unreachable(found, most),
         "undecided": _undecided(found, most),
@@ -136,7 +136,7 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     ids = np.flatnonzero(found.is_unreached)
     if not ids.size:
         return None
-    # A vocabulary with all 256 bytes has unreachable ones: those that UTF-8 never uses, and those of characters that
+    # If a vocabulary has all 256 bytes, some are unreachable: bytes that UTF-8 never uses, and bytes of characters that
     # are entries.
     is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
     fates, counts = np.unique(found.fates[ids], return_counts=True)

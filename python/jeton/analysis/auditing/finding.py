@@ -18,8 +18,8 @@ class Example:
     """Evidence of a finding: an entry, and why it is listed.
 
     Attributes:
-        text: the entry's bytes as text, or the text that shows the fault.
-        why: the reason, or the figure.
+        text: the entry's bytes as text, or a text that demonstrates the fault.
+        why: the reason, or the figure, for which it is listed.
         id: id of the entry; None for a text.
 
     Examples:
@@ -37,13 +37,13 @@ class Finding:
     """Result of a rule.
 
     Attributes:
-        rule: its name.
+        rule: name of the rule.
         severity: "error", "warning" or "note".
         summary: the result in one sentence.
         remedy: advice; empty if there is nothing to do.
         count: number of entries, merges or faults.
-        examples: the first of them.
-        facts: figures, for programs.
+        examples: examples of these entries, merges or faults.
+        facts: figures by name, for programs.
 
     Examples:
         >>> import jeton
@@ -62,7 +62,7 @@ class Finding:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as JSON."""
+        """Returns the finding as JSON."""
         examples = [{"id": each.id, "text": each.text, "why": each.why} for each in self.examples]
         return {
             "rule": self.rule,

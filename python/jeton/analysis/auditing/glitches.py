@@ -1,12 +1,12 @@
 """Candidates of glitch tokens, from the embeddings of a model.
 
-Rows of tokens that a model was hardly trained on stay near their start, or decay: their norm is small, or they have the
-direction of rows that were certainly not trained. These are the rows of entries that no text has, and of special tokens
-that are called reserved or unused.
+If a model was hardly trained on a token, the token's row stays near its initial value or decays: its norm is small, or
+it has the direction of rows that were certainly not trained. Such untrained rows belong to entries that no text
+produces, and to special tokens whose names say "reserved" or "unused".
 
 Source: Land and Bartolo 2024, "Fishing for Magikarp", arXiv 2405.05417: the norm of input embeddings, and the cosine
 distance to the mean of untrained rows after removing the first principal component. Left out: verification by prompting
-the model. The results are therefore candidates.
+the model. The results are therefore only candidates.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["glitches", "indicators"]
 
 RESERVED = re.compile(r"reserved|unused|extra_id|placeholder|dummy", re.IGNORECASE)
-MIN_REFERENCE = 4  # untrained rows; the mean of fewer is unreliable
-LOW = 5.0  # robust standard deviations below the median, in logarithms of norms
-SHARE = 0.02  # largest share of the entries that is listed; the source verifies as many
+MIN_REFERENCE = 4  # minimum number of untrained rows; the mean of fewer rows is unreliable
+LOW = 5.0  # a norm is low if its logarithm is this many robust standard deviations below the median
+SHARE = 0.02  # at most this share of the candidates is listed; the paper verifies the same share
 
 
 def indicators(
     rows: NDArray[np.float32], untrained: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Norm of each row, and its cosine distance to the mean of untrained rows; None if these are too few.
+    """Returns each row's norm, and its cosine distance to the mean of untrained rows (None if they are too few).
 
     Args:
         rows: float32[n, width].
@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Reached entries whose row resembles untrained ones.
+    """Returns the finding of reached entries whose rows resemble untrained rows.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.
@@ -82,7 +82,7 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_near = np.zeros(size, bool)
     if distances is not None:
         # Candidates are as near to the mean as the nearest three quarters of the untrained rows. If many other rows are
-        # as near, the distance is not used.
+        # as near, the distance does not discriminate and is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)
         if np.count_nonzero(near) <= SHARE * max(int(is_candidate.sum()), 1):

@@ -1,4 +1,4 @@
-"""Policies of digits and white space, as encodings of probe texts and the entries of the vocabulary show them."""
+"""Policies for digits and white space, derived from encodings of probe texts and from the entries of the vocabulary."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SPACE_PROBES = {
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Name → finding. Both state facts about the tokenizer, so both always have a finding."""
+    """Returns name → finding. Both rules describe the tokenizer, so they always have a finding."""
     return {"digits": _digits(found), "white-space": _white_space(found, most)}
 
 
 def _tokens(tok: Tokenizer, text: str) -> list[bytes] | None:
-    """The bytes of the tokens of a text; None if the tokenizer cannot encode it."""
+    """Returns the bytes of each token of a text; None if the tokenizer cannot encode it."""
     try:
         return [tok.id_to_bytes(id) for id in tok.encode(text, special="none")]
     except JetonError:

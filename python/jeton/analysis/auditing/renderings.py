@@ -1,7 +1,7 @@
-"""Conversations on which chat templates are checked, and their renderings, with a tokenizer or without.
+"""Conversations for checks of chat templates, and their renderings, with a tokenizer or without.
 
-Their texts have words that no template has, so that a rendering shows where each of them is. Without a tokenizer, the
-special tokens of roles have the name of their variable as their text: ``{{ eos_token }}``.
+The messages contain words that no template contains, so each can be located in a rendering. Without a tokenizer, a
+special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ TOOLS: list[Json] = [
     }
     for name in ("first", "second")
 ]
-# Some templates need ids of nine letters and digits.
+# Some templates require that ids of tool calls have nine letters and digits.
 CALL: Json = {
     "id": "Qcall1234",
     "type": "function",
@@ -62,10 +62,10 @@ CALL: Json = {
 
 
 class Scenario(NamedTuple):
-    """A conversation.
+    """A conversation on which a template is checked.
 
     Attributes:
-        name: its name, after its contents.
+        name: name that describes what the conversation contains.
         messages: the messages.
         tools: schemas of functions, or None.
     """
@@ -102,13 +102,13 @@ SCENARIOS = {
 
 
 class Rendering(NamedTuple):
-    """A rendered conversation: its text, and the runs that tile it."""
+    """A rendered conversation: its text, and the runs that tile it, each with the origin of its text."""
 
     text: str
     runs: list[RenderedRun]
 
     def of_template(self) -> list[str]:
-        """The template's own text, in pieces between other text."""
+        """Returns the pieces of text that the template itself wrote, between texts of the messages."""
         texts, at = [""], 0
         for run in self.runs:
             if run.origin.source == "template":
@@ -127,10 +127,11 @@ class Template:
         tok: the tokenizer, or None.
         name: as `Tokenizer.chat` takes it: a name, the source, or None.
         variables: variables of the template.
-        own: special tokens of roles: ``{"eos_token": "</s>"}``.
+        own: special tokens of roles, by variable: ``{"eos_token": "</s>"}``.
         controls: texts of special tokens.
-        has_text_arguments: whether the arguments of tool calls are passed as JSON text, because it fails on objects.
-        needs_tools: whether it fails without tools, so that all conversations are given tools.
+        has_text_arguments: whether the arguments of tool calls are passed as JSON text, because the template fails on
+            objects.
+        needs_tools: whether the template fails without tools, so that every conversation is rendered with tools.
     """
 
     tok: Tokenizer | None
@@ -150,7 +151,7 @@ class Template:
             self.has_text_arguments = self._needs_text()
 
     def source(self, *, tools: bool = False) -> str:
-        """The source of the template that is used with tools, or without.
+        """Returns the source of the template that is used with tools, or of the template without.
 
         Raises:
             ChatTemplateError: there is no such template.
@@ -169,7 +170,7 @@ class Template:
         """Renders a conversation.
 
         Raises:
-            ChatTemplateError: the template refuses it or fails.
+            ChatTemplateError: the template refuses the conversation or fails.
         """
         tools = TOOLS if tools is None and self.needs_tools else tools
         given = {"documents": None, **self.variables, "tools": tools}
@@ -183,18 +184,18 @@ class Template:
             )
 
     def attempt(self, messages: Sequence[Json], tools: list[Json] | None = None, **options: Any) -> Rendering | str:
-        """Renders a conversation; returns the reason if the template refuses it."""
+        """Renders a conversation; if the template refuses it, returns the reason as text."""
         try:
             return self.render(messages, tools, **options)
         except ChatTemplateError as error:
             return str(error)
 
     def beginnings(self, scenario: Scenario, *, prompt: bool) -> Iterator[tuple[int, Rendering]]:
-        """Renders each beginning of a conversation that the template does not refuse.
+        """Yields a rendering for each prefix of a conversation's messages, except those that the template refuses.
 
         Args:
             scenario: the conversation.
-            prompt: only those that the model replies to, with the generation prompt.
+            prompt: render only prefixes that the model replies to, and add the generation prompt.
         """
         for number in range(1, len(scenario.messages) + 1):
             if prompt and scenario.messages[number - 1]["role"] not in ("user", "tool"):
@@ -204,7 +205,7 @@ class Template:
                 yield number, made
 
     def ids(self, messages: Sequence[Json], tools: list[Json] | None = None) -> list[int]:
-        """The ids of `Tokenizer.chat`."""
+        """Returns the ids of `Tokenizer.chat` for a conversation."""
         if self.tok is None:
             raise RuntimeError("a template without a tokenizer has no ids")
         seen = with_text_arguments(messages) if self.has_text_arguments else messages
@@ -214,7 +215,7 @@ class Template:
         return ids
 
     def _needs_text(self) -> bool:
-        """Tests whether the template fails on the arguments of a call as an object, and renders them as text."""
+        """Tests whether the template fails on a tool call's arguments as an object, but renders them as text."""
         scenario = SCENARIOS["tool results"]
         if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
             return False
@@ -223,10 +224,10 @@ class Template:
 
 
 Facts: TypeAlias = dict[str, Any]
-Result: TypeAlias = Finding | str | None  # result of a rule: a finding, the reason why it was skipped, or nothing
+Result: TypeAlias = Finding | str | None  # result of a rule: a finding, the reason why it was skipped, or None
 Rule: TypeAlias = Callable[[Template, Facts], Result]
 
 
 def finding(rule: str, severity: str, summary: str, remedy: str, examples: list[Example], **facts: Any) -> Finding:
-    """Makes a finding that lists all of its examples."""
+    """Builds a finding whose count is the number of its examples."""
     return Finding(rule, severity, summary, remedy, len(examples), tuple(examples), facts)

@@ -1,4 +1,4 @@
-"""`Audit`: the findings with their report in text, and a page in HTML without other files or scripts."""
+"""`Audit`: the findings, with a report as text and as a self-contained HTML page without scripts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _CSS = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit:
-    """Findings of an audit, the most severe first. Its string is a report in text.
+    """Findings of an audit, the most severe first. `str` returns a report in text.
 
     Attributes:
-        findings: one for each rule that found something.
-        passed: names of the rules that found nothing.
+        findings: the finding of each rule that found a fault.
+        passed: names of the rules that found no fault.
         skipped: rule → reason why it was not checked.
         facts: number of entries, type of the model, number of ids by their fate, and the tokenizer's fingerprint.
 
@@ -62,7 +62,7 @@ class Audit:
         return any(each.rule == rule for each in self.findings)
 
     def heading(self) -> str:
-        """Figures of the whole, before the findings."""
+        """Returns the summary of the audit that precedes the findings in the report."""
         fates = self.facts["fates"]
         unreached = sum(list(fates.values())[4:])
         return translate(
@@ -77,7 +77,7 @@ class Audit:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The audit as JSON."""
+        """Returns the audit as JSON."""
         return {
             "facts": dict(self.facts),
             "findings": [each.to_json() for each in self.findings],
@@ -86,7 +86,7 @@ class Audit:
         }
 
     def to_html(self) -> str:
-        """A page in HTML that needs no other files, for light and dark screens."""
+        """Returns a self-contained HTML page with a light and a dark color scheme."""
         return to_page(translate("Audit of a tokenizer"), _fragment(self))
 
     def _repr_html_(self) -> str:
@@ -151,7 +151,7 @@ def _passed(audit: Audit) -> str:
 
 
 def _skipped(audit: Audit) -> list[str]:
-    """A sentence for each reason."""
+    """Returns a sentence for each reason why rules were skipped."""
     reasons = dict.fromkeys(audit.skipped.values())
     rules = {reason: [rule for rule, why in audit.skipped.items() if why == reason] for reason in reasons}
     message = "Skipped {rules}: {reason}."

@@ -1,4 +1,4 @@
-"""`chat_check`: checks a chat template by the rules of `audit`, with a tokenizer or without."""
+"""`chat_check`: checks a chat template with the rules of `audit`, with a tokenizer or without one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ GROUPS = {True: "yes: {names}", False: "no: {names}", None: "refused: {names}"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TemplateCheck(Audit):
-    """Findings on a chat template, the most severe first. Its string is a report in text.
+    """Findings on a chat template, the most severe first. `str` returns a report in text.
 
     Attributes:
         findings, passed, skipped: as in `Audit`.
         facts: results of the rules: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
-            ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether it has
-            ``{% generation %}``), ``variables``, those that the template reads, and ``fingerprint``, the
-            tokenizer's or None.
+            ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether the template has ``{%
+            generation %}``), ``variables`` (those that the template reads) and ``fingerprint`` (the tokenizer's, or
+            None).
 
     Examples:
         >>> import jeton
@@ -43,7 +43,7 @@ class TemplateCheck(Audit):
     """
 
     def heading(self) -> str:
-        """A table of the answers, before the findings."""
+        """Returns a table of the rules' answers, which precedes the findings in the report."""
         rows = [*_rows(self.facts)]
         width = max((display_width(name) for name, _ in rows), default=0)
         return "\n".join(f"{name}{' ' * (width - display_width(name))}  {answer}" for name, answer in rows)
@@ -54,16 +54,16 @@ def chat_check(
 ) -> TemplateCheck:
     """Checks a chat template: prefixes, stop token, system, tools, reasoning, special tokens, and the date.
 
-    Every answer is proved by renderings of conversations, not by known spellings of models.
+    Every answer follows from renderings of conversations; no list of the spellings of known models is used.
 
     Args:
-        tok: the tokenizer; None: only checks that need no ids.
+        tok: the tokenizer; None: only the checks that need no ids are made.
         template: as in `Tokenizer.chat`; required without a tokenizer.
         variables: variables of the template, as in `Tokenizer.chat`.
 
     Raises:
-        ConfigError: neither a tokenizer nor a template.
-        ChatTemplateError: there is no such template, or it is broken.
+        ConfigError: neither a tokenizer nor a template was passed.
+        ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
 
     Examples:
@@ -93,7 +93,7 @@ def chat_check(
 
 
 def _rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The answers: each with its name."""
+    """Returns the rows of the table: name and answer."""
     if "prefix" not in facts:
         return [(translate("chat template"), translate("refuses the messages"))]
     prompt, stop, special = facts["prompt"], facts["stop"], facts["special"]
@@ -113,7 +113,11 @@ def _rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         if tokens["missing"]:
             answer += translate("; ") + translate("not single: {texts}", texts=", ".join(tokens["missing"]))
         rows.append((translate("special tokens"), answer))
-    spelled = "a spelled one is matched" if special["in_ids_of_chat"] else "a spelled one is text"
+    spelled = (
+        "special tokens in messages are matched"
+        if special["in_ids_of_chat"]
+        else "special tokens in messages stay text"
+    )
     rows.append((translate("injection"), translate(spelled)))
     date = facts["date"]
     rows.append(
@@ -132,7 +136,7 @@ def _rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _groups(answers: Mapping[str, bool | None]) -> str:
-    """Scenarios by their answer: ``yes: plain, system; no: tools``."""
+    """Groups scenarios by their answer, as text: ``yes: plain, system; no: tools``."""
     groups = []
     for answer, message in GROUPS.items():
         names = [translate(name) for name, each in answers.items() if each is answer]

@@ -1,4 +1,4 @@
-"""Rules for special tokens of chat templates: single ids, a second bos, and those that messages spell."""
+"""Rules for special tokens of chat templates: tokens that are not one id, a second bos, spellings in messages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from .renderings import CALL, SCENARIOS, TOOLS, Facts, Rendering, Result, Templa
 
 __all__ = ["bos", "special", "tokens"]
 
-MAX_SPELLED = 8  # special tokens that are spelled in messages
+MAX_SPELLED = 8  # maximum number of special tokens that test messages spell
 PLAIN, RESULTS, REASONING = (SCENARIOS[name].messages for name in ("plain", "tool results", "reasoning"))
 SYSTEM = SCENARIOS["system"].messages
 
 
 def tokens(template: Template, facts: Facts) -> Result:
-    """Texts of the template with the form of special tokens that are not single ids.
+    """Finds texts of the template that look like special tokens but are not single ids.
 
-    The forms are those of the tokenizer's own special tokens: their characters before the first and after the last
-    letter. Brackets of one character also mark text, so they count only outside of the conversations with tools.
+    A text looks like a special token if it has the characters that one of the tokenizer's special tokens has before its
+    first letter and after its last. A single bracket can also be ordinary text, so it counts only in conversations
+    without tools.
     """
     tok = template.tok
     if tok is None:
@@ -66,7 +67,7 @@ def _form(head: str, tail: str) -> str:
 
 
 def own_texts(template: Template) -> Iterator[tuple[str, list[str]]]:
-    """The template's own text in each conversation, with the prompt."""
+    """Yields for each conversation its name and the text that the template itself wrote, with the generation prompt."""
     for name, scenario in SCENARIOS.items():
         made = template.attempt(scenario.messages, scenario.tools, prompt=True)
         if isinstance(made, Rendering):
@@ -74,7 +75,7 @@ def own_texts(template: Template) -> Iterator[tuple[str, list[str]]]:
 
 
 def bos(template: Template, facts: Facts) -> Result:
-    """A bos of the template in addition to that of `encode`."""
+    """Finds a bos that the template writes in addition to the bos that `encode` adds."""
     tok = template.tok
     if tok is None:
         return translate("no tokenizer was given")
@@ -97,7 +98,7 @@ def bos(template: Template, facts: Facts) -> Result:
     )
 
 
-# Where a special token can be spelled: name → a function that makes a conversation and tools with a text there.
+# Where a special token can be spelled: name → function that returns a conversation and tools with a text at this place.
 PLACES: dict[str, Callable[[str], tuple[list[Any], list[Any] | None]]] = {
     "a message of the user": lambda text: ([{**PLAIN[0], "content": text}], None),
     "a message of the assistant": lambda text: ([PLAIN[0], {**PLAIN[1], "content": text}, PLAIN[2]], None),
@@ -120,10 +121,10 @@ def _call_of(text: str) -> dict[str, Any]:
 
 
 def special(template: Template, facts: Facts) -> Result:
-    """Spelled special tokens of a message: `tok.chat` encodes them as text, other libraries as special tokens."""
+    """Finds special tokens spelled in messages: `tok.chat` encodes them as text, other libraries as special tokens."""
     own = "\n".join(piece for _, pieces in own_texts(template) for piece in pieces)
     stop = facts.get("stop") or {"token": None, "after_answer": ""}
-    ending = (stop["token"] or stop["after_answer"]).strip()  # taken for a special token if there is no tokenizer
+    ending = (stop["token"] or stop["after_answer"]).strip()  # without a tokenizer, this is taken as a special token
     known = template.controls if template.tok is not None else [ending, *template.controls]
     tokens = sorted({token for token in known if token.strip() == token != "" and token in own}, key=own.find)
     tokens = (tokens or [token for token in known if token.strip() == token != ""][:1])[:MAX_SPELLED]
@@ -175,9 +176,9 @@ def _is_matched(
     spelled: Rendering,
     text: str,
 ) -> bool:
-    """Tests whether a spelled special token is one in the ids; without a tokenizer, whether its text is the template's.
+    """Tests whether a spelled special token becomes its id; without a tokenizer, whether the template itself wrote it.
 
-    A special token of mixed origin is an error of `tok.chat`, so it is not matched.
+    If the template wrote only part of the text, `tok.chat` raises an error, so the special token is not matched.
     """
     if template.tok is None:
         at = spelled.text.find(text)

@@ -1,9 +1,10 @@
 """Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
-Each is decided by renderings of the conversations of `renderings` and by the origin of their text, so it holds for any
-template; no spelling of a model is known here. Training on a conversation, and caching its prefix, require that the
-rendering of n messages is a prefix of that of n + 1. Generation ends at a stop token, which must end the assistant's
-turns in the template and be the role `eos`. Rules for other special tokens are in `template_tokens`.
+Each rule renders the conversations of `renderings` and looks at the origin of the rendered text. So it holds for any
+template, without a list of the spellings of known models. Training on a conversation, and caching its prefix, require
+that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a stop token, which
+must end the assistant's turns in the template and be the role `eos`. Rules for other special tokens are in
+`template_tokens`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SYSTEM = SCENARIOS["system"].messages
 
 
 def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
-    """Name → finding, or None if the rule found nothing; and rules that were skipped, with the reason."""
+    """Returns name → finding (None if the rule found no fault), and the skipped rules with their reasons."""
     if not tok.definition.chat_template:
         return {}, dict.fromkeys(RULES, translate("the tokenizer has no chat template"))
     try:
@@ -42,17 +43,17 @@ def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
 
 
 def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str], Facts]:
-    """Checks a template by all rules.
+    """Checks a template with all rules.
 
     Returns:
-        Name → finding, or None if the rule found nothing; skipped rules, with the reason; and the results of the rules,
-        by their names without ``template-``.
+        Name → finding (None if the rule found no fault); skipped rule → reason; and the answers of the rules, by their
+        names without ``template-``.
 
     Raises:
-        ChatTemplateError: there is no such template, or it is broken.
+        ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    facts: Facts = {"markers": has_generation(template.source())}  # raises for a broken template
+    facts: Facts = {"markers": has_generation(template.source())}  # raises if the template is broken
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)
@@ -72,8 +73,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 
 def _prefix(template: Template, facts: Facts) -> Result:
-    """Beginnings of a conversation whose text does not begin that of a longer one, with or without prompts."""
-    examples: dict[str, Example] = {}  # change -> example: the same change in several conversations counts once
+    """Finds messages whose rendering is not a prefix of the rendering with more messages, with or without prompts."""
+    examples: dict[str, Example] = {}  # change -> example; a change that occurs in several conversations counts once
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
@@ -110,7 +111,7 @@ def _prefix(template: Template, facts: Facts) -> Result:
 def _changed(
     scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
 ) -> tuple[str, Example]:
-    """The change, ``… becomes …``, and an example with its position."""
+    """Describes a change of the rendering, ``… becomes …``, and returns it with an example that has its position."""
     (number, before), (_, after) = shorter, longer
     at = num_shared(before.text, after.text)
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
@@ -129,7 +130,7 @@ def _changed(
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
-    """The generation prompt, and the replies whose rendering it begins."""
+    """Finds the generation prompt, and the replies whose rendering starts with it."""
     starts: dict[str, bool | None] = {}
     examples = []
     for name in ("plain", "reasoning", "tool results", "reasoning and tools"):
@@ -167,7 +168,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
 
 
 def _stop(template: Template, facts: Facts) -> Result:
-    """The stop token: the last special token of the text that ends an answer, within a conversation and at its end."""
+    """Finds the stop token: the last special token that follows an answer, whether or not a message follows it."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
     own = _proved_stop(template) or _last_token(template, end[: num_shared(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}
@@ -176,7 +177,7 @@ def _stop(template: Template, facts: Facts) -> Result:
     eos = template.own.get("eos_token")
     calls = _after(template, RESULTS, "Qargument", "Qresult", TOOLS)
     after_call = _last_token(template, calls[0][: num_shared(*calls)])
-    if template.tok is None and writer != "turn":  # it is unknown which text of the template is a token
+    if template.tok is None and writer != "turn":  # without a tokenizer, it is unknown which text is a token
         writer, stop = (None, None) if end or not middle else ("next turn", middle)
     known = {"token": stop, "written_by": writer, "eos": eos, "after_answer": end, "after_call": after_call}
     facts["stop"] = known
@@ -214,7 +215,7 @@ def _stop(template: Template, facts: Facts) -> Result:
 
 
 def _proved_stop(template: Template) -> str | None:
-    """The stop token of a reply that ends a conversation, as masks derive it."""
+    """Returns the stop token of a reply that ends a conversation, from the mask of the ids that the model generates."""
     if template.tok is None:
         return None
     tools = TOOLS if template.needs_tools else None
@@ -231,7 +232,7 @@ def _proved_stop(template: Template) -> str | None:
 def _after(
     template: Template, messages: list[Any], mark: str, next_mark: str, tools: list[Any] | None = None
 ) -> tuple[str, str]:
-    """The text after a reply at the end of a conversation, and before the next message."""
+    """Returns the text after a reply that ends a conversation, and the text between a reply and the next message."""
     end, middle = template.attempt(messages[:2], tools), template.attempt(messages[:3], tools)
     last = "" if isinstance(end, str) or mark not in end.text else end.text.rpartition(mark)[2]
     if isinstance(middle, str) or mark not in middle.text:
@@ -279,7 +280,7 @@ RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
 
 
 def _status(made: Rendering | str, *texts: str) -> str:
-    """Tests whether texts are in a rendering."""
+    """Returns a status: the template refused the conversation, rendered all of the texts, or dropped a text."""
     if isinstance(made, str):
         return REFUSED
     return RENDERED if all(text in made.text for text in texts) else DROPPED
@@ -301,7 +302,7 @@ def _to_user() -> str:
 
 
 def _tools(template: Template, facts: Facts) -> Result:
-    """Definitions of tools with all their parts, calls, several calls at once, and results."""
+    """Tests whether the template renders complete definitions of tools, calls, several calls at once, and results."""
     names = [each["function"]["name"] for each in TOOLS]
     details = [text for each in ("first", "second") for text in (f"Qdescription {each}", f"Qparameter_{each}")]
     asked = template.attempt(RESULTS[:1], TOOLS)
@@ -366,7 +367,7 @@ def _reasoning(template: Template, facts: Facts) -> Result:
 
 # ── the date ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# The shortest first: a template that writes the minute changes with the hour, too.
+# The shortest unit first: a template that writes the minute also changes with the hour, but the minute is reported.
 UNITS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
@@ -378,7 +379,7 @@ UNITS = {
 
 
 def _date(template: Template, facts: Facts) -> Result:
-    """The shortest unit of time after which the same conversation is rendered differently."""
+    """Finds the shortest unit of time after which the same conversation is rendered differently."""
     facts["date"] = None
     for unit, step in UNITS.items():
         for scenario in SCENARIOS.values():

@@ -1,12 +1,12 @@
 """Comparison of all ways of loading a tokenizer, with the causes of their differences.
 
 ```text
-readers        each library and way that loads a place
+readers        each library and method that can load a folder, file or name
 telling_texts  the texts that all of them encode
 doctor         groups readers with equal results; diagnosis: the result
 causes         causes, proved by experiment
-changes        differences of two definitions, one by one, in wording; marks: those of the components that write `▁`
-lock           result as a file, for CI
+changes        differences of two definitions, one by one; wording: their texts; marks: components that write `▁`
+lock           stores the result in a file, for comparison in CI
 ```
 """
 

@@ -1,13 +1,13 @@
 """Causes of a difference between two readers, found by experiment.
 
-Jeton's tokenizers of both readers are compared by their definitions (`changes`). Each difference is made in the first
-tokenizer alone; if its ids then equal those of the second reader on all texts, that is the cause. Otherwise the
-differences that change nothing are left out, until each remaining one is necessary. So a stated cause is proved for the
-texts.
+Jeton builds a tokenizer for each reader and compares the definitions (`changes`). Each difference is applied to the
+first tokenizer by itself; if its ids then equal those of the second reader on all texts, this difference is the cause.
+Otherwise, differences that are not needed for equal ids are removed one by one; those that remain are the causes. So a
+stated cause is proved for these texts.
 
-A reader without a definition that Jeton reads is compared with variants of the first tokenizer: `▁` added elsewhere,
-without a normalizer, with another pattern. If none has its ids, the cause stays open, and only the differences of the
-definitions are listed.
+If Jeton cannot read a reader's definition, the reader is compared with variants of the first tokenizer: `▁` added at
+other positions, no normalizer, another pattern. If no variant gives the reader's ids, the cause is unknown, and only
+the differences of the definitions are listed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Ids = list[int] | Refused
 
 
 class Cause(NamedTuple):
-    """Cause of a reader's difference.
+    """Cause of the difference between a reader and the reference.
 
     Attributes:
-        cause: name, for programs: ``"legacy"``, ``"normalizer"``.
+        cause: name of the cause, for programs: ``"legacy"``, ``"normalizer"``.
         words: the cause in words, with the reader as the subject.
-        proven: True if an experiment gave the ids of the reader.
-        text: the first text on which it changes the ids.
+        proven: True if an experiment reproduced the ids of the reader.
+        text: the first text whose ids change because of this cause.
         num_texts: number of such texts.
     """
 
@@ -56,15 +56,15 @@ class Results:
     """Ids of one reader.
 
     Attributes:
-        ids: for each text; None where they are not compared.
-        framed: for each text of `FRAMED`, with the tokens of the template; None: the reader adds none.
+        ids: for each text, its ids; None if they are not compared.
+        framed: for each text of `FRAMED`, its ids with the tokens of the template; None: the reader adds none.
     """
 
     ids: list[Ids | None]
     framed: list[Ids] | None
 
     def differing(self, other: Results) -> list[int]:
-        """Indices of texts with different ids; those of `FRAMED` follow the texts."""
+        """Returns the indices of texts with different ids. Indices of `FRAMED` start after the last text."""
         pairs = zip(self.ids, other.ids, strict=True)
         found = [i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and a != b]
         if self.framed is not None and other.framed is not None:
@@ -73,14 +73,14 @@ class Results:
         return found
 
     def at(self, index: int) -> Ids | None:
-        """Result of an index of `differing`."""
+        """Returns the ids at an index that `differing` returned."""
         if index < len(self.ids):
             return self.ids[index]
         return None if self.framed is None else self.framed[index - len(self.ids)]
 
 
 def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Results:
-    """Encodes the texts; `spelled` are those that spell an added token."""
+    """Encodes the texts; `spelled` is True for texts that contain the spelling of an added token."""
     ids = [
         None if has_added and not reader.matches_added else reader.ids(text)
         for text, has_added in zip(texts, spelled, strict=True)
@@ -90,7 +90,7 @@ def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Re
 
 
 def _of_tokenizer(tok: Tokenizer, texts: Sequence[str]) -> Results:
-    """As `results`, of a tokenizer of Jeton."""
+    """Returns `results` for a tokenizer of Jeton."""
     framed = [_encoded(tok, text, add_special_tokens=True) for text in FRAMED]
     try:
         return Results([list(map(int, ids)) for ids in tok.encode_batch(texts, special="all", threads=1)], framed)
@@ -112,19 +112,19 @@ def causes_of(
     their_results: Results,
     texts: Sequence[str],
 ) -> list[Cause]:
-    """Finds the causes of a difference.
+    """Finds the causes of the difference between two groups of readers.
 
     Args:
         ours: readers with the ids of the reference.
-        our_results: their results.
-        theirs: readers with other ids, each with the results of the texts that it compares.
-        their_results: the results of all of them together.
+        our_results: the results of these readers.
+        theirs: readers with different ids, each with its results on the texts that it was compared on.
+        their_results: the combined results of these readers.
         texts: the texts.
     """
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    for reader, alone in theirs:  # a reader without a definition may be the only one that compares some texts
+    for reader, alone in theirs:  # only a reader without a definition may have encoded some of the texts
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
     found = found or search.by_variants(ours, readers)
@@ -132,7 +132,7 @@ def causes_of(
 
 
 def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
-    """Adds why a library has another definition than the file."""
+    """Adds the reason why a library uses another definition than the file has."""
     first = readers[0]
     if first.is_gguf and cause.cause == "pattern":
         if first.pre in ("", "default"):
@@ -157,19 +157,19 @@ def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
 
 
 class _Search:
-    """Experiments on one difference."""
+    """Experiments that find the causes of one difference."""
 
     def __init__(self, texts: Sequence[str], ours: Results, theirs: Results) -> None:
         self._texts = texts
         self._ours = ours
         self._theirs = theirs
         differing = ours.differing(theirs)
-        # the differing ones first, because most experiments fail on them
+        # differing texts are tested first, because most experiments fail on them
         ids = [i for i in differing if i < len(texts)]
         self._first = ids[:64]
 
     def numbering(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Tests for the same tokens with other ids."""
+        """Tests whether the tokens are equal and only their ids differ."""
         spell_a, spell_b = (next((one.spell for one in side if one.spell), None) for side in (ours, theirs))
         if spell_a is None or spell_b is None:
             return []
@@ -189,22 +189,22 @@ class _Search:
         return [self._of_all("numbering", translate("it numbers the same tokens differently"))]
 
     def _of_all(self, cause: str, words: str) -> Cause:
-        """The cause of all differences."""
+        """Returns a proven cause that explains all differing texts."""
         differing = self._ours.differing(self._theirs)
         return Cause(cause, words, True, [*self._texts, *FRAMED][differing[0]], len(differing))
 
     def by_changes(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Experiments with the differences of two definitions."""
+        """Applies the differences of two definitions to find those that cause different ids."""
         for a, b in self._pairs(ours, theirs):
             if found := self._by_steps(a, b) or self._between(a, b):
                 return found
         return []
 
     def _by_steps(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Experiments between SentencePiece's definition and Hugging Face's, by way of one converted to the other.
+        """Finds causes between SentencePiece's and Hugging Face's definitions, with a conversion in between.
 
-        Hugging Face's components do not equal SentencePiece's normalizer exactly, so the conversion can be a cause of
-        its own.
+        Hugging Face's components do not exactly reproduce SentencePiece's normalizer, so the conversion itself can be a
+        cause.
         """
         first, last = (_as_json(tok) for tok in (a, b))
         middle = first or last
@@ -222,9 +222,9 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Experiments with the differences of two tokenizers; none if all of them do not give the second one."""
+        """Finds which differences of two tokenizers change ids; [] if all of them together do not explain the ids."""
         changes = Changes(a, b)
-        # parts that are not compared, such as the decoder, are not among the changes
+        # the ids can still differ, because some differences, such as the decoder's, are not among the changes
         if not changes.all or self._mismatches(changes, changes.all):
             return []
         for change in changes.all:
@@ -239,14 +239,14 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _cause(self, changes: Changes, change: Change, others: Sequence[Change]) -> Cause:
-        """A cause, with the texts that are still different after the other changes."""
+        """Returns the cause for a change, with the texts that still differ when only the other changes are applied."""
         places = self._mismatches(changes, others, complete=True)
         num_texts = sum(place < len(self._texts) for place in places) or len(places)
         text = [*self._texts, *FRAMED][places[0]] if places else None
         return Cause(change.cause, change.words, True, text, num_texts)
 
     def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
-        """Yields tokenizers that have the ids of both sides; those of one type of model first."""
+        """Yields pairs of tokenizers that reproduce the ids of the two sides, first pairs with one type of model."""
         sides = []
         for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
             twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}
@@ -256,7 +256,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Indices of texts whose ids are not those of the second side; only some, unless `complete`."""
+        """Returns indices of texts whose ids differ from the second side's; only some of them, unless `complete`."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):
@@ -272,7 +272,7 @@ class _Search:
         return _of_tokenizer(tok, self._texts).differing(self._theirs)
 
     def by_variants(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Experiments for a reader whose definition is unknown, or does not give its ids."""
+        """Tries known variants, for a reader whose definition is unknown or does not reproduce its ids."""
         texts = self._texts
         twins = [one.twin for one in ours if one.twin is not None]
         twin = next((tok for tok in twins if not _of_tokenizer(tok, texts).differing(self._ours)), None)
@@ -287,7 +287,7 @@ class _Search:
         return found or [self._of_refusals()]
 
     def _of_refusals(self) -> Cause:
-        """The cause of a difference between two libraries with one definition."""
+        """Returns the cause of a difference between two libraries that use the same definition."""
         pairs = [(self._ours.ids[i], self._theirs.ids[i]) for i in self._ours.differing(self._theirs)[:1]]
         refused = [isinstance(one, Refused) for one in pairs[0]]
         if refused == [False, True]:
@@ -299,16 +299,16 @@ class _Search:
         return Cause("unknown", translate("no cause was proved: the definitions are equal"), False)
 
     def _only_refusals(self) -> bool:
-        """Tests whether all differing texts are refused by one side, so that the definition explains the others."""
+        """Tests whether exactly one side refuses each differing text, so that refusals explain all differences."""
         pairs = zip(self._ours.ids, self._theirs.ids, strict=True)
         differing = [(a, b) for a, b in pairs if a is not None and b is not None and a != b]
         return all(isinstance(a, Refused) != isinstance(b, Refused) for a, b in differing)
 
 
 def _as_json(tok: Tokenizer) -> Tokenizer | None:
-    """A tokenizer of SentencePiece's or llama.cpp's components, converted to Hugging Face's.
+    """Converts a tokenizer with SentencePiece's or llama.cpp's components to Hugging Face's; None if it has neither.
 
-    It may have other ids, which the caller tests.
+    The converted tokenizer can give other ids; the caller tests them.
     """
     is_model = isinstance(tok.definition.model, Pieces)
     if not is_model and not any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
@@ -322,7 +322,7 @@ def _as_json(tok: Tokenizer) -> Tokenizer | None:
 
 
 def _variants(tok: Tokenizer) -> Iterator[tuple[str, str, Tokenizer]]:
-    """Yields cause, words and tokenizer of changes that libraries are known for."""
+    """Yields cause, description and tokenizer for changes that libraries are known to make."""
     definition = tok.definition
     scheme = prefix_scheme(definition)
     for cause, words, changed in (*_prefixes(definition, scheme), *_normalizers(definition), *_models(definition)):
@@ -397,7 +397,7 @@ _CLEANED = (
 
 
 def _cleaned(text: str) -> str:
-    """Decoded text as ``clean_up_tokenization_spaces`` of transformers changes it.
+    """Changes decoded text as ``clean_up_tokenization_spaces`` of transformers does.
 
     Source: huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization), as facts.
     """
@@ -407,7 +407,7 @@ def _cleaned(text: str) -> str:
 
 
 def causes_of_decoding(ours: Reader, theirs: Reader, ids: Sequence[list[int]]) -> list[Cause]:
-    """Finds the cause of different decoded texts of equal ids."""
+    """Finds the cause if two readers decode equal ids to different texts."""
     left, right = ([one.text(each) for each in ids] for one in (ours, theirs))
     if all(isinstance(a, str) and _cleaned(a) == b for a, b in zip(left, right, strict=True)):
         words = translate("it removes spaces before punctuation (clean_up_tokenization_spaces)")

@@ -1,10 +1,11 @@
-"""Differences of two tokenizers' definitions, as changes that can be made one by one.
+"""Differences of two tokenizers' definitions, as changes that can be applied one by one.
 
-`Changes` lists them: a component of a stage that one of the two lacks or has with another option, an option of the
-model, flags of added tokens, tokens and merges that differ. ``apply`` makes any selection of them in the first
-tokenizer; all of them give the second one. So an experiment shows which of them change ids.
+`Changes` lists the differences: a component of a stage that one of the two lacks or has with another option, an option
+of the model, flags of added tokens, tokens and merges. ``apply`` applies any selection of changes to the first
+tokenizer; all changes together give the second. So experiments show which changes affect ids.
 
-Changes that only make sense together are one: the components that write `▁`, the vocabulary of another model.
+Differences that only make sense together form one change: the components that write `▁`, the vocabulary of another
+model.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .marks import prefix_scheme, writes_mark
 
 __all__ = ["Change", "Changes"]
 
-_WHOLE = ("whole",)  # key of the change to another tokenizer
+_WHOLE = ("whole",)  # key of the change that replaces the whole tokenizer
 _MARKS = "marks"  # name of the change of all components that write ▁
 
 
@@ -46,7 +47,7 @@ class Change:
 
 
 class Changes:
-    """The differences of two tokenizers."""
+    """The differences of two tokenizers, as a list of `Change`s that can be applied."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer) -> None:
         self._a, self._b = a, b
@@ -72,10 +73,10 @@ class Changes:
         ]
 
     def apply(self, changes: Collection[Change]) -> Tokenizer:
-        """The first tokenizer with these changes.
+        """Returns the first tokenizer with these changes applied.
 
         Raises:
-            JetonError: they contradict each other without the others.
+            JetonError: the changes cannot be applied without the others.
         """
         keys = {change.key for change in changes}
         if self.all and self.all[0].key == _WHOLE:
@@ -98,7 +99,7 @@ class Changes:
         return Tokenizer(definition, self._vocabulary(keys, definition))
 
     def _is_another(self) -> bool:
-        """Tests whether most ids are other tokens; then no single difference makes sense on its own."""
+        """Tests whether most ids have different tokens, so that no single difference makes sense on its own."""
         ours, theirs = (side.contents for side in self._sides)
         same = sum(theirs.get(id) == content for id, content in ours.items())
         return 2 * same < min(len(ours), len(theirs))
@@ -121,7 +122,7 @@ class Changes:
             elif key[0] == "only_a":
                 for id in key[1]:
                     del added[id]
-            else:  # may have the ids of those that were removed
+            else:  # new tokens may have the ids of removed ones
                 added |= {id: theirs.added[id] for id in key[1]}
                 from_theirs |= set(key[1])
         source = theirs if ("vocabulary",) in keys else ours
@@ -133,7 +134,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """The stages of SentencePiece and of Hugging Face's components, whose parts cannot be mixed."""
+        """Yields one change of all stages, because SentencePiece's and Hugging Face's components cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:
@@ -146,7 +147,7 @@ class Changes:
             yield from self._of_stage(name)
 
     def _of_marks(self) -> Iterable[Change]:
-        """The components that write ▁, in both stages together."""
+        """Yields one change for the components of both stages that write ▁."""
         if not any(segment.is_marks for segments in self._stages.values() for segment in segments):
             return
         a, b = (prefix_scheme(tok.definition) for tok in (self._a, self._b))
@@ -155,7 +156,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        if name == "pretokenizer" and len(differing) > 1:  # parts of another pattern, which make no sense alone
+        if name == "pretokenizer" and len(differing) > 1:  # components of another pattern, useless one by one
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
             )
@@ -191,7 +192,8 @@ class Changes:
             yield Change("model", words, ("model",))
             return
         for option in vars(a):
-            # a list of merges and ranks by id express the same fact, which `_of_vocabulary` compares
+            # `ranks` is skipped: a list of merges and ranks by id express the same order, which `_of_vocabulary`
+            # compares
             if option != "ranks" and getattr(a, option) != getattr(b, option):
                 yield Change(*wording.of_option(option, getattr(a, option), getattr(b, option)), ("option", option))
 
@@ -220,7 +222,7 @@ class Changes:
 
 
 class _Entries:
-    """Entries, merges, scores and added tokens of a tokenizer, as data that can be mixed."""
+    """Entries, merges, scores and added tokens of a tokenizer, as data that changes can combine."""
 
     def __init__(self, tok: Tokenizer) -> None:
         ids, kinds, contents, merges = tok._core.vocabulary().columns()
@@ -232,10 +234,10 @@ class _Entries:
         self.kinds = {id: TOKEN if kind in (ADDED, SPECIAL) else kind for id, kind, _ in model}
         self.merges = list(merges)
         if not merges and isinstance(tok.definition.model, Bpe):
-            self.merges = list(tok._core.merges())  # the merges that follow from ranks
+            self.merges = list(tok._core.merges())  # for a rank file, the merges derived from ranks
         model_type = tok.definition.model
         scores = tok._core.scores() if isinstance(model_type, Unigram | Pieces) else []
-        self.scores = list(scores)  # by id
+        self.scores = list(scores)  # indexed by id
 
     def built(
         self,
@@ -262,7 +264,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A component that both have, or that differs: one of the two may lack it."""
+    """A component of the first tokenizer and its counterpart in the second; None where it is missing."""
 
     a: Component | None
     b: Component | None
@@ -273,28 +275,28 @@ class _Segment:
 
     @property
     def is_marks(self) -> bool:
-        """True for a difference of components that write ▁."""
+        """Tests whether the components differ and each that exists writes ▁."""
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:
-        """Type of the components, the field, and its values."""
+        """Returns the type of the components, the field, and the field's two values."""
         a, b = self.a or {}, self.b or {}
         return str(a["type"]), field, a.get(field), b.get(field)
 
     @property
     def fields(self) -> list[str]:
-        """Fields that differ, of components of one type with several options."""
+        """Returns the fields that differ, if both components have the same type and several options."""
         if self.a is None or self.b is None or self.a["type"] != self.b["type"] or "regex" in {*self.a, *self.b}:
             return []
         if self.a["type"] == "Pattern":
             return []
-        # trimming of offsets changes no ids
+        # `trim_offsets` changes no ids
         keys = {*self.a, *self.b} - {"trim_offsets"}
         return sorted(key for key in keys if self.a.get(key) != self.b.get(key))
 
 
 def _byte_level(parts: Sequence[Component]) -> tuple[Component, ...]:
-    """The components with GPT-2's pattern as Hugging Face's ByteLevel, whose options then differ alone."""
+    """Replaces GPT-2's pattern by Hugging Face's ByteLevel, so that only the options of ByteLevel are compared."""
     whole = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     return tuple(whole if part == {"type": "Pattern", "name": "gpt2"} else part for part in parts)
 

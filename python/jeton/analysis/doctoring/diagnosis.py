@@ -1,4 +1,4 @@
-"""`Diagnosis`: groups of readers that agree, the first text on which each of the others differs, and the cause."""
+"""`Diagnosis`: groups of readers that agree; for each group that differs from the reference, a text and the cause."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _CSS = REPORT_CSS + ".jeton-report .differs{color:var(--bad)}"
 
 @dataclass(frozen=True)
 class ReaderRow:
-    """One reader: a library with a file.
+    """A reader, that is, a library with a file, and its result.
 
     Attributes:
         name: file and library.
         version: version of the library.
-        detail: class that the library has chosen, or another remark.
-        group: letter of the readers with equal ids; ``"A"`` is the reference. None: not checked.
-        reason: why it was not checked.
-        num_different: number of texts with other ids than the reference.
+        detail: class that the library chose for the tokenizer, or another remark.
+        group: letter that readers with equal ids share; ``"A"`` is the reference's. None: the reader was not checked.
+        reason: why the reader was not checked.
+        num_different: number of texts whose ids differ from the reference's.
     """
 
     name: str
@@ -46,16 +46,17 @@ class ReaderRow:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Readers whose ids, or decoded texts, are not those of the reference.
+    """Readers whose ids or decoded texts differ from those of the reference in the same way.
 
     Attributes:
-        readers: their names.
-        call: ``"encode"``, ``"template"`` (with the tokens that it adds), ``"decode"`` or ``"lock"``.
+        readers: names of the readers.
+        call: the call whose results differ: ``"encode"``, ``"template"`` (encode with the template's tokens),
+            ``"decode"`` or ``"lock"`` (comparison with the lock file).
         text: the first text with a difference.
         reference, found: ids or decoded text of the reference and of these readers; a string for a refusal.
-        reference_tokens, found_tokens: spellings of the ids.
+        reference_tokens, found_tokens: spellings of these ids.
         num_texts: number of texts with a difference.
-        causes: the causes. Unproven ones are differences of the definitions.
+        causes: the causes. Unproven causes are differences of the definitions.
     """
 
     readers: tuple[str, ...]
@@ -71,11 +72,11 @@ class Disagreement:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """Result of `doctor`. Its string is a table, followed by each difference with its cause.
+    """Result of `doctor`. `str` returns a table, followed by each difference with its cause.
 
     Attributes:
         place: the folder, file or name.
-        readers: all readers, with those that were not checked.
+        readers: all readers, including those that were not checked.
         differences: the differences, in the order of the readers.
         num_texts: number of texts compared.
         lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
@@ -99,14 +100,14 @@ class Diagnosis:
 
     @property
     def agrees(self) -> bool:
-        """True if all readers that were checked give the same ids and texts, or those of the lock file.
+        """True if all checked readers give the same ids and texts, or those recorded in the lock file.
 
-        Differences that the lock file has are accepted.
+        Differences between readers that the lock file records are accepted.
         """
         return not self.lock_differences and (self.lock == "checked" or not self.differences)
 
     def to_json(self) -> dict[str, Any]:
-        """The diagnosis as JSON."""
+        """Returns the diagnosis as JSON."""
         return {
             "place": self.place,
             "agrees": self.agrees,
@@ -127,7 +128,7 @@ class Diagnosis:
         }
 
     def heading(self) -> str:
-        """The result in a sentence."""
+        """Returns a sentence that states the result."""
         checked = [row for row in self.readers if row.reason is None]
         facts = {"number": f"{len(checked):,}", "texts": counted(self.num_texts, "text")}
         if len(checked) == 1:
@@ -140,7 +141,7 @@ class Diagnosis:
         return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
 
     def lock_lines(self) -> list[str]:
-        """The lines of the report about the lock file."""
+        """Returns the lines of the report about the lock file."""
         if self.lock == "written":
             return [translate("lock file: written")]
         if self.lock is None:
@@ -150,7 +151,7 @@ class Diagnosis:
         return [translate("lock file: {difference}", difference=one) for one in self.lock_differences]
 
     def to_html(self) -> str:
-        """A page in HTML that needs no other files, for light and dark screens."""
+        """Returns a self-contained HTML page with a light and a dark color scheme."""
         return to_page(translate("Readers of a tokenizer"), _fragment(self))
 
     def _repr_html_(self) -> str:
@@ -164,7 +165,7 @@ class Diagnosis:
 
 
 def _cells(found: Diagnosis) -> list[list[str]]:
-    """The table: a heading, and a line for each reader that was checked."""
+    """Returns the rows of the table: a heading, and a row for each reader that was checked."""
     rows = [[translate("ids"), translate("reader"), translate("version"), translate("texts that differ")]]
     for row in found.readers:
         if row.group is not None:
@@ -207,7 +208,7 @@ def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
 
 
 def _causes(one: Disagreement) -> list[str]:
-    """A sentence for each proven cause; without one, a sentence on the differences of the definitions."""
+    """Returns a sentence for each proven cause or, without any, a sentence on the differences of the definitions."""
     if one.causes and not one.causes[0].proven:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":

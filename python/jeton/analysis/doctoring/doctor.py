@@ -1,10 +1,10 @@
-"""`doctor`: loads a tokenizer by every library that can, and compares the results.
+"""`doctor`: loads a tokenizer with every library that can load it, and compares the results.
 
-Each installed library reads the files of the folder that it supports (`readers`). All encode the same texts
-(`telling_texts`), and those with equal ids form a group. The first reader is the reference. The cause of each other
-group is found by experiment (`causes`).
+Each installed library reads the files of the folder that it supports (`readers`). All readers encode the same texts
+(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group without the
+reference, experiments find the cause of the difference (`causes`).
 
-Cost: some seconds, most of them for importing transformers.
+Cost: a few seconds, most of them for importing transformers.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ def doctor(
 ) -> Diagnosis:
     """Compares all ways of loading a tokenizer, and finds the cause of each difference.
 
-    It loads a folder's `tokenizer.json` by Jeton and by `tokenizers`, its ``.model`` by Jeton and by `sentencepiece`,
-    its rank file by Jeton and by `tiktoken`, its class by `transformers`, and a GGUF file by Jeton, with the ids of
-    llama.cpp. Libraries that are not installed are named as not checked. Remote code is never run.
+    A folder's `tokenizer.json` is loaded by Jeton and `tokenizers`, its ``.model`` by Jeton and `sentencepiece`, its
+    rank file by Jeton and `tiktoken`, and its class by `transformers`. Jeton also loads a GGUF file, with the ids of
+    llama.cpp. Libraries that are not installed are listed as not checked. Remote code is never run.
 
-    A cause is proved by experiment: that one difference is made in Jeton's definition of the reference, and the ids
-    become equal on all texts. `sentencepiece` is compared on texts without added tokens, which it never matches.
+    A cause is proved by experiment: if the difference is applied to Jeton's definition of the reference, the ids become
+    equal on all texts. `sentencepiece` never matches added tokens, so it is compared only on texts without them.
 
     Args:
         place: a folder, a file, or a name as for `load`.
         texts: texts to compare in addition to the built-in ones.
-        beside: another place that should give the same ids, such as a GGUF file elsewhere.
-        lock: lock file. If there is none, it is written; else the readers are compared with it.
+        beside: another place that should give the same ids, such as a GGUF file in another folder.
+        lock: path of a lock file. If the file does not exist, it is written; else the readers are compared with it.
 
     Raises:
-        FileNotFoundError: there is no such place, or the folder has no tokenizer.
-        DownloadError: a name that cannot be downloaded.
+        FileNotFoundError: the place does not exist, or the folder has no tokenizer.
+        DownloadError: the tokenizer of this name cannot be downloaded.
         FormatError: the lock file is damaged.
 
     Examples:
@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Readers of another place, renamed so that their names differ from those of the first place."""
+    """Returns the readers of a second place, renamed so that their names differ from those of the first place."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
@@ -105,7 +105,7 @@ class _Group:
     results: Results
 
     def add(self, reader: Reader, found: Results) -> None:
-        """Adds a reader. Its results may include texts that its group does not have yet."""
+        """Adds a reader. Its results can include texts on which no reader of the group was compared yet."""
         self.readers.append(reader)
         ids = [a if a is not None else b for a, b in zip(self.results.ids, found.ids, strict=True)]
         framed = found.framed if self.results.framed is None else self.results.framed
@@ -149,7 +149,7 @@ class _Comparison:
         return tuple(rows)
 
     def _number(self, differing: Sequence[int]) -> int:
-        """Number of differing texts; those of `FRAMED` count if no other differs."""
+        """Returns the number of differing texts; texts of `FRAMED` count only if no other text differs."""
         return sum(index < len(self.texts) for index in differing) or len(differing)
 
     def differences(self) -> tuple[Disagreement, ...]:
@@ -158,7 +158,7 @@ class _Comparison:
     def _of_group(self, group: _Group) -> Disagreement:
         reference = self.groups[0]
         differing = reference.results.differing(group.results)
-        if not differing:  # another group has texts that the reference does not compare
+        if not differing:  # equal on all texts of the reference: take a group with results on more texts
             reference = next(one for one in self.groups if one.results.differing(group.results))
             differing = reference.results.differing(group.results)
         first = differing[0]
@@ -175,9 +175,9 @@ class _Comparison:
         )
 
     def _of_decoding(self) -> list[Disagreement]:
-        """Readers that decode ids of the reference to another text.
+        """Returns the readers that decode ids of the reference to another text.
 
-        Texts with added or unknown tokens are left out, and those with ▁, which most decoders take for a space.
+        Left out: texts with added or unknown tokens, and texts with ▁, which most decoders turn into a space.
         """
         reference = next((reader for reader in self.groups[0].readers if reader.decode is not None), None)
         if reference is None:
@@ -220,13 +220,13 @@ class _Comparison:
 
 
 def _letters(index: int) -> str:
-    """A, B, … Z, AA."""
+    """Returns the name of a group: A, B, … Z, AA."""
     first, last = divmod(index, 26)
     return (chr(64 + first) if first else "") + chr(65 + last)
 
 
 def _facts(readers: Sequence[Reader], ids: Any) -> tuple[list[int] | str | None, tuple[str, ...]]:
-    """The ids and their spellings, or the message of a refusal."""
+    """Returns the ids and their spellings, or the message of a refusal and no spellings."""
     if not isinstance(ids, list):
         return (None if ids is None else ids.message), ()
     spell = next((reader.spell for reader in readers if reader.spell is not None), None)

@@ -1,14 +1,16 @@
 """Lock file of `doctor`: the texts, the ids of each reader, and the fingerprints of Jeton's tokenizers.
 
-Checked in CI, it shows that another version of a library, or a changed file, gives other ids. It is JSON:
+A comparison with this file in CI fails if a new version of a library, or a changed file, gives other ids. The file is
+JSON:
 
 - ``format``: ``"jeton doctor"``; ``version``: 1;
 - ``texts``: the texts; ``framed``: those that are also encoded with the tokens of a template;
-- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (the same, or null) and
-  ``fingerprint``, which covers the whole vocabulary, for readers of Jeton. A reader whose ids equal those of the reader
-  ``like`` has only the texts of ``other``: index → ids.
+- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (a list for each text of
+  ``framed``, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Readers after the
+  first have, instead of ``ids``, ``like`` (the first reader's name) and ``other`` (index → ids, for texts on which they
+  differ from it).
 
-The versions of libraries are recorded in ``versions``. A fingerprint is compared within a minor version of Jeton.
+The versions of libraries are recorded in ``versions``. Fingerprints are compared only within a minor version of Jeton.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ MAX_SHOWN = 3
 
 
 def write_lock(path: str | os.PathLike[str], texts: Sequence[str], found: Sequence[tuple[Reader, Results]]) -> None:
-    """Writes the file."""
+    """Writes the lock file."""
     readers: dict[str, Any] = {}
     first: tuple[str, list[Any]] | None = None
     for reader, results in found:
@@ -62,7 +64,7 @@ def write_lock(path: str | os.PathLike[str], texts: Sequence[str], found: Sequen
         "readers": readers,
     }
     with write_atomically(path) as file:
-        # a text of the user may have a lone surrogate, which `json.loads` reads again
+        # surrogatepass: a user's text can contain a lone surrogate, which `read_lock` restores
         file.write(
             (json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="surrogatepass")
         )
@@ -73,10 +75,10 @@ def _plain(ids: Ids | None) -> list[int] | None:
 
 
 def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the file, with ``ids`` of each reader.
+    """Reads the lock file; restores the full ``ids`` of readers that were stored with ``like``.
 
     Raises:
-        FormatError: not such a file, or of another version.
+        FormatError: the file is not a lock file, or has another version.
     """
     name = os.fspath(path)
     if os.stat(path).st_size > MAX_BYTES:
@@ -123,9 +125,9 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def check_lock(lock: Mapping[str, Any], readers: Sequence[Reader]) -> list[str]:
-    """Compares readers with the file. Returns the differences in words.
+    """Compares readers with the lock file; returns a sentence for each difference.
 
-    A reader of the file whose library is not installed is not compared; `Diagnosis.readers` names it.
+    Readers in the file whose library is not installed are not compared; `Diagnosis.readers` lists them.
     """
     differences: list[str] = []
     by_name = {reader.name: reader for reader in readers}

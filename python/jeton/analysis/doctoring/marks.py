@@ -17,7 +17,7 @@ def writes_mark(part: Component) -> bool:
 
 
 def prefix_scheme(definition: Definition) -> str:
-    """Returns where `▁` is added: ``"always"`` (before each part between added tokens), ``"first"``, ``"never"``."""
+    """Returns where `▁` is added: ``"always"`` (before each text between added tokens), ``"first"``, ``"never"``."""
     for part in definition.pretokenizer:
         if part["type"] == "Metaspace":
             default = "always" if part.get("add_prefix_space", True) else "never"
@@ -31,7 +31,7 @@ def prefix_scheme(definition: Definition) -> str:
 
 
 def with_prefix(definition: Definition, scheme: str) -> Definition | None:
-    """The definition with `▁` added elsewhere; None if it has no components that write it."""
+    """Returns the definition with another scheme of adding `▁`; None if no component writes `▁`."""
     if any(part["type"] == "SentencePiece" for part in definition.normalizer):
         if scheme == "first":
             return None

@@ -1,8 +1,8 @@
 """Readers: all libraries that can load the tokenizer of a folder, a file or a name.
 
-A reader is a library with a file: ``tokenizer.json`` by Jeton and by `tokenizers`, a SentencePiece model by
-`sentencepiece`, a rank file by `tiktoken`, the folder by `AutoTokenizer` of `transformers`, a GGUF file by Jeton, with
-the ids of llama.cpp. A library that is not installed, or that refuses the file, is named with the reason.
+A reader is a library with a file that it loads. Jeton and `tokenizers` load a ``tokenizer.json``, `sentencepiece` loads
+a SentencePiece model, `tiktoken` a rank file, `AutoTokenizer` of `transformers` the folder, and Jeton a GGUF file, with
+the ids of llama.cpp. A library that is not installed, or that refuses the file, is listed with the reason.
 
 Libraries load local files only, and no remote code is run.
 
@@ -35,11 +35,11 @@ __all__ = ["Reader", "Refused", "find_readers", "quiet"]
 T = TypeVar("T")
 
 HEAD_BYTES = 1 << 16
-FOLDER = "folder"  # in place of a file's name
+FOLDER = "folder"  # `Reader.file` of a library that reads the whole folder
 
 
 class Refused(NamedTuple):
-    """Result of a text that a reader does not encode. All refusals are equal."""
+    """Result for a text that a reader refuses to encode. All refusals compare equal."""
 
     message: str
 
@@ -52,20 +52,20 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A library with a file of a place.
+    """A library and the file that it loads.
 
     Attributes:
-        file: name of the file; of the folder, if the library reads that.
+        file: name of the file, or `FOLDER` if the library reads the folder.
         library: name of the library.
-        detail: class that the library has chosen, or another remark.
-        reason: why it was not checked; None for a reader that was.
+        detail: class that the library chose for the tokenizer, or another remark.
+        reason: why the reader was not checked; None if it was checked.
         version: version of the library.
         encode: text → ids, with special tokens matched as the library does.
-        frame: text → ids with the tokens that a template adds; None: the library adds none.
+        frame: text → ids, including the tokens that a template adds; None: the library adds none.
         decode: ids → text; None: not compared.
         spell: id → spelling of the token.
         matches_added: whether `encode` matches added tokens in the text.
-        twin: Jeton's tokenizer of the same definition.
+        twin: Jeton's tokenizer with the same definition.
         pre: ``tokenizer.ggml.pre`` of a GGUF file; empty without one.
         is_gguf: whether the file is GGUF.
         is_installed: False if the library is not installed.
@@ -88,11 +88,11 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """File and library, which identify a reader in reports and lock files."""
+        """Name of the file and the library, which identifies a reader in reports and lock files."""
         return f"{self.file}: {self.library}"
 
     def ids(self, text: str, *, framed: bool = False) -> list[int] | Refused:
-        """Encodes a text."""
+        """Encodes a text; returns a `Refused` if the library refuses it."""
         call = self.frame if framed else self.encode
         if call is None:
             raise ValueError(f"{self.name} was not checked")
@@ -100,7 +100,7 @@ class Reader:
         return Refused(found) if isinstance(found, _Reason) else found
 
     def text(self, ids: list[int]) -> str | Refused:
-        """Decodes ids."""
+        """Decodes ids; returns a `Refused` if the library refuses them."""
         decode = self.decode
         if decode is None:
             raise ValueError(f"{self.name} decodes nothing")
@@ -109,11 +109,11 @@ class Reader:
 
 
 def find_readers(place: str | os.PathLike[str]) -> list[Reader]:
-    """Loads a folder, a file or a name in every way.
+    """Loads a folder, a file or a name with every library that supports it.
 
     Raises:
-        FileNotFoundError: there is no such place.
-        DownloadError: a name that cannot be downloaded.
+        FileNotFoundError: the place does not exist.
+        DownloadError: the tokenizer of this name cannot be downloaded.
     """
     if not os.path.exists(place) and place == "default":
         return [_jeton(str(place), lambda: load("default"))]
@@ -149,14 +149,14 @@ def _of_folder(folder: str) -> list[Reader]:
 
 
 def _is_tokenizer(path: str) -> bool:
-    """Tests for a tokenizer file by its name and first bytes."""
+    """Tests whether a file is a tokenizer, by its name and first bytes."""
     name = os.path.basename(path)
     if name in ("tokenizer.json", "tekken.json", "vocab.json", "encoder.json", "vocab.txt"):
         return True
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    except PermissionError:  # a file that is named as a tokenizer raises the error when it is read; others are ignored
+    except PermissionError:  # a file with a tokenizer's name raises this error when it is read; others are ignored
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
         return True
@@ -166,7 +166,7 @@ def _is_tokenizer(path: str) -> bool:
 def _of_file(
     path: str, config: Mapping[str, Any], main: Tokenizer | None, name: str, *, source: str | None = None
 ) -> list[Reader]:
-    """Readers of a file; `main` is the tokenizer that its folder has elsewhere."""
+    """Returns the readers of a file; `main` is the tokenizer of another file in the same folder, if any."""
     with open(path, "rb") as file:
         head = file.read(HEAD_BYTES)
     if detection.is_gguf(head):
@@ -257,13 +257,13 @@ def _transformers(folder: str, name: str) -> list[Reader]:
 def _auto_tokenizer(
     library: Any, folder: str, name: str, way: str, version: str, options: Mapping[str, Any]
 ) -> Reader | None:
-    """The reader of a variant of the class; None if the class has no other variant."""
+    """Returns the reader of the fast or slow variant of the class; None if the class has only one variant."""
     options = {"trust_remote_code": False, "local_files_only": True, **options}
     with quiet():
         tok: Any = _tried(lambda: library.AutoTokenizer.from_pretrained(folder, **options))
     if isinstance(tok, _Reason):
         return Reader(name, way, reason=str(tok), version=version)
-    is_fast = bool(getattr(tok, "is_fast", False))  # mistral-common's class has no such attribute
+    is_fast = bool(getattr(tok, "is_fast", False))  # mistral-common's class lacks the attribute
     if is_fast and options.get("use_fast") is False:
         return None
     return Reader(
@@ -280,7 +280,7 @@ def _auto_tokenizer(
 
 
 def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Reader]:
-    """Readers of a model, in the numbering of the folder's class."""
+    """Returns the readers of a SentencePiece model, with the ids of the folder's class."""
     layout = _tried(lambda: for_class(config)) if config else None
     numbering = layout if isinstance(layout, Mapping) else None
     detail = "" if numbering is None else translate("ids of {name}", name=config.get("tokenizer_class"))
@@ -318,7 +318,7 @@ def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Read
 
 
 def _rank_file(path: str, main: Tokenizer | None, name: str, source: str) -> list[Reader]:
-    """Readers of a rank file, with its publisher's pattern, or with that of the folder."""
+    """Returns the readers of a rank file, with its publisher's pattern or with the folder's pattern."""
 
     def ours() -> Tokenizer:
         try:
@@ -366,11 +366,11 @@ def _rank_file(path: str, main: Tokenizer | None, name: str, source: str) -> lis
 
 
 class _Reason(str):
-    """Message of a call that failed."""
+    """Error message of a library call that failed."""
 
 
 def _tried(make: Callable[[], T]) -> T | _Reason:
-    """Calls a library. Its errors become a reason, even a panic of its core, which is not an `Exception`."""
+    """Calls a library. Any error is returned as a `_Reason`, even a panic of its core, which is not an `Exception`."""
     try:
         return make()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -385,13 +385,13 @@ def _first_line(error: BaseException, longest: int = 300) -> str:
 
 
 def _library(name: str) -> Any:
-    """Imports a library; a reason if that fails."""
+    """Imports a library; returns a `_Reason` if that fails."""
     with quiet():
         return _tried(lambda: import_module(name))
 
 
 def _unread(file: str, library: str, reason: str) -> Reader:
-    """The reader of a library that cannot be imported."""
+    """Returns the reader of a library that cannot be imported."""
     if find_spec(library) is not None:
         return Reader(file, library, reason=reason, version=_version(library))
     reason = translate("{name} is not installed", name=library)
@@ -399,7 +399,7 @@ def _unread(file: str, library: str, reason: str) -> Reader:
 
 
 def _version(name: str) -> str:
-    from importlib import metadata  # lazy: it imports the parser of e-mail
+    from importlib import metadata  # imported here because it imports the parser of e-mail
 
     try:
         return metadata.version(name)
@@ -421,11 +421,11 @@ def quiet() -> Iterator[None]:
 
 
 def _twin(backend: Any) -> Tokenizer | None:
-    """Jeton's tokenizer of a `tokenizers.Tokenizer`, if Jeton supports it."""
+    """Converts a `tokenizers.Tokenizer` to Jeton's tokenizer; None if Jeton does not support it."""
     found = _tried(lambda: load(backend))
     return found if isinstance(found, Tokenizer) else None
 
 
 def _regex(pattern: Pattern) -> str:
-    """A pattern as a regular expression in tiktoken's dialect."""
+    """Returns a pattern as a regular expression in tiktoken's dialect."""
     return pattern.text if pattern.is_regex else _core.pattern_text(pattern.text) or r"[\s\S]+"

@@ -1,8 +1,8 @@
-"""Telling texts: those on which readers of one tokenizer differ, short ones first.
+"""Texts that reveal differences between readers of one tokenizer, short texts first.
 
-They are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
-`generated_texts`. For two definitions that differ, a fast search among the entries of the vocabulary and more generated
-texts adds others.
+The texts are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
+`generated_texts`. If two definitions differ, a fast search among the entries of the vocabulary and more generated texts
+finds further texts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 # Texts that are also encoded with the tokens that a template adds.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Number of added tokens whose spelling the texts contain; of thousands, the others behave alike.
+# Maximum number of added tokens whose spelling the texts contain; if there are thousands, the others behave alike.
 MAX_ADDED = 48
-# The search of two definitions: texts searched, and those kept.
+# Search for texts on which two definitions differ: number of texts tried, and maximum number of texts added.
 NUM_SEARCHED = 4000
 NUM_FOUND = 3
 BATCH = 4096
@@ -33,7 +33,7 @@ def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:
 
     Args:
         twins: the tokenizers.
-        own: texts of the user.
+        own: texts that the user passed.
     """
     texts = dict.fromkeys(chain(EDGE_CASES, FRAMED, added_token_texts(twins), own))
     first = twins[0] if twins else None
@@ -48,7 +48,7 @@ def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:
 
 
 def added_token_texts(twins: Sequence[Tokenizer]) -> Iterator[str]:
-    """Yields texts with the spelling of added tokens: those on which the tokenizers differ first."""
+    """Yields texts with the spelling of added tokens, first the added tokens that differ between the tokenizers."""
     of = [{token.content: (id, token) for id, token in twin.added_tokens.items()} for twin in twins]
     contents = dict.fromkeys(chain.from_iterable(of))
     differing = [content for content in contents if any(one.get(content) != of[0].get(content) for one in of)]
@@ -65,11 +65,11 @@ def spells_added(twins: Sequence[Tokenizer], texts: Sequence[str]) -> list[bool]
 
 
 def _search(a: Tokenizer, b: Tokenizer) -> Iterator[str]:
-    """Yields texts with different ids: entries of the vocabulary, alone and after a letter, and generated texts."""
+    """Yields texts whose ids differ, from entries (by themselves and after a letter) and generated texts."""
     for batch in _batches(chain(_entries(a), _entries(b), generate_texts(a, NUM_SEARCHED, 1, special=True))):
         try:
             left, right = (tok.encode_batch(batch, special="all") for tok in (a, b))
-        except JetonError:  # one of the texts has no ids
+        except JetonError:  # one of the texts cannot be encoded
             continue
         if left.ids.tobytes() == right.ids.tobytes() and left.offsets.tobytes() == right.offsets.tobytes():
             continue
@@ -81,7 +81,7 @@ def _entries(tok: Tokenizer) -> Iterator[str]:
     for id in tok._core.ids():
         try:
             yield (tok._core.decoded(id) or b"").decode()
-        except UnicodeDecodeError:  # part of a character
+        except UnicodeDecodeError:  # the entry is part of a character
             continue
 
 

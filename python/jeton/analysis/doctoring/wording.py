@@ -1,4 +1,4 @@
-"""Words for the differences of two definitions, with the second tokenizer as the subject."""
+"""Sentences that describe the differences of two definitions, with the second tokenizer as the subject."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_NAMES = 4
 
 
 def quoted(text: str | None) -> str:
-    """A text as in JSON, with an escape for a lone surrogate, which no file can hold.
+    """Quotes a text as in JSON; a lone surrogate, which UTF-8 cannot encode, is escaped.
 
     Examples:
         >>> quoted("é\\ud800")
@@ -30,7 +30,7 @@ def quoted(text: str | None) -> str:
 
 
 def names_of(names: Iterable[str]) -> str:
-    """The first names of a list, and the number of the others."""
+    """Returns as text the first few names of a list, and how many others there are."""
     listed = list(names)
     shown = ", ".join(repr(name) if len(name) <= 40 else f"{name[:40]!r}…" for name in listed[:MAX_NAMES])
     more = len(listed) - MAX_NAMES
@@ -38,7 +38,7 @@ def names_of(names: Iterable[str]) -> str:
 
 
 def of_marks(a: str, b: str) -> tuple[str, str]:
-    """The cause and the words of where ▁ is added."""
+    """Returns the cause, and the sentence that describes where ▁ is added."""
     meanings: dict[str, Callable[[], str]] = {
         "always": lambda: translate("before the text and after each added token"),
         "first": lambda: translate("before the text only"),
@@ -59,7 +59,7 @@ _CAUSES = {"normalizer": "normalizer", "pretokenizer": "pattern"}
 
 
 def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, str]:
-    """The cause and the words of a component that one lacks, or that is of another type."""
+    """Returns the cause, and the sentence, for a component that one tokenizer lacks or that has another type."""
     cause = _CAUSES[stage]
     adds = [part is not None and bool(part.get("add_prefix_space")) for part in (a, b)]
     if stage == "pretokenizer" and None in (a, b) and any(adds):
@@ -81,7 +81,7 @@ def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, 
 
 
 def of_field(stage: str, kind: str, field: str, a: Any, b: Any) -> tuple[str, str]:
-    """The cause and the words of an option of a component."""
+    """Returns the cause, and the sentence, for a component's option that differs."""
     if field in ("add_prefix_space", "add_dummy_prefix"):
         return _of_prefix(bool(b), field)
     if field == "precompiled_charsmap":
@@ -101,14 +101,14 @@ def _of_prefix(adds: bool, option: str) -> tuple[str, str]:
 
 
 def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], theirs: Mapping[int, AddedToken]) -> str:
-    """The words of a flag that differs for added tokens."""
+    """Returns the sentence for a flag of added tokens that differs."""
     names = names_of(ours[id].content for id in ids)
     value = getattr(theirs[ids[0]], flag)
     return translate("{flag} is {value} for the added tokens {names}", flag=flag, value=_short(value), names=names)
 
 
 def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
-    """The cause and the words of an option of the model."""
+    """Returns the cause, and the sentence, for a model's option that differs."""
     cause = {"whole_first": "ignore_merges", "unk_token": "unknown_token", "fuse_unk": "unknown_token"}
     name = cause.get(option, option)
     spelled = "ignore_merges" if option == "whole_first" else option
@@ -116,7 +116,7 @@ def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
 
 
 def of_entries(a: Tokenizer, b: Tokenizer, ours: Mapping[int, bytes], theirs: Mapping[int, bytes]) -> str:
-    """The words of entries that differ: id → content."""
+    """Returns the sentence for entries that differ, given as id → content."""
     missing = [id for id in ours if id not in theirs]
     extra = [id for id in theirs if id not in ours]
     other = [id for id in ours if id in theirs and ours[id] != theirs[id]]
@@ -142,7 +142,7 @@ def of_entries(a: Tokenizer, b: Tokenizer, ours: Mapping[int, bytes], theirs: Ma
 
 
 def template_of(tok: Tokenizer) -> str:
-    """The template for one text, with … for the text."""
+    """Returns the template for one text, with … in place of the text."""
     items: Sequence[Any] = (tok.definition.template or {}).get("single") or [{"sequence": "A"}]
     return " ".join(
         "…" if "sequence" in item else " ".join(tok.id_to_token(id) for id in item["ids"]) for item in items
@@ -150,12 +150,12 @@ def template_of(tok: Tokenizer) -> str:
 
 
 def model_of(model: Model) -> str:
-    """The model's type."""
+    """Returns the name of the model's type."""
     return f"{model.type} ({model.level})" if isinstance(model, Bpe) else model.type
 
 
 def _part(part: Component | None) -> str:
-    """A component with its options, short."""
+    """Describes a component and its options briefly."""
     if part is None:
         return ""
     if part["type"] == "Pattern":
@@ -163,7 +163,7 @@ def _part(part: Component | None) -> str:
     if part["type"] == "Precompiled":
         return translate("Precompiled (the model's character map, such as NFKC)")
     options = {key: value for key, value in part.items() if key != "type"}
-    if part["type"] in ("SentencePiece", "Metaspace", "ByteLevel"):  # the options are long, or many
+    if part["type"] in ("SentencePiece", "Metaspace", "ByteLevel"):  # their options are long or many
         return str(part["type"])
     if part["type"] == "Split":
         pattern = part.get("pattern")
@@ -174,7 +174,7 @@ def _part(part: Component | None) -> str:
 
 
 def parts_of(parts: Iterable[Component]) -> str:
-    """The components of a stage, short."""
+    """Describes the components of a stage briefly."""
     return ", ".join(map(_part, parts)) or translate("nothing")
 
 

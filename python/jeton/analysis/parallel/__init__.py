@@ -1,12 +1,12 @@
-"""Tokens of parallel text by language: `languages`.
+"""Numbers of tokens of parallel text by language: `languages`.
 
 ```text
 registry    codes of languages -> name and family
-texts       folder of parallel texts -> languages and texts; paragraph/ has Jeton's own
+texts       folder of parallel texts -> languages and texts; paragraph/ has the built-in texts
 table       the result, with its figures by language, script and family
 views       text, CSV and HTML of the table
-heat_map    its plot
-measuring   the call
+heat_map    plot of the table
+measuring   the public function
 ```
 """
 

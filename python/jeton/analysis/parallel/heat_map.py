@@ -1,7 +1,7 @@
 """Heat map of a `LanguageTable`: languages by script, a column for each tokenizer, in panels side by side.
 
-The shade is the logarithm of the relative number of tokens. Each cell has its number, so that the map can be read in
-black and white.
+The shade of a cell shows the logarithm of the relative number of tokens. Each cell also shows the number, so that the
+map can be read in black and white.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .texts import Language
 
 __all__ = ["plot_languages"]
 
-ASPECT = 2**0.5  # width over height of a sheet of paper
+ASPECT = 2**0.5  # desired width of the map divided by its height, as of a landscape sheet
 MAX_PANELS = 12
-# Inches of a row, of a column, of the scale below, between panels, and around them.
+# Inches: height of a row, width of a column, height of the color scale, gap between panels, margin around them.
 ROW, COLUMN, FOOT, GAP, MARGIN = 0.19, 0.42, 0.8, 0.2, 0.15
-LETTER = 0.6 * POINTS / 72  # inches, at most: average width of a letter of the font
-SLOPE = 50  # degrees of the names of tokenizers
-MAX_SHADE = 12.0  # relative tokens of the darkest shade
+LETTER = 0.6 * POINTS / 72  # inches: upper bound of the average width of a letter in the font
+SLOPE = 50  # degrees by which the names of tokenizers are rotated
+MAX_SHADE = 12.0  # relative number of tokens at which the shade is darkest
 SHADES = ("#ffffff", "#d7e5f3", "#9fc3e3", "#5c93c8", "#2a62a5", "#0b2f66")
 TICKS = (0.5, 1, 2, 4, 8, 12)
 
-_Row = tuple[str, tuple[float, ...] | None]  # a name and its numbers; a heading has none
+_Row = tuple[str, tuple[float, ...] | None]  # a name and its numbers; a heading has None
 
 
 def plot_languages(
@@ -42,8 +42,8 @@ def plot_languages(
     Args:
         scripts: script -> its languages, in the order of the map.
         relative: language -> relative number of tokens by tokenizer.
-        baseline: name of the language that they are relative to.
-        tokenizers: names.
+        baseline: name of the language that the numbers are relative to.
+        tokenizers: names of the tokenizers.
         path: path of the file.
     """
     suffix = figure_suffix(path)
@@ -52,7 +52,7 @@ def plot_languages(
     name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
     longest = LETTER * max(map(display_width, names))
     head = longest * math.sin(math.radians(SLOPE)) + 0.25
-    overhang = longest * math.cos(math.radians(SLOPE))  # width that the name of the last column needs beside it
+    overhang = longest * math.cos(math.radians(SLOPE))  # width by which the last column's rotated name exceeds it
     panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
 
     def inches(panels: list[list[_Row]]) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def plot_languages(
 
 
 def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
-    """Divides the rows among panels: no heading is at the end of one, and no row is alone under or after a break.
+    """Divides the rows among panels. No panel ends with a heading, and no break leaves a single row of a script.
 
     Examples:
         >>> rows = [("Latin script", None), ("French", (1.0,)), ("Cyrillic script", None), ("Russian", (2.0,))]
@@ -92,11 +92,11 @@ def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
         if end < len(rows):
             is_heading = [cells is None for _, cells in rows]
             if is_heading[end - 1]:
-                end -= 1  # the heading goes with its languages
+                end -= 1  # keep the heading together with its languages
             elif end - 2 > start and is_heading[end - 2] and not is_heading[end]:
-                end -= 2  # one row below its heading
+                end -= 2  # keep more than one row below a heading
             elif end + 1 == len(rows) or is_heading[end + 1]:
-                end += 1  # the last row of its script
+                end += 1  # keep the last row with its script
             end = max(end, start + 2)
         panels.append(rows[start:end])
         start = end
@@ -104,7 +104,7 @@ def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
 
 
 def _rows(scripts: Mapping[str, Sequence[Language]], relative: Mapping[Language, tuple[float, ...]]) -> list[_Row]:
-    """Lines of the map: scripts of one language, then the languages of each script."""
+    """Returns the rows of the map: scripts of a single language, then the languages of each other script."""
     single = [languages[0] for languages in scripts.values() if len(languages) == 1]
     rows: list[_Row] = [("Scripts of one language", None)] if single else []
     rows += [(language.name, relative[language]) for language in single]

@@ -29,19 +29,19 @@ def languages(
 
     Args:
         toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, named by their numbers from 1.
-        folder: parallel texts, one file for each language, named by its code of ISO 639, as ``eng.txt`` or
+        folder: parallel texts, one file for each language, named by its ISO 639 code, as ``eng.txt`` or
             ``cmn_hans.txt``; for example the Universal Declaration of Human Rights, https://www.unicode.org/udhr/.
             None: a paragraph in twenty languages that comes with Jeton.
         relative_to: name of the file, without suffix, of the language to compare with.
         threads, progress: as in `jeton.train`.
 
     Returns:
-        The table. Files with less than a fifth of the baseline's characters are left out, and named.
+        The table. Files with less than a fifth of the baseline's characters are excluded; `left_out` lists them.
 
     Raises:
-        ConfigError: no tokenizers, or no file for `relative_to`.
-        FileNotFoundError: no such folder.
-        InvalidTextError: a file that is not UTF-8, or that a tokenizer cannot encode.
+        ConfigError: there are no tokenizers, or `relative_to` has no file.
+        FileNotFoundError: the folder does not exist.
+        InvalidTextError: a file is not UTF-8, or a tokenizer cannot encode it.
 
     Examples:
         >>> import jeton

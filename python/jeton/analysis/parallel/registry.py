@@ -1,7 +1,7 @@
 """Names and families of languages, by ISO 639 code.
 
-``languages.csv`` has the languages of the Universal Declaration of Human Rights as Unicode publishes it, and others
-with a code of two letters. A family is the largest group that is commonly accepted.
+``languages.csv`` has the languages in which Unicode publishes the Universal Declaration of Human Rights, and all other
+languages with a code of two letters. The family is the largest commonly accepted group.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class KnownLanguage(NamedTuple):
 
 @cache
 def _registry() -> dict[str, KnownLanguage]:
-    """Code of two or three letters -> language."""
+    """Reads the registry: code of two or three letters -> language."""
     found = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -37,7 +37,7 @@ def _registry() -> dict[str, KnownLanguage]:
 
 
 def known_language(code: str) -> KnownLanguage | None:
-    """The language with a code of ISO 639-1 or 639-3, in lower case; None if it is not in the registry.
+    """Returns the language of an ISO 639-1 or 639-3 code in lower case; None if it is not in the registry.
 
     Examples:
         >>> known_language("amh")

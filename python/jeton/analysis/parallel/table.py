@@ -1,4 +1,4 @@
-"""`LanguageTable`: tokens of parallel text, languages × tokenizers, relative to one language."""
+"""`LanguageTable`: numbers of tokens of parallel text, languages × tokenizers, relative to one language."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIGURES = ("relative", "bytes_per_token", "chars_per_token", "fertility")
 
 
 class LanguageGroup(NamedTuple):
-    """Languages with one script or of one family.
+    """Languages that share a script or a family.
 
     Attributes:
         name: name of the script or family.
@@ -40,14 +40,14 @@ class LanguageGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LanguageTable:
-    """Measures of parallel texts: a row for each language, a column for each tokenizer. Its string is a table in text.
+    """Measures of parallel texts: a row for each language, a column for each tokenizer. `str` returns it as text.
 
     Attributes:
         tokenizers: names of the tokenizers.
         languages: the languages, in the order of the rows.
         cells: ``cells[language][tokenizer]``, by index.
-        baseline: key of the language that numbers of tokens are relative to.
-        left_out: incomplete translations: files with less than a fifth of the baseline's characters.
+        baseline: key of the language whose numbers of tokens are the reference.
+        left_out: files excluded as incomplete translations: they have less than a fifth of the baseline's characters.
 
     Examples:
         >>> import jeton
@@ -70,20 +70,20 @@ class LanguageTable:
         return self.cells[self._row(names[0])][self._column(names[1])]
 
     def relative(self, language: str, tokenizer: str) -> float:
-        """Tokens of a language, given by its key, relative to the baseline language, with one tokenizer.
+        """Returns a language's number of tokens divided by the baseline language's, for one tokenizer.
 
-        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", which calls it
-        the premium.
+        Source: Petrov et al. 2023, "Language Model Tokenizers Introduce Unfairness Between Languages", which calls this
+        ratio the premium.
         """
         return self.relative_rows()[self._row(language)][self._column(tokenizer)]
 
     def relative_rows(self) -> list[tuple[float, ...]]:
-        """For each language, its number of tokens relative to the baseline, by tokenizer."""
+        """Returns for each language its numbers of tokens relative to the baseline, by tokenizer."""
         base = [cell.tokens for cell in self.cells[self._row(self.baseline)]]
         return [tuple(cell.tokens / least for cell, least in zip(row, base, strict=True)) for row in self.cells]
 
     def gini(self, tokenizer: str) -> float:
-        """Inequality of the numbers of tokens over languages: 0.0 if all are equal, towards 1.0 if few have most.
+        """Returns the inequality of numbers of tokens over languages: 0.0 if all are equal, near 1.0 if few have most.
 
         Source: the Gini coefficient, as in Foroutan et al. 2025, "Parity-Aware Byte-Pair Encoding", arXiv 2508.04796.
         """
@@ -93,7 +93,7 @@ class LanguageTable:
         return 2 * weighted / (len(costs) * sum(costs)) - (len(costs) + 1) / len(costs)
 
     def groups(self, by: Literal["script", "family"] = "script") -> list[LanguageGroup]:
-        """Groups of languages by script or family, those with the most tokens of the first tokenizer first."""
+        """Groups languages by script or family; groups with the most tokens of the first tokenizer come first."""
         choice(by, "by", GROUPINGS)
         rows: dict[str, list[int]] = {}
         for index, language in enumerate(self.languages):
@@ -111,7 +111,7 @@ class LanguageTable:
         return sorted(found, key=lambda group: (-group.relative[0], group.name))
 
     def sorted_by(self, order: Literal["tokens", "key"] = "tokens") -> LanguageTable:
-        """A copy with its rows sorted: by tokens of the first tokenizer, the most first, or by key."""
+        """Returns a copy with sorted rows: by tokens of the first tokenizer, the most first, or by key."""
         choice(order, "order", ("tokens", "key"))
         keys: Sequence[Any] = [
             -self.cells[index][0].tokens if order == "tokens" else language.key
@@ -123,8 +123,8 @@ class LanguageTable:
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """One flat dictionary for each language and tokenizer: `Language`, ``tokenizer``, ``relative_tokens`` and
-        `Measure.to_json`.
+        """Returns a flat dictionary for each language and tokenizer: the fields of `Language`, ``tokenizer``,
+        ``relative_tokens`` and `Measure.to_json`.
         """
         return [
             {**language._asdict(), "tokenizer": name, "relative_tokens": relative, **cell.to_json()}
@@ -133,7 +133,7 @@ class LanguageTable:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """The table as JSON, with the groups' medians."""
+        """Returns the table as JSON, with the medians of the groups."""
         groups = {
             by: [
                 {"name": group.name, "languages": len(group.languages), "relative": list(group.relative)}
@@ -151,17 +151,17 @@ class LanguageTable:
         }
 
     def to_csv(self) -> str:
-        """The `records` as CSV with a header, without rounding. An empty field is a figure that does not exist."""
+        """Returns the `records` as CSV with a header, without rounding. A missing figure is an empty field."""
         return table_csv(self.records())
 
     def to_terminal(self, *, by: Literal["language", "script", "family"] = "language", figure: str = "relative") -> str:
-        """A table with a line for each language or group, and a column for each tokenizer.
+        """Returns a table as text, with a line for each language or group, and a column for each tokenizer.
 
         Args:
-            by: lines.
-            figure: of each cell: ``"relative"`` (tokens relative to the baseline), ``"bytes_per_token"``,
-                ``"chars_per_token"`` or ``"fertility"`` (tokens per word; tokens per character, marked with ``c``,
-                where most tokens are in scripts without spaces between words).
+            by: what a line of the table stands for.
+            figure: figure in each cell: ``"relative"`` (tokens relative to the baseline), ``"bytes_per_token"``,
+                ``"chars_per_token"`` or ``"fertility"`` (tokens per word; if most tokens are in scripts without spaces
+                between words, tokens per character, marked with ``c``).
         """
         choice(by, "by", ("language", *GROUPINGS))
         choice(figure, "figure", FIGURES)
@@ -176,7 +176,7 @@ class LanguageTable:
         extra ``plot``.
 
         Raises:
-            ConfigError: another suffix.
+            ConfigError: the suffix is none of these.
             MissingDependencyError: matplotlib is not installed.
         """
         relative = dict(zip(self.languages, self.relative_rows(), strict=True))
@@ -197,7 +197,7 @@ class LanguageTable:
         return self.languages[self._row(self.baseline)].name
 
     def _rows(self) -> list[Row]:
-        """Lines of the views, one for each language."""
+        """Returns the rows that the views format, one for each language."""
         columns = zip(self.languages, self.relative_rows(), self.cells, strict=True)
         return [Row(language[1:], relative, cells) for language, relative, cells in columns]
 

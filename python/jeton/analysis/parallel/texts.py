@@ -15,18 +15,19 @@ __all__ = ["PARAGRAPH", "Language", "parallel_texts"]
 
 # The same paragraph in twenty languages, written for Jeton.
 PARAGRAPH = Path(__file__).parent / "paragraph"
-# A text with a smaller share of the baseline's characters is not a complete translation. Chinese has 0.30.
+# A text whose number of characters is below this share of the baseline's is taken as an incomplete translation.
+# Complete Chinese text has a share of 0.30.
 MIN_SHARE = 0.2
 
 
 class Language(NamedTuple):
-    """Language of a text.
+    """Language of a parallel text.
 
     Attributes:
         key: name of its file without suffix: code and variant, as ``cmn_hans``.
         name: English name, with the variant; the key if the code is unknown.
         script: Unicode name of the script of most characters; ``Japanese`` for Han with kana.
-        family: largest language family; ``"unknown"`` if the code is.
+        family: largest language family; ``"unknown"`` if the code is unknown.
     """
 
     key: str
@@ -36,16 +37,16 @@ class Language(NamedTuple):
 
 
 def parallel_texts(folder: str | os.PathLike[str], baseline: str) -> tuple[dict[Language, bytes], list[str]]:
-    """Languages and texts of a folder, by file name, and the files that are left out.
+    """Reads a folder's languages and texts, in order of file name, and returns them with the files that are left out.
 
     Args:
-        folder: files in UTF-8; hidden files and folders are ignored.
-        baseline: key of the text that the others are compared with.
+        folder: folder of files in UTF-8; hidden files and folders in it are ignored.
+        baseline: key of the text with which the other texts are compared.
 
     Raises:
-        ConfigError: no file for the baseline, or two files with one key.
-        FileNotFoundError: no such folder.
-        InvalidTextError: a file that is not UTF-8.
+        ConfigError: the baseline has no file, or two files have the same key.
+        FileNotFoundError: the folder does not exist.
+        InvalidTextError: a file is not UTF-8.
 
     Examples:
         >>> texts, left_out = parallel_texts(PARAGRAPH, "eng")

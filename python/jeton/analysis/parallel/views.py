@@ -1,4 +1,4 @@
-"""Text and HTML of the rows of a `LanguageTable`."""
+"""Formats the rows of a `LanguageTable` as text and HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..measure_table import Measure
 __all__ = ["Row", "languages_html", "languages_text"]
 
 NONE = "–"
-MAX_HEADING = 20  # columns of a tokenizer's name
+MAX_HEADING = 20  # maximum width of a tokenizer's name, in characters
 HEADINGS = {"language": ("language", "script", "family")}
 TITLES = {
     "relative": "tokens relative to {language}",
@@ -21,7 +21,7 @@ TITLES = {
     "chars_per_token": "characters per token",
     "fertility": "tokens per word; c: tokens per character, for scripts without spaces between words",
 }
-# Darkest background of HTML cells, for eight times the tokens and more.
+# Darkest background of HTML cells, used for eight or more times the baseline's tokens.
 RED, GREEN, BLUE = 31, 95, 168
 
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 def languages_text(
     by: str, figure: str, baseline: str, tokenizers: Sequence[str], rows: Sequence[Row], left_out: Sequence[str]
 ) -> str:
-    """The table as lines of text; see `LanguageTable.to_terminal`."""
+    """Formats the table as lines of text; see `LanguageTable.to_terminal`."""
     headings = list(HEADINGS.get(by, (by, "languages")))
     num_names = len(headings)
     headings = [translate(heading) for heading in headings] + [elided(name, MAX_HEADING) for name in tokenizers]
@@ -48,7 +48,7 @@ def languages_text(
 
 
 def languages_html(baseline: str, tokenizers: Sequence[str], rows: Sequence[Row]) -> str:
-    """The relative numbers of tokens as an HTML table with shaded cells."""
+    """Formats the relative numbers of tokens as an HTML table with shaded cells."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in (*HEADINGS["language"], *tokenizers))
     body = []
     for row in rows:
@@ -65,7 +65,7 @@ def _html_cell(value: float) -> str:
 
 
 def _local(name: str, kind: str) -> str:
-    """The name of a language, script or family in the chosen language. Scripts share English names with languages."""
+    """Translates the name of a language, script or family. `kind` separates scripts and languages of equal name."""
     message = f"{name} ({kind})"
     found = translate(message)
     return name if found == message else found
@@ -85,7 +85,7 @@ def _figures(figure: str, row: Row) -> Iterator[str]:
 
 
 def _fertility(cell: Measure) -> str:
-    """Tokens per word, or per character if more tokens are in scripts without spaces."""
+    """Formats tokens per word, or per character if more tokens are in scripts without spaces."""
     if (cell.unspaced_tokens or 0) > (cell.word_tokens or 0):
         value, unit = cell.tokens_per_unspaced_char, "c"
     else:

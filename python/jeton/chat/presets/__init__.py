@@ -1,8 +1,8 @@
 """Chat templates of well-known formats, for tokenizers that have none. Each is a file ``NAME.jinja`` of this folder.
 
-They are written for Jeton. A preset prints the text of the template that the model's publisher ships, or refuses a
-conversation that it does not support: `tests/chat/test_presets.py` compares the two. The formats ``chatml``,
-``llama3``, ``mistral``, ``gemma`` and ``phi3`` have turns and the generation prompt only. Left out: images, built-in
+They are written for Jeton. A preset prints the same text as the template that the model's publisher ships, or refuses
+a conversation that it does not support: `tests/chat/test_presets.py` compares the two. The presets ``chatml``,
+``llama3``, ``mistral``, ``gemma`` and ``phi3`` have only turns and the generation prompt. Left out: images, built-in
 tools.
 """
 

@@ -1,7 +1,7 @@
 """`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
 
-Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties
-of that name. Calls that Jeton refuses, or whose results are known to differ, raise `Unproven`.
+Options have the form of Hugging Face's: `truncation` and `padding` are the dictionaries of its properties of these
+names. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -27,19 +27,19 @@ __all__ = ["Engine", "Unproven", "width_of"]
 
 WHOLE = Truncation()
 KEEPS_OVERFLOW = Truncation(overflow=True)
-CHARACTERS_PER_ID = 3  # fewer than most texts have
-_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM
+CHARACTERS_PER_ID = 3  # low estimate; most texts have more characters per id
+_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that mean no
 
 
-class Unproven(Exception):  # noqa: N818 - no error: the caller calls the library
-    """Call whose result is not known to equal that of Hugging Face's library; the message says why."""
+class Unproven(Exception):  # noqa: N818 - not an error: the caller then calls the library
+    """Raised if the result of a call may differ from that of Hugging Face's library; the message has the reason."""
 
 
 class Engine:
-    """Encodes and decodes with the meaning of `tokenizers.Tokenizer`.
+    """Encodes and decodes with the same results as a `tokenizers.Tokenizer`.
 
     Args:
-        tok: the tokenizer of that state. Its truncation and padding are not used.
+        tok: Jeton's tokenizer for the state. Its truncation and padding are not used.
 
     Examples:
         >>> import jeton
@@ -59,7 +59,7 @@ class Engine:
 
     @cached_property
     def _shares_spaces(self) -> bool:
-        """True if two added tokens may claim one white space: Hugging Face gives it to both, Jeton to one."""
+        """True if two added tokens can strip the same white space, which Hugging Face assigns to both, Jeton to one."""
         tokens = self.tok.added_tokens.values()
         takes_left = any(token.lstrip or token.content[0].isspace() for token in tokens)
         return takes_left and any(token.rstrip for token in tokens)
@@ -67,16 +67,16 @@ class Engine:
     def encode_one(
         self, text: str, pair: str | None = None, *, add_special_tokens: bool = True, splits_special: bool = False
     ) -> list[int]:
-        """The ids of one text or pair, neither truncated nor padded.
+        """Returns the ids of one text or pair, without truncation and padding.
 
         Args:
             text: the text.
             pair: a second text.
             add_special_tokens: whether the template is applied.
-            splits_special: whether special tokens in the text are text (``encode_special_tokens``).
+            splits_special: whether special tokens in the text are encoded as plain text (``encode_special_tokens``).
 
         Raises:
-            Unproven: the result may differ.
+            Unproven: the result may differ from that of Hugging Face.
         """
         try:
             return self._core.encode(text, _permission(splits_special), pair=pair, template=add_special_tokens)
@@ -85,7 +85,7 @@ class Engine:
 
     @cached_property
     def _items(self) -> dict[tuple[bool, bool], list[Item]]:
-        """Items of the template: (is_pair, add_special_tokens) → items."""
+        """(is_pair, add_special_tokens) → items of the template."""
         cases = [(is_pair, adds) for is_pair in (False, True) for adds in (False, True)]
         return {case: self._encoder(case[1]).items(is_pair=case[0]) for case in cases}
 
@@ -106,12 +106,12 @@ class Engine:
         truncation: Mapping[str, Any] | None,
         padding: Mapping[str, Any] | None,
     ) -> dict[str, list[Any]] | None:
-        """The columns of one text or pair as lists, in less time than `encode` takes; None for calls that need it.
+        """Returns the columns of one text or pair as lists, faster than `encode`; None for calls that need `encode`.
 
         Args:
-            text, pair: as `encode_one`.
-            names: columns, as for `Rows.lists`, without ``"offset_mapping"``.
-            add_special_tokens, splits_special, truncation, padding: as `encode`.
+            text, pair: as for `encode_one`.
+            names: names of columns, as for `Rows.lists`, without ``"offset_mapping"``.
+            add_special_tokens, splits_special, truncation, padding: as for `encode`.
 
         Raises:
             Unproven: the result may differ.
@@ -125,7 +125,7 @@ class Engine:
         items = self._items[pair is not None, add_special_tokens]
         columns: dict[str, list[Any]] = {name: [] for name in names}
         ids = columns["input_ids"]
-        for item in items:  # a few: the ids of the template
+        for item in items:  # few items: the text, and ids of the template
             part = item.ids if item.text is None else (own, other)[item.text]
             ids += part
             if "token_type_ids" in columns:
@@ -166,20 +166,20 @@ class Engine:
         offsets: bool = False,
         words: bool = False,
     ) -> Rows:
-        """The rows of many texts or pairs.
+        """Returns the rows of many texts or pairs.
 
         Args:
             texts: strings, or with `is_pretokenized` sequences of strings.
             pairs: the second text of each.
             is_pretokenized: whether texts are sequences of words.
             add_special_tokens: whether the template is applied.
-            splits_special: as `encode_one`.
-            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None: no truncation.
-            padding: ``length`` (None: of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
-                ``pad_to_multiple_of``; None: no padding.
+            splits_special: as for `encode_one`.
+            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None is no truncation.
+            padding: ``length`` (None is that of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
+                ``pad_to_multiple_of``; None is no padding.
             overflow: whether removed ids form further rows.
-            offsets: whether rows have ``offset_mapping``.
-            words: whether rows have `Rows.word_ids`; not together with `offsets`.
+            offsets: whether the result has ``offset_mapping``.
+            words: whether the result has `Rows.word_ids`; not together with `offsets`.
 
         Raises:
             Unproven: the result may differ, or Hugging Face raises an exception, too.
@@ -206,7 +206,7 @@ class Engine:
         width = padding["length"]
         if width is None:
             lengths, mapping = rows.lengths, batch.overflow_to_sample_mapping
-            if overflow and mapping is not None:  # only the first row of each text counts
+            if overflow and mapping is not None:  # `width` depends only on the first row of each text
                 lengths = lengths[np.diff(mapping, prepend=-1) != 0]
             width = int(lengths.max(initial=0))
         width = width_of(width, padding)
@@ -220,7 +220,7 @@ class Engine:
         first, second = list(texts), None if pairs is None else list(pairs)
         limit = cut.max_length
         if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
-            # Most likely no text is truncated, and then the core adds the template.
+            # Probably no text is too long, so texts are first encoded untruncated; the core then adds the template.
             cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
             batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
             if int(np.diff(batch.offsets).max(initial=0)) <= limit:
@@ -228,7 +228,7 @@ class Engine:
         return encoder.encode(first, second, cut)
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Raises:
             Unproven: an id is unknown or not an integer.
@@ -239,7 +239,7 @@ class Engine:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
 
     def decode_batch(self, rows: list[list[int]], *, skip_special_tokens: bool) -> list[str]:
-        """The text of each row.
+        """Returns the text of each row.
 
         Raises:
             Unproven: an id is unknown or not an integer.
@@ -251,21 +251,21 @@ class Engine:
 
 
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
-    """Permission for special tokens, in the core's form.
+    """Returns the permitted special tokens, in the core's form.
 
-    Where they are text, the models of Hugging Face may still produce them, which Jeton's never do; so texts that hold
-    one are left to the library.
+    If special tokens are plain text, Hugging Face's models may still produce them; Jeton's never do. Therefore texts
+    that contain a special token raise, and the library encodes them.
     """
     return "raise" if splits_special else "all"
 
 
 def width_of(width: int, padding: Mapping[str, Any]) -> int:
-    """The length of padded rows, rounded up."""
+    """Returns the length of padded rows, rounded up to ``pad_to_multiple_of``."""
     multiple = padding.get("pad_to_multiple_of") or 0
     return width + (-width % multiple if multiple > 0 else 0)
 
 
 def threads() -> int:
-    """Maximum number of threads: one if the environment variable TOKENIZERS_PARALLELISM says so."""
+    """Returns the maximum number of threads; it is 1 if the environment variable TOKENIZERS_PARALLELISM means no."""
     chosen = os.environ.get("TOKENIZERS_PARALLELISM")
     return 1 if chosen is not None and chosen.lower() in _NO else num_threads(None)

@@ -1,4 +1,4 @@
-"""Rows of ids, padded, as the lists that Hugging Face's libraries return, or as arrays."""
+"""Padded rows of ids, as the lists that Hugging Face's libraries return, or as arrays."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Rows:
 
     Attributes:
         batch: the ids.
-        width: the length up to which shorter rows are filled; 0: no padding.
-        is_left: whether they are filled on the left.
-        pad_id: the id to fill with.
-        pad_type_id: its segment number.
+        width: the length up to which shorter rows are padded; 0 is no padding.
+        is_left: whether padding is added on the left.
+        pad_id: the id to pad with.
+        pad_type_id: type id of the padding.
 
     Examples:
         >>> batch = TokenBatch(np.array([7, 8, 9], "<u4"), np.array([0, 2, 3]))
@@ -45,7 +45,7 @@ class Rows:
 
     @cached_property
     def offsets(self) -> list[int]:
-        """The offset of each row in the ids, and at the end their number."""
+        """The offset of each row in the ids, and at the end the number of all ids."""
         offsets: list[int] = self.batch.offsets.tolist()
         return offsets
 
@@ -56,11 +56,11 @@ class Rows:
 
     @property
     def longest(self) -> int:
-        """Number of ids of the longest row, with padding."""
+        """Number of ids of the longest row, including padding."""
         return max(self.width, int(self.lengths.max(initial=0)))
 
     def lists(self, name: str) -> list[Any]:
-        """A column as one list for each row, by its name in transformers.
+        """Returns a column as one list for each row; its name is that of transformers.
 
         Args:
             name: ``"input_ids"``, ``"token_type_ids"``, ``"attention_mask"``, ``"special_tokens_mask"``,
@@ -92,7 +92,7 @@ class Rows:
         return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, width=width, left=left, fill=fill)
 
     def constant(self, value: int, fill: int) -> list[list[int]]:
-        """Lists of one value, with another one for padding.
+        """Returns a list for each row: `value` for each id, `fill` for padding.
 
         Examples:
             >>> Rows(TokenBatch(np.array([7, 8, 9], "<u4"), np.array([0, 2, 3])), width=2).constant(5, 0)
@@ -101,7 +101,7 @@ class Rows:
         return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
 
     def word_ids(self, row: int) -> list[int | None]:
-        """The index of the pretoken of each id of a row in its text; None for ids of the template and of padding.
+        """Returns the pretoken's index in its text, for each id of a row; None for ids of the template and of padding.
 
         Examples:
             >>> batch = TokenBatch(np.array([1, 7, 8], "<u4"), np.array([0, 3]), words=np.array([-1, 0, 0]))
@@ -114,7 +114,7 @@ class Rows:
         return optional_list(_bytes(own, "<i8"), width=self.width, left=self.is_left)
 
     def token_at(self, row: int, char: int) -> int | None:
-        """Index of the first token of a row, with padding, that holds a character; None if none does.
+        """Returns the index of the first token in a padded row that contains a character; None if none does.
 
         Examples:
             >>> offsets = np.array([[0, 2], [2, 3]])
@@ -131,7 +131,7 @@ class Rows:
         return int(found[0]) + before if len(found) else None
 
     def hf_offsets(self, row: int) -> list[tuple[int, int]]:
-        """Offsets of the tokens of a row, in characters; (0, 0) for padding.
+        """Returns the offsets of the tokens of a row, in characters; (0, 0) for padding.
 
         Examples:
             >>> offsets = np.array([[0, 2], [2, 3]])
@@ -147,7 +147,7 @@ class Rows:
         return padding + own if self.is_left else own + padding
 
     def array(self, name: str) -> Int64 | None:
-        """A column as an array with one row for each; None if the rows differ in length."""
+        """Returns a column as an array, int64[rows, width]; None if the rows differ in length."""
         rows, width = len(self.batch), self.longest
         if rows == 0 or (self.lengths.max() > self.width and self.lengths.min() != width):
             return None

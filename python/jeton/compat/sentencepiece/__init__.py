@@ -1,7 +1,7 @@
 """Drop-in for SentencePiece: ``import jeton.compat.sentencepiece as sentencepiece``.
 
-The public interface of sentencepiece 0.2.3, except for `convert_to_flatbuffer`, with the same ids, pieces, offsets,
-types and exceptions. `docs/migrating.md` lists the differences.
+It has the public interface of sentencepiece 0.2.3, except for `convert_to_flatbuffer`, with the same ids, pieces,
+offsets, types and exceptions. `docs/migrating.md` lists the differences.
 
 Examples:
     >>> import io
@@ -41,7 +41,7 @@ __all__ = [
     "set_random_generator_seed",
 ]
 
-__version__ = "0.2.3"  # the version of sentencepiece whose interface this is
+__version__ = "0.2.3"  # version of sentencepiece with this interface
 
 ConvertToFlatbuffer = convert_to_flatbuffer
 SetDataDir = set_data_dir

@@ -1,4 +1,4 @@
-"""Methods of sentencepiece's extension that its tests call: decoding of batches, without recognizing their shape.
+"""Methods of sentencepiece's extension that its tests call: they decode batches of a known shape.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece/sentencepiece_pybind.cc (behavior).
 """
@@ -14,7 +14,7 @@ __all__ = ["Binding"]
 
 
 class Binding:
-    """The extension's object of a processor.
+    """Replacement for the object that sentencepiece's extension has for each processor.
 
     Args:
         model: the core's model.

@@ -1,6 +1,7 @@
-"""`SentencePieceProcessor`.
+"""`SentencePieceProcessor`, the class that encodes and decodes.
 
-Methods have two spellings, ``encode_as_ids`` and ``EncodeAsIds``. All loops over texts, ids and pieces are in the core.
+Each method has two names, such as ``encode_as_ids`` and ``EncodeAsIds``. All loops over texts, ids and pieces are in
+the core.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece (behavior).
 """
@@ -24,21 +25,21 @@ class SentencePieceProcessor:
 
     Args:
         model_file: path of a ``.model``.
-        model_proto: content of one, as bytes or as a ``ModelProto``.
+        model_proto: content of a ``.model``, as bytes or as a ``ModelProto``.
         out_type: form of encoded texts: ``int``, ``str``, ``bytes``, ``"proto"``, ``"serialized_proto"``, ``"numpy"``
-            or ``"offset_mapping"``; the older name of `return_type`.
+            or ``"offset_mapping"``. It is the older name of `return_type`.
         add_bos: adds the id of ``<s>`` before the text.
         add_eos: adds the id of ``</s>`` after the text.
-        reverse: reverses the ids, before `add_bos` and `add_eos`.
-        emit_unk_piece: spells unknown pieces ``<unk>``; else as in the text.
+        reverse: reverses the ids, before `add_bos` and `add_eos` add theirs.
+        emit_unk_piece: returns unknown pieces as ``<unk>``; else as they are spelled in the text.
         enable_sampling: draws a random segmentation.
-        nbest_size: Unigram: draws from this many best; -1: from all.
+        nbest_size: Unigram: number of best segmentations to draw from; -1 is all.
         alpha: Unigram: factor of scores; BPE: probability that a merge is skipped.
-        num_threads: threads for lists of texts; -1: one for each processor.
+        num_threads: number of threads for lists of texts; -1 is one for each processor.
         return_type: form of encoded texts.
 
     Raises:
-        ValueError: an unknown form.
+        ValueError: the form is unknown.
         RuntimeError: the model cannot be read.
 
     Examples:
@@ -84,21 +85,21 @@ class SentencePieceProcessor:
 
     @property
     def _processor(self) -> Binding:
-        """Methods of the extension that code of sentencepiece calls."""
+        """Object with methods of the extension, which sentencepiece's own tests call."""
         return Binding(self._model)
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @classmethod
     def from_file(cls, model_file: Any, **kwargs: Any) -> Self:
-        """A processor of a model file, with options of the constructor."""
+        """Creates a processor from a model file, with options of the constructor."""
         processor = cls(**_without_model(kwargs))
         processor.load_from_file(model_file)
         return processor
 
     @classmethod
     def from_proto(cls, model_proto: Any, **kwargs: Any) -> Self:
-        """A processor of the content of a model file, with options of the constructor."""
+        """Creates a processor from the content of a model file, with options of the constructor."""
         processor = cls(**_without_model(kwargs))
         processor.load_from_serialized_proto(model_proto)
         return processor
@@ -145,11 +146,11 @@ class SentencePieceProcessor:
         out_type: Any = None,
         return_bytes: Any = None,
     ) -> Any:
-        """Encodes a text, or each text of a list; None is the option of the constructor.
+        """Encodes a text, or each text of a list. An option that is None takes the constructor's value.
 
         Raises:
-            ValueError: options that contradict each other, or a role that the model lacks.
-            TypeError: an argument of the wrong type.
+            ValueError: options contradict each other, or the model lacks a role, such as ``<s>``.
+            TypeError: an argument has the wrong type.
         """
         form = self._return_type
         if return_type is not None or out_type is not None:
@@ -191,39 +192,39 @@ class SentencePieceProcessor:
         return enabled, nbest_size, alpha
 
     def encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to pieces."""
+        """Calls `encode`; returns pieces."""
         return self.encode(input, return_type=str, **kwargs)
 
     def encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to ids."""
+        """Calls `encode`; returns ids."""
         return self.encode(input, return_type=int, **kwargs)
 
     def encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to arrays."""
+        """Calls `encode`; returns arrays."""
         return self.encode(input, return_type="numpy", **kwargs)
 
     def encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to messages."""
+        """Calls `encode`; returns messages."""
         return self.encode(input, return_type="proto", **kwargs)
 
     def encode_as_offset_mapping(self, input: Any, **kwargs: Any) -> Any:
-        """`encode` to dicts with ``ids``, ``pieces`` and ``offsets``."""
+        """Calls `encode`; returns dicts with ``ids``, ``pieces`` and ``offsets``."""
         return self.encode(input, return_type="offset_mapping", **kwargs)
 
     def sample_encode_as_pieces(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as pieces."""
+        """Returns a random segmentation as pieces."""
         return self._sampled(str, input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_ids(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as ids."""
+        """Returns a random segmentation as ids."""
         return self._sampled(int, input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_numpy(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as arrays."""
+        """Returns a random segmentation as arrays."""
         return self._sampled("numpy", input, nbest_size, alpha, kwargs)
 
     def sample_encode_as_proto(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        """A random segmentation, as messages."""
+        """Returns a random segmentation as messages."""
         return self._sampled("proto", input, nbest_size, alpha, kwargs)
 
     def _sampled(self, form: Any, input: Any, nbest_size: Any, alpha: Any, kwargs: dict[str, Any]) -> Any:
@@ -240,7 +241,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """The n best segmentations of a text, or of each text of a list, the best first (Unigram)."""
+        """Returns the n best segmentations of a text, or of each text of a list, the best first (only Unigram)."""
         form = forms.resolve(return_type, out_type, self._return_type)
         if nbest_size is None:
             nbest_size = self._nbest_size
@@ -262,19 +263,19 @@ class SentencePieceProcessor:
         return forms.finished_nbest(form, result, isinstance(input, list))
 
     def nbest_encode_as_pieces(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to pieces."""
+        """Calls `nbest_encode`; returns pieces."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type=str, **kwargs)
 
     def nbest_encode_as_ids(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to ids."""
+        """Calls `nbest_encode`; returns ids."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type=int, **kwargs)
 
     def nbest_encode_as_numpy(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to arrays."""
+        """Calls `nbest_encode`; returns arrays."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type="numpy", **kwargs)
 
     def nbest_encode_as_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        """`nbest_encode` to messages."""
+        """Calls `nbest_encode`; returns messages."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type="proto", **kwargs)
 
     def parallel_encode(
@@ -290,7 +291,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """`encode`, which SentencePiece computes in chunks of `chunk_len` characters on several threads."""
+        """Calls `encode`. (SentencePiece encodes chunks of `chunk_len` characters on several threads.)"""
         form = forms.resolve(return_type, out_type, self._return_type)
         if num_threads is None:
             num_threads = self._num_threads
@@ -317,25 +318,25 @@ class SentencePieceProcessor:
                 threads,
             )
         except TypeError as error:
-            if "surrogate" in str(error):  # in this case SentencePiece raises the error of a single text
+            if "surrogate" in str(error):  # SentencePiece then raises the error of a single text
                 raise RuntimeError(str(error)) from None
             raise
         return forms.finished(form, result, is_batch)
 
     def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to pieces."""
+        """Calls `parallel_encode`; returns pieces."""
         return self.parallel_encode(input, return_type=str, **kwargs)
 
     def parallel_encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to ids."""
+        """Calls `parallel_encode`; returns ids."""
         return self.parallel_encode(input, return_type=int, **kwargs)
 
     def parallel_encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to arrays."""
+        """Calls `parallel_encode`; returns arrays."""
         return self.parallel_encode(input, return_type="numpy", **kwargs)
 
     def parallel_encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`parallel_encode` to messages."""
+        """Calls `parallel_encode`; returns messages."""
         return self.parallel_encode(input, return_type="proto", **kwargs)
 
     # ── ids and pieces → text ─────────────────────────────────────────────────────────────────────────────────────────
@@ -349,15 +350,15 @@ class SentencePieceProcessor:
         thread_pool: Any = None,
         return_bytes: Any = None,
     ) -> Any:
-        """Decodes an id, ids, a piece, pieces, or lists of them.
+        """Decodes an id, a list of ids, a piece, a list of pieces, or several such lists.
 
         Raises:
-            IndexError: an id that is not in the vocabulary.
-            ValueError: an unknown form.
-            TypeError: an argument of the wrong type.
+            IndexError: an id is not in the vocabulary.
+            ValueError: the form is unknown.
+            TypeError: an argument has the wrong type.
         """
         is_plain = return_type is out_type is return_bytes is num_threads is None and type(self._num_threads) is int
-        if is_plain and type(input) is list and input and type(input[0]) is int:  # the most frequent call
+        if is_plain and type(input) is list and input and type(input[0]) is int:  # fast path for the most frequent call
             return self._model.decode_ids(input, forms.TEXT)
         form: Any = str
         if return_type is not None or out_type is not None:
@@ -378,77 +379,77 @@ class SentencePieceProcessor:
         return result if form in forms.READY else forms.finished(form, result, shape.is_batch)
 
     def decode_pieces(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
-        """`decode`, of pieces."""
+        """Calls `decode` with pieces."""
         return self.decode(input, return_type=return_type, **kwargs)
 
     def decode_ids(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
-        """`decode`, of ids."""
+        """Calls `decode` with ids."""
         return self.decode(input, return_type=return_type, **kwargs)
 
     def decode_pieces_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`decode` pieces to messages."""
+        """Calls `decode` with pieces; returns messages."""
         return self.decode(input, return_type="proto", **kwargs)
 
     def decode_ids_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        """`decode` ids to messages."""
+        """Calls `decode` with ids; returns messages."""
         return self.decode(input, return_type="proto", **kwargs)
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """The normalized text, or of each text of a list; with offsets, (text, starts in the input)."""
+        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
         return self._model.normalize(input, bool(with_offsets))
 
     # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get_piece_size(self) -> int:
-        """The number of pieces."""
+        """Returns the number of pieces."""
         return self._model.piece_size()  # type: ignore[no-any-return]
 
     def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or the ids of a sequence; that of ``<unk>`` for any other text."""
+        """Returns the id of a piece, or the ids of a sequence; for text that is no piece, the id of ``<unk>``."""
         return self._model.piece_to_id(piece)
 
     def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or the pieces of a sequence."""
+        """Returns the piece of an id, or the pieces of a sequence."""
         return self._model.id_to_piece(id)
 
     def get_score(self, id: Any) -> Any:
-        """The score of an id, or the scores of a sequence."""
+        """Returns the score of an id, or the scores of a sequence."""
         return self._model.score(id)
 
     def is_unknown(self, id: Any) -> Any:
-        """True for the unknown piece."""
+        """Tests whether an id is that of the unknown piece."""
         return self._model.is_unknown(id)
 
     def is_control(self, id: Any) -> Any:
-        """True for a piece that no text spells."""
+        """Tests whether an id is that of a control piece, which no text spells."""
         return self._model.is_control(id)
 
     def is_unused(self, id: Any) -> Any:
-        """True for a piece that is not used."""
+        """Tests whether an id is that of an unused piece."""
         return self._model.is_unused(id)
 
     def is_byte(self, id: Any) -> Any:
-        """True for a byte piece, which spells characters that are not pieces."""
+        """Tests whether an id is that of a byte piece; byte pieces encode characters that are not pieces."""
         return self._model.is_byte(id)
 
     def unk_id(self) -> int:
-        """The id of ``<unk>``; -1 if there is none."""
+        """Returns the id of ``<unk>``; -1 if there is none."""
         return self._model.roles()[0]  # type: ignore[no-any-return]
 
     def bos_id(self) -> int:
-        """The id of ``<s>``; -1 if there is none."""
+        """Returns the id of ``<s>``; -1 if there is none."""
         return self._model.roles()[1]  # type: ignore[no-any-return]
 
     def eos_id(self) -> int:
-        """The id of ``</s>``; -1 if there is none."""
+        """Returns the id of ``</s>``; -1 if there is none."""
         return self._model.roles()[2]  # type: ignore[no-any-return]
 
     def pad_id(self) -> int:
-        """The id of ``<pad>``; -1 if there is none."""
+        """Returns the id of ``<pad>``; -1 if there is none."""
         return self._model.roles()[3]  # type: ignore[no-any-return]
 
     def serialized_model_proto(self) -> bytes:
-        """The content of the model file."""
+        """Returns the content of the model file."""
         return self._proto
 
     piece_size = get_piece_size
@@ -456,7 +457,7 @@ class SentencePieceProcessor:
     tokenize = encode
     detokenize = decode
 
-    # The other spelling, written out because type checkers do not see names that code adds.
+    # The other names of the methods, written out because type checkers do not see names that code adds.
     Load = load
     LoadFromFile = load_from_file
     LoadFromSerializedProto = load_from_serialized_proto
@@ -524,5 +525,5 @@ def _without_model(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def report_missing_attributes() -> None:
-    """Records names that processors do not have, for `jeton.compat.run`."""
+    """Begins to record names that processors lack, for `jeton.compat.run`."""
     report.missing_attributes(SentencePieceProcessor, "sentencepiece.SentencePieceProcessor")

@@ -8,7 +8,7 @@ __all__ = ["convert_to_flatbuffer"]
 
 
 def convert_to_flatbuffer(*args: Any, **kwargs: Any) -> bytes | None:
-    """Not supported: the format of the C++ library's lite processor.
+    """Raises an error, because the format of the C++ library's lite processor is not supported.
 
     Raises:
         UnsupportedFeatureError: always.

@@ -17,22 +17,22 @@ __all__ = [
     "shape_of",
 ]
 
-# Form → the core's number.
+# Form of a result → number of the form in the core.
 _ENCODED = {int: 0, "numpy": 1, str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
 _DECODED = {str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
 TEXT = 2
 _MAPPING, _BYTE_MAPPING = 5, 6
 _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 
-# Forms with the text of pieces.
+# Forms that contain the text of pieces.
 SPELLED = frozenset({str, bytes, "proto", "serialized_proto", "offset_mapping"})
 
-# The core's results have these forms.
+# Forms of the core's results, which need no conversion.
 READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
 
 
 def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
-    """The form that is given under either of two names of one option.
+    """Returns the form of results, which can be given by either of two options; `default` if neither is given.
 
     Raises:
         ValueError: both are given, or the form is unknown.
@@ -55,7 +55,7 @@ def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
 
 
 def encoded(form: Any, input: Any, return_bytes: Any) -> int:
-    """The core's number of the form of an encoded text; offsets are those of the input's type by default.
+    """Returns the core's number of a form of encoded text. `return_bytes` None is True for an input of `bytes`.
 
     Examples:
         >>> encoded(int, "text", None), encoded("offset_mapping", b"text", None)
@@ -70,10 +70,10 @@ def encoded(form: Any, input: Any, return_bytes: Any) -> int:
 
 
 def decoded(form: Any, return_bytes: Any) -> int:
-    """The core's number of the form of a decoded text.
+    """Returns the core's number of the form of a decoded text.
 
     Raises:
-        ValueError: texts have no such form.
+        ValueError: decoded texts have no such form.
 
     Examples:
         >>> decoded(bytes, None)
@@ -87,10 +87,10 @@ def decoded(form: Any, return_bytes: Any) -> int:
 
 
 def finished(form: Any, result: Any, is_batch: bool) -> Any:
-    """Arrays for buffers, and messages for bytes.
+    """Converts the core's result to its form: buffers to arrays, and bytes to messages.
 
     Raises:
-        MissingDependencyError: a message, and protobuf is not installed.
+        MissingDependencyError: the form is a message, and protobuf is not installed.
     """
     if form == "numpy":
         import numpy as np
@@ -103,7 +103,7 @@ def finished(form: Any, result: Any, is_batch: bool) -> Any:
 
 
 def finished_nbest(form: Any, result: Any, is_batch: bool) -> Any:
-    """`finished`, of the n best of one text or of several."""
+    """Applies `finished` to the n best segmentations of one text or of several."""
     if form == "numpy":
         return [finished(form, rows, True) for rows in result] if is_batch else finished(form, result, True)
     if form == "proto":
@@ -122,9 +122,9 @@ class Shape(NamedTuple):
     """Shape of the input of `decode`.
 
     Attributes:
-        input: ids or pieces, or several of them.
-        is_batch: several.
-        method: method of the core's model.
+        input: a list of ids or pieces, or several such lists.
+        is_batch: whether there are several lists.
+        method: method of the core's model that decodes the input.
     """
 
     input: Any
@@ -141,7 +141,7 @@ def _has_pieces(row: Any) -> bool:
 
 
 def shape_of(input: Any) -> Shape:
-    """Recognizes the shape of an input of `decode`. The first row that is not empty decides between ids and pieces.
+    """Recognizes the shape of an input of `decode`. The first row that is not empty shows whether it has ids or pieces.
 
     Examples:
         >>> shape_of([["▁a"], []]).method, shape_of(3).input

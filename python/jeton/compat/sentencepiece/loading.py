@@ -1,4 +1,4 @@
-"""Model files, and the model of a processor without one."""
+"""Reads model files, and defines the model of a processor that has not loaded one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["UNLOADED", "read_file"]
 
 
 def read_file(filename: str | bytes) -> bytes:
-    """The content of a model file.
+    """Returns the content of a model file.
 
     Raises:
-        TypeError: not a path as `str` or `bytes`.
+        TypeError: the argument is not a path as `str` or `bytes`.
         RuntimeError: the file cannot be read.
     """
     if not isinstance(filename, str | bytes):
@@ -26,7 +26,7 @@ def read_file(filename: str | bytes) -> bytes:
 
 
 class _Unloaded:
-    """Model of a processor before one is loaded: most methods raise an error."""
+    """Model of a processor that has not loaded one: most methods raise an error."""
 
     def _raise(self, *arguments: object) -> Any:
         raise RuntimeError("Model is not initialized.")

@@ -1,6 +1,6 @@
-"""SentencePiece's protobuf messages, made at run time from tables of their fields.
+"""SentencePiece's protobuf messages, created at run time from tables of their fields.
 
-They live in a pool of their own, so that they and those of other packages do not collide. Needs protobuf.
+They are in a separate descriptor pool, so that they do not collide with those of other packages. Needs protobuf.
 
 Source: google/sentencepiece src/sentencepiece.proto, src/sentencepiece_model.proto (names, numbers, defaults).
 """
@@ -51,7 +51,7 @@ _EXTENSIONS = (200, 536_870_912)
 
 
 def _add(message: Any, name: str, fields: Iterable[Field], *, extends: bool = True) -> Any:
-    """Adds a message type."""
+    """Adds a message type to a file's descriptor."""
     kind = message.add()
     kind.name = name
     for field in fields:
@@ -106,7 +106,7 @@ _FILES = {"sentencepiece": _text_file, "sentencepiece_model": _model_file}
 
 @cache
 def classes(name: str) -> dict[str, Any]:
-    """Descriptor and message classes of a file: name → object.
+    """Returns the descriptor and the message classes of a file: name → object.
 
     Args:
         name: ``"sentencepiece"`` or ``"sentencepiece_model"``.

@@ -1,4 +1,4 @@
-"""`SentencePieceNormalizer`: the normalizer of a model, or of rules.
+"""`SentencePieceNormalizer`: normalizes as a model, or by given rules.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece, src/builder.cc (behavior).
 """
@@ -31,10 +31,10 @@ Spec = dict[str, Any]  # values of a `NormalizerSpec`, by name
 
 
 def spec_of_model(data: bytes) -> Spec:
-    """The normalizer in the content of a model file.
+    """Returns the normalizer's spec from the content of a model file.
 
     Raises:
-        RuntimeError: not a model.
+        RuntimeError: the data is not a model.
     """
     if not isinstance(data, bytes):
         raise TypeError(f"a serialized model must be bytes, not {type(data).__name__}")
@@ -47,14 +47,14 @@ def spec_of_model(data: bytes) -> Spec:
 
 @lru_cache(maxsize=8)
 def charsmap_of(name: str) -> bytes:
-    """The character map with a name.
+    """Returns the built-in character map with a name.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: there is no such map.
     """
     if name == "identity":
         return b""
-    from ...training.character_maps import character_map  # on use: programs that only encode do not need it
+    from ...training.character_maps import character_map  # imported on use: needed only for named rules
 
     try:
         return character_map(name)
@@ -65,10 +65,10 @@ def charsmap_of(name: str) -> bytes:
 
 
 def rules_of_file(path: str) -> list[tuple[str, str]]:
-    """Rules of a file: code points in hexadecimal, a tab, code points.
+    """Returns the rules of a file, whose lines are: code points in hexadecimal, a tab, code points.
 
     Raises:
-        RuntimeError: the file cannot be read, or is something else.
+        RuntimeError: the file cannot be read, or has another format.
     """
     rules: dict[str, str] = {}
     for line in read_file(path).decode("utf-8", "replace").splitlines():
@@ -88,11 +88,11 @@ def _characters(field: str) -> str:
 
 
 def compiled(rules: Sequence[tuple[str, str]]) -> bytes:
-    """The character map of rules.
+    """Compiles rules to a character map.
 
     Raises:
-        RuntimeError: there are none.
-        ValueError: a rule without source, or that changes nothing.
+        RuntimeError: there are no rules.
+        ValueError: a rule has no source, or changes nothing.
     """
     if not rules:
         raise RuntimeError("there are no rules")
@@ -104,7 +104,7 @@ def compiled(rules: Sequence[tuple[str, str]]) -> bytes:
 
 
 def populated(spec: Mapping[str, Any]) -> Spec:
-    """A spec with its character map.
+    """Returns a copy of a spec with its character map filled in.
 
     Raises:
         RuntimeError: there are no rules with its name, or its file cannot be read.
@@ -124,13 +124,13 @@ def populated(spec: Mapping[str, Any]) -> Spec:
 
 
 def component(spec: Mapping[str, Any], *, treat_whitespace_as_suffix: bool = False) -> dict[str, Any]:
-    """The component of a definition that normalizes as a spec says.
+    """Returns the normalizer component of a definition that corresponds to a spec.
 
     Examples:
         >>> component({"add_dummy_prefix": False})["add_dummy_prefix"]
         False
     """
-    from base64 import b64encode  # imported on use, here and below: programs that only encode need neither module
+    from base64 import b64encode  # imported on use, also below, because programs that only encode need neither module
 
     blob = spec.get("precompiled_charsmap")
     return {
@@ -142,19 +142,19 @@ def component(spec: Mapping[str, Any], *, treat_whitespace_as_suffix: bool = Fal
 
 
 class SentencePieceNormalizer:
-    """The normalizer of a model, or of rules.
+    """Normalizer of a model, or of given rules.
 
     Args:
         model_file: path of a model.
-        model_proto: content of one, as bytes or as a ``ModelProto``.
+        model_proto: content of a model, as bytes or as a ``ModelProto``.
         normalizer_spec: a serialized ``NormalizerSpec``, or the message.
         rule_tsv: path of a file of rules.
         rule_name: ``"nmt_nfkc"``, ``"nfkc"``, ``"nmt_nfkc_cf"``, ``"nfkc_cf"`` or ``"identity"``.
         norm_map: rules, as pairs of texts.
-        add_dummy_prefix, escape_whitespaces, remove_extra_whitespaces: replace the flags of the model or spec.
+        add_dummy_prefix, escape_whitespaces, remove_extra_whitespaces: override the flags of the model or spec.
 
     Raises:
-        ValueError: no argument says which normalizer; wrong rules.
+        ValueError: no argument selects a normalizer, or rules are wrong.
         RuntimeError: a file cannot be read.
 
     Examples:
@@ -203,14 +203,14 @@ class SentencePieceNormalizer:
             raise RuntimeError(str(error)) from None
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """The normalized text, or of each text of a list; with offsets, (text, starts in the input)."""
+        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
         return self._normalizer.normalize(input, bool(with_offsets))
 
     def decompile(self) -> list[tuple[str, str]]:
-        """The rules, by ascending source.
+        """Returns the rules, sorted by source.
 
         Raises:
-            RuntimeError: there are none.
+            RuntimeError: there are no rules.
         """
         blob = self._spec.get("precompiled_charsmap")
         if not blob:
@@ -218,11 +218,11 @@ class SentencePieceNormalizer:
         return _core.character_rules(blob)
 
     def serialized_model_proto(self) -> bytes:
-        """A model with this normalizer, without pieces."""
+        """Returns a serialized model with this normalizer and without pieces."""
         return _core.write_message([(3, self.serialized_normalizer_spec())])
 
     def serialized_normalizer_spec(self) -> bytes:
-        """The ``NormalizerSpec``."""
+        """Returns the serialized ``NormalizerSpec``."""
         return specs.serialize(specs.NORMALIZER, self._spec)
 
     Normalize = normalize

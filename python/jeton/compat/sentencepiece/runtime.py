@@ -1,4 +1,4 @@
-"""State of the process: threads, the seed of random segmentations, the time limit of the n best.
+"""State of the process: threads, seed of random segmentations, time limit of n-best searches.
 
 Source: google/sentencepiece, python/src/sentencepiece (behavior).
 """
@@ -23,10 +23,10 @@ _MOST_THREADS = 1024
 
 
 class ThreadPool:
-    """Number of threads that several calls share. It holds no threads: the core starts them for each call.
+    """Number of threads for several calls. The object has no threads; the core starts them for each call.
 
     Args:
-        num_threads: their number; negative: one for each processor.
+        num_threads: number of threads; if negative, one for each processor.
 
     Examples:
         >>> ThreadPool(8).num_threads()
@@ -39,7 +39,7 @@ class ThreadPool:
         self._num_threads = _resolved(num_threads)
 
     def num_threads(self) -> int:
-        """The number of threads."""
+        """Returns the number of threads."""
         return self._num_threads
 
 
@@ -50,7 +50,7 @@ def _resolved(num_threads: int) -> int:
 
 
 def num_workers(num_threads: Any, thread_pool: Any) -> int:
-    """Threads of a call with these arguments.
+    """Returns the number of threads of a call with these arguments.
 
     Raises:
         RuntimeError: `thread_pool` is not a thread pool.
@@ -63,9 +63,9 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Sets the seed of random segmentations. They differ from those of SentencePiece with this seed.
+    """Sets the seed of random segmentations; these differ from SentencePiece's with the same seed.
 
-    Results for lists are reproducible with one thread only: several threads draw in any order.
+    Results for lists are reproducible only with one thread, because several threads draw in any order.
 
     Examples:
         >>> set_random_generator_seed(1)
@@ -74,7 +74,7 @@ def set_random_generator_seed(seed: int) -> None:
 
 
 def set_nbest_timeout(timeout_ms: int) -> None:
-    """Sets the time limit of a search for the n best segmentations, after which only the best one is returned; 0: none.
+    """Sets the time limit of n-best searches (0 is none); after this time, only the best segmentation is returned.
 
     Examples:
         >>> set_nbest_timeout(0)
@@ -83,7 +83,7 @@ def set_nbest_timeout(timeout_ms: int) -> None:
 
 
 def set_min_log_level(level: int) -> None:
-    """Accepts a level of log messages. Nothing is logged.
+    """Accepts a level of log messages without effect, because no messages are logged.
 
     Examples:
         >>> set_min_log_level(2)
@@ -93,7 +93,7 @@ def set_min_log_level(level: int) -> None:
 
 
 def set_data_dir(data_dir: str) -> None:
-    """Accepts a folder of normalization rules. The rules are built in.
+    """Accepts a folder of normalization rules without effect, because the rules are built in.
 
     Examples:
         >>> set_data_dir("/tmp")

@@ -1,6 +1,6 @@
-"""The sentences of a training run, and a caller's pre-tokenizer.
+"""Reads the sentences of a training run, and applies a caller's pre-tokenizer.
 
-The loops here call functions of the user for each sentence.
+The loops are in Python, because they call the user's functions for each sentence.
 
 Source: google/sentencepiece 0.2.3, src/trainer_interface.cc, sentencepiece_pybind.cc (behavior).
 """
@@ -22,7 +22,7 @@ _RARE = "\u2585"
 
 
 def lines_of(paths: Sequence[str], count: int) -> Iterator[bytes]:
-    """The first lines of files.
+    """Yields the first lines of files.
 
     Raises:
         RuntimeError: a file cannot be read.
@@ -40,10 +40,10 @@ def lines_of(paths: Sequence[str], count: int) -> Iterator[bytes]:
 
 
 def of_iterator(iterator: Any) -> Iterator[str | bytes]:
-    """The sentences of a caller's iterator, without their line ends.
+    """Yields the sentences of a caller's iterator, without their line ends.
 
     Raises:
-        TypeError: not an iterator.
+        TypeError: the argument is not an iterator.
         ValueError: an item is neither `str` nor `bytes`.
         RuntimeError: the iterator raised an exception, after its first item.
     """
@@ -79,15 +79,15 @@ def pretokenized(
     max_bytes: int,
     may_differ: bool,
 ) -> Iterator[str]:
-    """Normalized sentences with boundaries where a function of the caller splits them.
+    """Yields normalized sentences, with boundary characters where the caller's function splits them.
 
     Args:
         sentences: the sentences.
-        normalizer: their normalizer.
-        pretokenizer: normalized sentence → its chunks.
-        symbols: texts that become boundaries before.
-        max_bytes: longer sentences are skipped.
-        may_differ: the chunks joined may differ from the sentence.
+        normalizer: normalizer of the sentences.
+        pretokenizer: function from a normalized sentence to its chunks.
+        symbols: texts that are replaced by boundaries before the sentence is split.
+        max_bytes: maximum number of bytes of a sentence; longer sentences are skipped.
+        may_differ: whether the concatenated chunks are allowed to differ from the sentence.
 
     Raises:
         RuntimeError: the function raised an exception.

@@ -1,4 +1,4 @@
-"""Fields of `TrainerSpec` and `NormalizerSpec`, and their encoding, by the core's codec.
+"""Fields of `TrainerSpec` and `NormalizerSpec`, and their serialization by the core's codec.
 
 Source: google/sentencepiece src/sentencepiece_model.proto (names, numbers, defaults).
 """
@@ -17,12 +17,12 @@ class Field(NamedTuple):
     """A field of a message.
 
     Attributes:
-        name: its name.
-        number: its number.
-        kind: a scalar type, or the name of a type that begins with a dot.
-        default: its default; None: that of its type.
-        repeated: a list.
-        is_deprecated: accepted and ignored.
+        name: name of the field.
+        number: number of the field.
+        kind: a scalar type, or the name of another type, which begins with a dot.
+        default: default of the field; None is that of its type.
+        repeated: whether the value is a list.
+        is_deprecated: whether the field is accepted, but ignored.
     """
 
     name: str
@@ -93,7 +93,7 @@ NORMALIZER = (
 
 
 def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
-    """The message with these values, by ascending number. Other fields are left out.
+    """Serializes the values of fields as a message, by ascending number; fields without a value are omitted.
 
     Examples:
         >>> serialize(NORMALIZER, {"add_dummy_prefix": False, "name": "nfkc"})
@@ -114,10 +114,10 @@ def _wire(kind: str, value: Any) -> int | float | bytes:
 
 
 def parse(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
-    """The values in a message.
+    """Returns the values of fields in a serialized message.
 
     Raises:
-        ValueError: not a message.
+        ValueError: the data is not a message.
 
     Examples:
         >>> parse(NORMALIZER, b"\\n\\x04nfkc\\x18\\x00")

@@ -1,6 +1,6 @@
-"""`SentencePieceTrainer`.
+"""`SentencePieceTrainer`, the class that trains models.
 
-The implementation, `training_run`, is imported on use: programs that only encode do not need it.
+The implementation, `training_run`, is imported on use, because programs that only encode do not need it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class SentencePieceTrainer:
         """Trains a model, and writes it to ``model_prefix + ".model"`` and ``".vocab"``, or to `model_writer`.
 
         Args:
-            arg: options as one command line.
-            logstream: accepted; nothing is logged.
+            arg: options in the form of a command line.
+            logstream: accepted without effect; no messages are logged.
             **kwargs: options; and ``sentence_iterator``, an iterator of texts; ``model_writer``, whose ``write`` is
                 called with the model; ``normalizer``, a `SentencePieceNormalizer`; ``pretokenizer``, a function that
                 splits a normalized text; ``allow_inconsistent_pretokenization``.
 
         Raises:
-            ValueError: a value of the wrong type, or an option without support.
-            RuntimeError: an unknown option, options that contradict each other, or a corpus that cannot be read.
+            ValueError: a value has the wrong type, or an option is not supported.
+            RuntimeError: an option is unknown, options contradict each other, or the corpus cannot be read.
         """
         from .trainer_options import of_line
         from .training_run import run

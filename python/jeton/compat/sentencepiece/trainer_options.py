@@ -1,4 +1,4 @@
-"""Options of `SentencePieceTrainer`: keywords or a command line → values of `TrainerSpec` and `NormalizerSpec`.
+"""Converts options of `SentencePieceTrainer` (keywords or a command line) to `TrainerSpec` and `NormalizerSpec`.
 
 Source: google/sentencepiece 0.2.3, src/spec_parser.h, src/trainer_interface.cc (behavior).
 """
@@ -24,12 +24,12 @@ _NORMALIZER = {field.name: field for field in specs.NORMALIZER}
 
 
 class Options(NamedTuple):
-    """Given values.
+    """Values of the given options.
 
     Attributes:
-        trainer: of `TrainerSpec`.
-        normalizer: of `NormalizerSpec`.
-        denormalizer: likewise, of decoded text; empty if there is none.
+        trainer: values of `TrainerSpec`.
+        normalizer: values of `NormalizerSpec`.
+        denormalizer: values of the `NormalizerSpec` for decoded text; empty if there is none.
     """
 
     trainer: dict[str, Any]
@@ -38,7 +38,7 @@ class Options(NamedTuple):
 
 
 def of_line(line: str) -> dict[str, str]:
-    """The options of a command line; the first of a name counts.
+    """Returns the options of a command line; if an option is repeated, the first value counts.
 
     Examples:
         >>> of_line("--input=a.txt --vocab_size=1000 --split_digits")
@@ -52,11 +52,11 @@ def of_line(line: str) -> dict[str, str]:
 
 
 def of_keywords(given: Mapping[str, Any]) -> Options:
-    """The values of options.
+    """Converts keyword arguments to the values of the two specs.
 
     Raises:
-        RuntimeError: an unknown option.
-        ValueError: a value of the wrong type.
+        RuntimeError: an option is unknown.
+        ValueError: a value has the wrong type.
 
     Examples:
         >>> of_keywords({"vocab_size": "1000", "split_digits": True, "normalization_rule_name": "nfkc"})
@@ -83,10 +83,10 @@ def of_keywords(given: Mapping[str, Any]) -> Options:
 
 
 def value_of(field: specs.Field, value: Any) -> Any:
-    """The value of an option, which may be text.
+    """Converts the value of an option, which can be given as text, to the type of its field.
 
     Raises:
-        ValueError: it has the wrong type.
+        ValueError: the value has the wrong type.
     """
     if field.repeated:
         if isinstance(value, list):
@@ -124,10 +124,10 @@ def _number(name: str, text: str, kind: str) -> int:
 
 
 def refuse_unsupported(trainer: Mapping[str, Any]) -> None:
-    """Refuses options without support, by name.
+    """Rejects options that are not supported; the error names them.
 
     Raises:
-        ConfigError: one of them has another value than its default.
+        ConfigError: an unsupported option has another value than its default.
     """
     reasons = {
         "seed_sentencepieces_file": "seeds come from the corpus",

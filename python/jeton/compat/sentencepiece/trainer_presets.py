@@ -1,5 +1,5 @@
 """Training presets for options of SentencePiece that Jeton's own presets lack: any normalizer, word and character
-models, texts that the caller has split.
+models, texts that the caller has already split.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ...training.request import TrainingRequest
 
 __all__ = ["BOUNDARY", "Adapted", "WordModel"]
 
-BOUNDARY = "\x1f"  # SentencePiece's character for boundaries in a text
+BOUNDARY = "\x1f"  # SentencePiece's boundary character; no piece crosses it
 _SPACE = "\u2581"
 
 
 @dataclass(frozen=True)
 class Adapted(TrainingPreset):
-    """A preset with another normalizer, and with more boundaries.
+    """A preset with another normalizer and additional boundaries.
 
     Attributes:
         base: the preset.
         normalizer: the normalizer of the tokenizer.
         boundaries: texts that no piece crosses.
-        is_normalized: the documents are normalized already.
+        is_normalized: whether the documents are normalized already.
     """
 
     name: ClassVar[str] = "sentencepiece-drop-in"
@@ -42,7 +42,7 @@ class Adapted(TrainingPreset):
         recipe = self.base.recipe(request)
         stages = recipe.stages
         own: Component = dict(self.normalizer)
-        rest = stages.normalizer[1:]  # stages of `WordModel`
+        rest = stages.normalizer[1:]  # additional stages, if the base is a `WordModel`
         stages = replace(
             stages,
             normalizer=rest if self.is_normalized else (own, *rest),
@@ -60,11 +60,11 @@ class Adapted(TrainingPreset):
 
 @dataclass(frozen=True)
 class WordModel(SentencePiece):
-    """A word or character model.
+    """Preset for a word or character model.
 
     Attributes:
         model_type: ``"word"`` or ``"char"``.
-        use_all_vocab: all words or characters are pieces.
+        use_all_vocab: whether all words or characters become pieces.
     """
 
     name: ClassVar[str] = "sentencepiece-words"
@@ -75,7 +75,7 @@ class WordModel(SentencePiece):
         """Implements `TrainingPreset.recipe`."""
         reserved = self._reserved(request.vocab_size)
         recipe = super().recipe(request)
-        # A symbol stays in its word, which is then not a piece.
+        # A user-defined symbol inside of a word gets boundaries, so the word that contains it does not become a piece.
         symbols = sorted({content for _, _, content in reserved}, key=len, reverse=True)
         marks = tuple({"type": "Replace", "pattern": {"String": s}, "content": BOUNDARY} for s in symbols)
         words: Component = {

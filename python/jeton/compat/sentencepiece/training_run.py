@@ -1,6 +1,7 @@
-"""Implementation of `SentencePieceTrainer`: corpus → model file.
+"""Implements `SentencePieceTrainer`: trains a model on a corpus, and writes the model file.
 
-BPE, word and character models have the pieces and scores of SentencePiece, Unigram models nearly so (docs/training.md).
+BPE, word and character models have the same pieces and scores as SentencePiece's; those of Unigram models are nearly
+equal (docs/training.md).
 
 Source: google/sentencepiece 0.2.3, src/sentencepiece_trainer.cc, src/trainer_interface.cc (behavior).
 """
@@ -68,7 +69,7 @@ class _Run:
         self._check(has_writer)
         refuse_unsupported(options.trainer)
         self._normalizer = populated(options.normalizer)
-        flags = dict.fromkeys(FLAGS, False)  # the rules of decoded text alone
+        flags = dict.fromkeys(FLAGS, False)  # rules for decoded text use only the character map
         self._denormalizer = populated(options.denormalizer | flags) if options.denormalizer else {}
         if not self._normalizer.get("escape_whitespaces", True):
             raise RuntimeError("escape_whitespaces=False: normalized texts must not contain spaces")
@@ -100,7 +101,7 @@ class _Run:
             raise RuntimeError(f"input_format={values['input_format']!r}: expected text or tsv")
 
     def model(self) -> bytes:
-        """The content of the model file."""
+        """Returns the content of the model file."""
         try:
             preset = self._preset()
             sentences = self._sentences(preset)
@@ -146,7 +147,7 @@ class _Run:
         values |= {"required_chars": values["required_chars"] or "", "normalization_rule_name": "identity"}
         if kind is WordModel:
             values["model_type"] = self._type
-        if self._type == "word":  # words begin with white space
+        if self._type == "word":  # a word includes the white space before it
             marked = (
                 (symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in values["user_defined_symbols"]
             )
@@ -177,7 +178,7 @@ class _Run:
         )
 
     def save(self, data: bytes) -> None:
-        """Writes the model and its list of pieces.
+        """Writes the model file and the list of pieces.
 
         Raises:
             RuntimeError: a file cannot be written.

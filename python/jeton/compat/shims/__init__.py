@@ -1,4 +1,4 @@
-"""Folders with packages of other libraries' names, one folder a library.
+"""Folders with packages that have the names of other libraries, one folder for each library.
 
-A process with such a folder on its path, before the library itself, uses the drop-in.
+A process that has such a folder on its path, before the library itself, uses the drop-in.
 """

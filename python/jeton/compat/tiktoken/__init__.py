@@ -1,7 +1,7 @@
 """Drop-in for tiktoken: ``import jeton.compat.tiktoken as tiktoken``.
 
-The whole public interface of tiktoken 0.9 to 0.14, with the same ids, types and exceptions. `docs/migrating.md` lists
-the differences.
+It has the whole public interface of tiktoken 0.9 to 0.14, with the same ids, types and exceptions. `docs/migrating.md`
+lists the differences.
 
 Examples:
     >>> import jeton.compat.tiktoken as tiktoken
@@ -20,11 +20,11 @@ from .registry import get_encoding, list_encoding_names
 
 __all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
 
-__version__ = "0.14.0"  # the version of tiktoken whose interface this is
+__version__ = "0.14.0"  # version of tiktoken with this interface
 
 
 def __getattr__(name: str) -> object:
-    if name == "load":  # tiktoken imports it with its first encoding; programs rely on finding it
+    if name == "load":  # a module that programs expect, because tiktoken imports it with the first encoding
         from importlib import import_module
 
         return import_module(".load", __name__)

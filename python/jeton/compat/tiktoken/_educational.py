@@ -1,6 +1,6 @@
-"""Byte-pair encoding in plain Python, with pictures of each step, as tiktoken's module of this name.
+"""Byte-pair encoding in plain Python that prints a picture of each step, like tiktoken's module of this name.
 
-Left out: speed. `jeton.train` trains, and `Encoding` encodes; `jeton.reference` explains the algorithm in more detail.
+Left out: speed, for which use `jeton.train` and `Encoding`. `jeton.reference` explains the algorithm in more detail.
 
 Source: openai/tiktoken, tiktoken/_educational.py (behavior).
 """
@@ -17,7 +17,7 @@ from .registry import get_encoding
 
 __all__ = ["SimpleBytePairEncoding", "bpe_encode", "bpe_train", "train_simple_encoding", "visualise_tokens"]
 
-_COLORS = (167, 179, 185, 77, 80, 68, 134)  # colors of a terminal with 256
+_COLORS = (167, 179, 185, 77, 80, 68, 134)  # numbers in the terminal's 256-color palette
 _PATTERN = r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 _TEXT = "hello world, hello words; the world says hello to the words of the world. "
 
@@ -28,7 +28,7 @@ class SimpleBytePairEncoding:
     """An encoding without special tokens.
 
     Args:
-        pat_str: regex whose matches are encoded one by one.
+        pat_str: regex whose matches are encoded separately.
         mergeable_ranks: token -> rank.
 
     Examples:
@@ -39,48 +39,48 @@ class SimpleBytePairEncoding:
     """
 
     def __init__(self, *, pat_str: str, mergeable_ranks: dict[bytes, int]) -> None:
-        split_text("", pat_str, is_regex=True)  # raises if it does not compile
+        split_text("", pat_str, is_regex=True)  # raises if the regex does not compile
         self.pat_str = pat_str
         self.mergeable_ranks = mergeable_ranks
         self._decoder = {id: token for token, id in mergeable_ranks.items()}
 
     def encode(self, text: str, visualise: Picture = "colour") -> list[int]:
-        """The ids of a text, with a picture of each merge: ``"colour"``, ``"simple"`` or None."""
+        """Returns the ids of a text; prints a ``"colour"`` or ``"simple"`` picture of each merge, or none for None."""
         words = _words(text, self.pat_str)
         return [id for word in words for id in bpe_encode(self.mergeable_ranks, word, visualise=visualise)]
 
     def decode_bytes(self, tokens: list[int]) -> bytes:
-        """The bytes of ids."""
+        """Returns the bytes of ids."""
         return b"".join(self.decode_tokens_bytes(tokens))
 
     def decode(self, tokens: list[int]) -> str:
-        """The text of ids; U+FFFD replaces bytes that are not UTF-8."""
+        """Returns the text of ids; U+FFFD replaces bytes that are not UTF-8."""
         return self.decode_bytes(tokens).decode("utf-8", errors="replace")
 
     def decode_tokens_bytes(self, tokens: list[int]) -> list[bytes]:
-        """The bytes of each id."""
+        """Returns the bytes of each id."""
         return [self._decoder[token] for token in tokens]
 
     @staticmethod
     def train(training_data: str, vocab_size: int, pat_str: str) -> SimpleBytePairEncoding:
-        """Trains an encoding, with a picture of each merge."""
+        """Trains an encoding, and prints a picture of each merge."""
         ranks = bpe_train(data=training_data, vocab_size=vocab_size, pat_str=pat_str)
         return SimpleBytePairEncoding(pat_str=pat_str, mergeable_ranks=ranks)
 
     @staticmethod
     def from_tiktoken(encoding: str | Encoding) -> SimpleBytePairEncoding:
-        """The pattern and ranks of an encoding, or of one by its name."""
+        """Creates an object with the pattern and ranks of an encoding, which can be given by name."""
         full: Any = get_encoding(encoding) if isinstance(encoding, str) else encoding
         return SimpleBytePairEncoding(pat_str=full._pat_str, mergeable_ranks=full._mergeable_ranks)
 
 
 def bpe_encode(mergeable_ranks: dict[bytes, int], input: bytes, visualise: Picture = "colour") -> list[int]:
-    """The ids of bytes: merges the neighbors of the lowest rank, until no neighbors are a token.
+    """Returns the ids of bytes: merges the neighbors of the lowest rank, until no two neighbors form a token.
 
     Args:
         mergeable_ranks: token -> rank.
         input: the bytes.
-        visualise: picture of each step.
+        visualise: form of the picture of each step; None prints none.
 
     Examples:
         >>> bpe_encode({b"a": 0, b"b": 1, b"ab": 2}, b"abb", visualise="simple")
@@ -107,13 +107,13 @@ def bpe_encode(mergeable_ranks: dict[bytes, int], input: bytes, visualise: Pictu
 
 
 def bpe_train(data: str, vocab_size: int, pat_str: str, visualise: Picture = "colour") -> dict[bytes, int]:
-    """Learns merges: each step joins the most frequent pair, the first one found of several.
+    """Learns merges: each step joins the most frequent pair; of equally frequent pairs, the first one found.
 
     Args:
         data: the text.
-        vocab_size: number of tokens, 256 or more.
+        vocab_size: number of tokens, at least 256.
         pat_str: regex that splits the text.
-        visualise: picture of each step.
+        visualise: form of the picture of each step; None prints none.
 
     Returns:
         Token -> rank.
@@ -151,7 +151,7 @@ def _merged(word: list[bytes], pair: tuple[bytes, bytes], token: bytes) -> list[
 
 
 def _words(text: str, pat_str: str) -> list[bytes]:
-    """The matches of the pattern."""
+    """Returns the matches of the pattern as bytes."""
     from json import dumps
 
     from ..._core import pretokenize_text

@@ -1,6 +1,6 @@
-"""`CoreBPE`: the engine of one encoding, over the core's tokenizer.
+"""`CoreBPE`: encodes and decodes for one `Encoding`, by a tokenizer of Jeton's core.
 
-Left out: permission for special tokens (`core`), and completions of unstable text (`unstable`).
+Left out: checks of permitted special tokens (`core`), and completions of unstable text (`unstable`).
 
 Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior).
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
-# The patterns that the core has scanners for, and which match any text. tiktoken's spelling of the first one differs.
+# Patterns that match any text, and for which the core has scanners. tiktoken spells the first one differently.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_LONGEST_TABLE = 1 << 20  # ids; beyond it, tokens are looked up in a dict
-_CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that continue a character of UTF-8
+_LONGEST_TABLE = 1 << 20  # maximum number of ids in a table; with more, tokens are looked up in a dict
+_CONTINUATION = bytes(range(0x80, 0xC0))  # continuation bytes of UTF-8
 
 
 @cache
@@ -49,14 +49,14 @@ def _build(
     whole_first: bool = True,
 ) -> _core.Tokenizer:
     """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
-    from ...definition import Bpe, Definition  # imported here: it takes longer than importing all of this package
+    from ...definition import Bpe, Definition  # on use: takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
     return Definition(model, pretokenizer=pretokenizer).build(vocabulary)
 
 
 class CoreBPE:
-    """Encoder and decoder of one vocabulary, with the methods of tiktoken's class of this name.
+    """Encodes and decodes with one vocabulary; has the methods of tiktoken's class of this name.
 
     Args:
         encoder: token -> rank.
@@ -64,7 +64,7 @@ class CoreBPE:
         pattern: regex in tiktoken's dialect.
 
     Raises:
-        ValueError: the pattern does not compile, or two tokens have one rank.
+        ValueError: the pattern does not compile, or two tokens have the same rank.
 
     Examples:
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
@@ -85,7 +85,7 @@ class CoreBPE:
         self._pattern = pattern
         numbering = number(encoder, self._special)
         self._vocabulary, self._external = numbering.vocabulary, numbering.external
-        self.is_plain = numbering.external is None  # the core's ids are those of the encoding
+        self.is_plain = numbering.external is None  # whether the core's ids are those of the encoding
         self._internal_ids, self._first_internal = numbering.special, numbering.first_internal
         vocabulary, ids = self._vocabulary, list(self._internal_ids.values())
         if ids:
@@ -100,10 +100,10 @@ class CoreBPE:
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def external(self, ids: list[int]) -> list[int]:
-        """Ids of the encoding for ids of the core.
+        """Converts ids of the core to ids of the encoding.
 
         Raises:
-            KeyError: the text holds a byte that is not a token.
+            KeyError: the text contains a byte that is not a token.
         """
         if self._external is None or not ids or max(ids) < self._first_internal:
             return ids
@@ -114,14 +114,14 @@ class CoreBPE:
         return found  # type: ignore[return-value]
 
     def permission(self, allowed_special: Set[str]) -> str | list[int] | None:
-        """The core's permission for special tokens; names that are not special tokens are ignored.
+        """Returns the permitted special tokens in the core's form; strings that are not special tokens are ignored.
 
         Raises:
-            TypeError: not a set of strings.
+            TypeError: the argument is not a set of strings.
         """
         if not isinstance(allowed_special, set | frozenset):
             raise TypeError(f"allowed_special must be a set of strings, not {type(allowed_special).__name__}")
-        "".join(allowed_special).encode()  # raises
+        "".join(allowed_special).encode()  # raises for a lone surrogate
         if not allowed_special:
             return None
         permitted = self._internal_ids.keys() & allowed_special
@@ -130,7 +130,7 @@ class CoreBPE:
         return [self._internal_ids[token] for token in permitted] or None
 
     def permission_for(self, text: str, allowed_special: Set[str]) -> str | list[int] | None:
-        """`permission`; the error of a wrong text takes precedence."""
+        """Calls `permission`; if the text is wrong, too, raises the error of the text instead."""
         try:
             return self.permission(allowed_special)
         except (TypeError, UnicodeEncodeError):
@@ -143,18 +143,18 @@ class CoreBPE:
         return text
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text whose special tokens are plain text.
+        """Returns the ids of a text; the spelling of a special token is plain text.
 
         Raises:
-            UnicodeEncodeError: a lone surrogate.
+            UnicodeEncodeError: the text contains a lone surrogate.
         """
         return self._encode(text, None)
 
     def encode(self, text: str, allowed_special: Set[str]) -> list[int]:
-        """The ids of a text. The spelling of a special token that is not allowed is plain text.
+        """Returns the ids of a text. The spelling of a special token that is not allowed is plain text.
 
         Raises:
-            UnicodeEncodeError: a lone surrogate.
+            UnicodeEncodeError: the text contains a lone surrogate.
         """
         return self._encode(text, self.permission_for(text, allowed_special))
 
@@ -167,7 +167,7 @@ class CoreBPE:
         return ids if self._external is None else self.external(ids)
 
     def encode_array(self, text: str, permission: Any, threads: int = 1) -> NDArray[np.uint32]:
-        """`encode`, as uint32[n]."""
+        """Calls `encode`; returns uint32[n]."""
         import numpy as np
 
         if self._external is not None:
@@ -180,15 +180,15 @@ class CoreBPE:
         return np.frombuffer(ids, "<u4")
 
     def encode_to_tiktoken_buffer(self, text: str, allowed_special: Set[str]) -> memoryview:
-        """`encode`, as a buffer of unsigned 32-bit integers."""
+        """Calls `encode`; returns a buffer of unsigned 32-bit integers."""
         ids: Any = self.encode_array(text, self.permission_for(text, allowed_special))
         return memoryview(ids)
 
     def encode_batch(self, texts: list[str], permission: Any, threads: int) -> list[list[int]]:
-        """The ids of many texts.
+        """Returns the ids of many texts.
 
         Raises:
-            InvalidTextError, SpecialTokenError: of one of the texts.
+            InvalidTextError, SpecialTokenError: a text is invalid, or contains a special token that is not permitted.
         """
         ids, offsets = self.core.encode_batch(texts, permission, threads)
         flat = self.external(ids.cast("B").cast("I").tolist())
@@ -196,7 +196,7 @@ class CoreBPE:
         return list(map(flat.__getitem__, map(slice, bounds, bounds[1:])))
 
     def encode_single_token(self, piece: bytes) -> int:
-        """The id of a token or of a special token.
+        """Returns the id of a token or of a special token.
 
         Raises:
             KeyError: there is no such token.
@@ -209,26 +209,26 @@ class CoreBPE:
         return found
 
     def token_id(self, piece: bytes) -> int | None:
-        """The rank of a token; None if there is none."""
+        """Returns the rank of a token; None if there is none."""
         found = self.core.find(piece, False)
         if found is None and not piece:
             return self.ranks.get(piece)
         return found if found is None or self._external is None else self._external[found]
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
-        """The ids of bytes that the pattern does not split."""
+        """Returns the ids of bytes that the pattern does not split."""
         if not isinstance(piece, bytes):
             raise TypeError(f"a piece must be bytes, not {type(piece).__name__}")
         return self.external(self.unsplit.encode_text(piece.decode("latin-1")))
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """The tokenizer without a pattern, of text in Latin-1: the core splits at bytes that are not UTF-8."""
+        """Tokenizer without a pattern, for bytes as Latin-1 text: the core splits at bytes that are not UTF-8."""
         return self._of_latin1(whole_first=True)
 
     @cached_property
     def merging(self) -> _core.Tokenizer:
-        """`unsplit`, which merges also a text that is a token."""
+        """Like `unsplit`, but applies merges even if the whole text is a token."""
         return self._of_latin1(whole_first=False)
 
     def _of_latin1(self, *, whole_first: bool) -> _core.Tokenizer:
@@ -238,7 +238,7 @@ class CoreBPE:
         return _build(vocabulary, level="char", whole_first=whole_first)
 
     def last_piece(self, text: str) -> str:
-        """Last match of the pattern in a text; empty if there is none."""
+        """Returns the last match of the pattern in a text; an empty text if there is none."""
         if self._pattern in _named():
             spans = _core.split_text(text, self._pattern, is_regex=True)
             return text.encode()[slice(*spans[-1])].decode() if spans else ""
@@ -248,13 +248,13 @@ class CoreBPE:
         return pieces[-1][0] if pieces else ""
 
     def _encode_bytes(self, data: bytes) -> list[int]:
-        """The ids of bytes, which need not be UTF-8."""
+        """Returns the ids of bytes, which need not be UTF-8."""
         from .unstable import encode_bytes
 
         return encode_bytes(self, data)
 
     def encode_with_unstable(self, text: str, allowed_special: Set[str]) -> tuple[list[int], list[list[int]]]:
-        """Ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
+        """Returns ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
         from .unstable import encode_with_unstable
 
         return encode_with_unstable(self, text, allowed_special)
@@ -262,10 +262,10 @@ class CoreBPE:
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids.
+        """Returns the bytes of ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         ids = tokens if type(tokens) is list else _list_of_ids(tokens)
         if self._external is not None and ids and max(map(index, ids)) >= self._first_internal:
@@ -288,16 +288,16 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. A mergeable token takes precedence, then the first special token of an id."""
+        """Id of the encoding -> bytes. If tokens share an id, the mergeable one counts, else the first special one."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of an id.
+        """Returns the bytes of an id.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: the id is not in the vocabulary.
         """
         found = self.token_bytes(token)
         if found is None:
@@ -305,17 +305,17 @@ class CoreBPE:
         return found
 
     def token_bytes(self, token: int) -> bytes | None:
-        """The bytes of an id; None if it is not in the vocabulary."""
+        """Returns the bytes of an id; None if it is not in the vocabulary."""
         if self._external is None:
             return self.core.decoded(token)
-        self.core.kind(token)  # raises if it is not an id
+        self.core.kind(token)  # raises if `token` is not an id
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """The bytes of each of many ids.
+        """Returns the bytes of each of many ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         ids = list(tokens)
         if self._external is None:
@@ -323,13 +323,13 @@ class CoreBPE:
                 return self.core.decode_tokens(ids)
             except (JetonError, OverflowError, TypeError):
                 pass
-        return list(map(self.decode_single_token_bytes, ids))  # raises the error of the first wrong id
+        return list(map(self.decode_single_token_bytes, ids))  # raises for the first wrong id
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
-        """The text of ids, and for each id the index of the first character that has bytes of it.
+        """Returns the text of ids, and for each id the index of the first character that its bytes belong to.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
             UnicodeDecodeError: the bytes are not UTF-8.
         """
         ids = list(tokens)
@@ -339,14 +339,14 @@ class CoreBPE:
             except (JetonError, OverflowError, TypeError):
                 pass
         found = self.decode_tokens_bytes(ids)
-        # A character starts at each byte that is not a continuation byte. All loops over tokens run in C.
+        # A character starts at each byte that is not a continuation byte. `map` runs all loops over tokens in C.
         continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
         lengths = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
         offsets = list(map(max, repeat(0), map(sub, accumulate(lengths, initial=0), continues)))
         return b"".join(found).decode("utf-8", errors="strict"), offsets
 
     def decode_lists(self, rows: list[Any], threads: int, *, as_text: bool) -> list[Any] | None:
-        """The bytes or texts of many lists of ids; None if they are to be decoded one by one."""
+        """Returns the bytes or texts of many lists of ids; None if the caller must decode them one by one."""
         if self._external is None and set(map(type, rows)) <= {list}:
             try:
                 return self.core.decode_lists(rows, threads, as_text=as_text, skip_special=False)
@@ -368,22 +368,22 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of ids, then as many None, so that a negative id does not index from the end."""
+        """The bytes of each id, then as many None, so that a negative id, which indexes from the end, gives None."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
     @cached_property
     def _sorted(self) -> tuple[bytes, ...]:
-        """The mergeable tokens in the order of their bytes."""
+        """The mergeable tokens, sorted by their bytes."""
         if isinstance(self._tokens, RankFile):
             return tuple(self._tokens.vocabulary.sorted_contents())
         return tuple(_core.sorted_bytes(list(self._tokens)))
 
     @cached_property
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
-        """The mergeable tokens in the order of their bytes, their ranks, and whether each is UTF-8.
+        """The mergeable tokens, sorted by their bytes, their ranks, and whether each is UTF-8.
 
-        Tuples, because the garbage collector would visit each item of a list.
+        They are tuples, because the garbage collector would visit each item of a list.
         """
         tokens = self._sorted
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes bytes that are not UTF-8
@@ -392,7 +392,7 @@ class CoreBPE:
 
     @cached_property
     def lengths(self) -> NDArray[np.uint8]:
-        """Id of the core -> number of bytes, as bytes of int64."""
+        """Number of bytes of each id of the core: int64 values, viewed as an array of uint8."""
         import numpy as np
 
         ids, _, tokens, _ = self._vocabulary.columns()
@@ -401,13 +401,13 @@ class CoreBPE:
         return table.view(np.uint8)
 
     def token_byte_values(self) -> list[bytes]:
-        """The mergeable tokens in the order of their bytes, as a new list."""
+        """Returns a new list of the mergeable tokens, sorted by their bytes."""
         return list(self._sorted)
 
 
 @lru_cache(maxsize=128)
 def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
-    """A regex for any of these strings, the longest that matches first.
+    """Returns a regex that matches any of the strings; if several match, it matches the longest.
 
     Examples:
         >>> spelled(frozenset({"<a", "<a>"})).search("x<a>").group()
@@ -417,7 +417,7 @@ def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
 
 
 def _list_of_ids(tokens: Any) -> list[int]:
-    """A list of the items of any sequence in the sense of C's API: indexable, and neither a string nor a mapping."""
+    """Returns the items of a sequence (in Python's C API: indexable, and neither a string nor a mapping) as a list."""
     kind = type(tokens)
     if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
         raise TypeError(f"ids must be a sequence of integers, not {kind.__name__}")
@@ -428,11 +428,11 @@ def _list_of_ids(tokens: Any) -> list[int]:
 
 
 def components(pattern: str) -> tuple[Component, ...]:
-    """Components that yield the matches of a pattern. tiktoken drops text between matches."""
+    """Returns pre-tokenizer components that yield only the matches of a pattern: tiktoken drops text between them."""
     if pattern in _named():
         return ({"type": "Pattern", "regex": pattern},)
     try:
-        _core.split_text("", pattern, is_regex=True)  # compiles it
+        _core.split_text("", pattern, is_regex=True)  # raises if it does not compile
     except ConfigError as error:
         raise ValueError(str(error)) from None
     regex, unsupported = _core.oniguruma_pattern(pattern, is_regex=True)

@@ -1,7 +1,7 @@
 """`Encoding`: tiktoken's class, over Jeton's core.
 
-Calls of one text run the core's loops; batches are one call of the core. A text with a lone surrogate
-is repaired as tiktoken repairs it.
+Calls with one text run the core's loops; a batch is a single call of the core. A text with a lone surrogate is repaired
+in the same way as in tiktoken.
 
 Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for special tokens).
 """
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "raise_disallowed_special_token"]
 
 _NONE: Set[str] = frozenset()
-_LONG_TEXT = 1 << 18  # characters; as in `Tokenizer.encode_array`
+_LONG_TEXT = 1 << 18  # characters; longer texts are encoded as an array, as in `Tokenizer.encode_array`
 
 
 class Encoding:
     """A tiktoken encoding.
 
     Args:
-        name: its name. Encodings with different special tokens should have different names.
-        pat_str: regex whose matches are encoded one by one.
+        name: name of the encoding. Encodings with different special tokens should have different names.
+        pat_str: regex whose matches are encoded separately.
         mergeable_ranks: token -> rank, which is its merge priority and its id.
         special_tokens: special token -> id.
-        explicit_n_vocab: the number of tokens, to be checked.
+        explicit_n_vocab: the expected number of tokens, which is checked.
 
     Raises:
         AssertionError: the number of tokens, or the highest id, does not fit `explicit_n_vocab`.
-        ValueError: the pattern does not compile, there are no ranks, or two tokens have one rank.
+        ValueError: the pattern does not compile, there are no ranks, or two tokens have the same rank.
 
     Examples:
         >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
@@ -80,9 +80,9 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
-        # The core, if its ids need no translation: `CoreBPE` would make short calls take half as long again.
+        # The core, if its ids need no translation, for direct calls: through `CoreBPE`, short calls take 50% longer.
         self._plain_core = bpe.core if bpe.is_plain else None
-        # Tables for calls of single tokens, from the first such call on
+        # Tables for calls of single tokens, filled by the first such call.
         self._id_of: dict[bytes, int] = {}
         self._bytes_by_id: list[bytes | None] = []
 
@@ -98,7 +98,7 @@ class Encoding:
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text; the spelling of special tokens is plain text."""
+        """Returns the ids of a text; the spelling of special tokens is plain text."""
         try:
             if (core := self._plain_core) is not None and isinstance(text, str):
                 return core.encode_text(text)
@@ -113,13 +113,13 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[int]:
-        """The ids of a text.
+        """Returns the ids of a text.
 
         Args:
-            text: any `str`. Surrogate pairs are joined, a lone surrogate is replaced by U+FFFD.
+            text: any `str`. Surrogate pairs are joined; a lone surrogate is replaced by U+FFFD.
             allowed_special: special tokens that are matched, or ``"all"``.
-            disallowed_special: strings that the text must not contain; ``"all"``: the special tokens that are not
-                allowed; ``()``: none, their spelling is plain text.
+            disallowed_special: strings that the text must not contain. ``"all"`` is all special tokens that are not
+                allowed; with ``()``, all special tokens that are not allowed are plain text.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -157,11 +157,11 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> NDArray[np.uint32]:
-        """The ids of a text as uint32[n]; arguments as for `encode`.
+        """Returns the ids of a text as uint32[n]; arguments as for `encode`.
 
         Raises:
             ValueError: the text contains a disallowed string.
-            UnicodeEncodeError: a lone surrogate.
+            UnicodeEncodeError: the text contains a lone surrogate.
         """
         bpe = self._core_bpe
         threads = 1 if type(text) is str and len(text) < _LONG_TEXT else available_threads(None)
@@ -178,7 +178,7 @@ class Encoding:
         return bpe.encode_array(text, bpe.permission_for(text, allowed), threads)
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
-        """The ids of many texts; the spelling of special tokens is plain text."""
+        """Returns the ids of many texts; the spelling of special tokens is plain text."""
         threads, texts = _threads(num_threads), list(text)
         if set(map(type, texts)) <= {str}:
             try:
@@ -195,11 +195,11 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> list[list[int]]:
-        """The ids of many texts; arguments as for `encode`.
+        """Returns the ids of many texts; arguments as for `encode`.
 
         Args:
             text: the texts.
-            num_threads: maximum number of threads; no more are started than this process has cores.
+            num_threads: maximum number of threads; at most one for each core of this process is started.
             allowed_special: as for `encode`.
             disallowed_special: as for `encode`.
 
@@ -224,7 +224,7 @@ class Encoding:
                     raise SpecialTokenError
                 return self._core_bpe.encode_batch(texts, permission, threads)
             except (SpecialTokenError, TypeError, UnicodeEncodeError):
-                pass  # the first text with an error raises it below
+                pass  # encoding one by one raises the error of the first wrong text
             except InvalidTextError:
                 report.fell_back("tiktoken", "Encoding.encode_batch", "lone surrogates: encoded one by one")
         return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))
@@ -236,11 +236,11 @@ class Encoding:
         allowed_special: Literal["all"] | Set[str] = _NONE,
         disallowed_special: Literal["all"] | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """Ids that more text cannot change, and sequences of ids that can follow them; arguments as for `encode`.
+        """Returns ids that no further text can change, and sequences of ids that can follow; arguments as for `encode`.
 
         Returns:
-            The stable ids, and the possible continuations: the bytes of the stable ids and of a continuation begin with
-            the text.
+            The stable ids, and their possible continuations: the bytes of the stable ids with those of a continuation
+            begin with the text.
 
         Examples:
             >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
@@ -253,10 +253,10 @@ class Encoding:
         return self._core_bpe.encode_with_unstable(text, allowed)
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of a token or a special token, by its text or its bytes.
+        """Returns the id of a token or a special token, by its text or its bytes.
 
         Raises:
-            KeyError: it is not in the vocabulary.
+            KeyError: the token is not in the vocabulary.
         """
         if isinstance(text_or_bytes, str):
             text_or_bytes = text_or_bytes.encode()
@@ -270,22 +270,22 @@ class Encoding:
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of ids.
+        """Returns the bytes of ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         return self._core_bpe.decode_bytes(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids.
+        """Returns the text of ids.
 
         Args:
             tokens: ids.
             errors: policy for bytes that are not UTF-8, as in `bytes.decode`.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         if (core := self._plain_core) is not None and type(tokens) is list:
             try:
@@ -297,10 +297,10 @@ class Encoding:
         return self._core_bpe.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of an id.
+        """Returns the bytes of an id.
 
         Raises:
-            KeyError: it is not in the vocabulary.
+            KeyError: the id is not in the vocabulary.
         """
         try:
             if (found := self._bytes_by_id[token]) is not None:
@@ -312,18 +312,18 @@ class Encoding:
         return found
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """The bytes of each of many ids.
+        """Returns the bytes of each of many ids.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
         """
         return self._core_bpe.decode_tokens_bytes(tokens)
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
-        """The text of ids, and for each id the index of the first character that has bytes of it.
+        """Returns the text of ids, and for each id the index of the first character that its bytes belong to.
 
         Raises:
-            KeyError: an id that is not in the vocabulary.
+            KeyError: an id is not in the vocabulary.
             UnicodeDecodeError: the bytes are not UTF-8.
 
         Examples:
@@ -337,14 +337,14 @@ class Encoding:
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """The texts of many sequences of ids; `num_threads` as in `encode_batch`."""
+        """Returns the texts of many sequences of ids; `num_threads` as in `encode_batch`."""
         threads, rows = _threads(num_threads), list(batch)
         if errors == "replace" and (found := self._core_bpe.decode_lists(rows, threads, as_text=True)) is not None:
             return found
         return list(map(partial(self.decode, errors=errors), rows))
 
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """The bytes of many sequences of ids; `num_threads` as in `encode_batch`."""
+        """Returns the bytes of many sequences of ids; `num_threads` as in `encode_batch`."""
         threads, rows = _threads(num_threads), list(batch)
         found = self._core_bpe.decode_lists(rows, threads, as_text=False)
         return list(map(self._core_bpe.decode_bytes, rows)) if found is None else found
@@ -352,7 +352,7 @@ class Encoding:
     # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of all tokens that are not special, sorted."""
+        """Returns the bytes of all tokens that are not special, sorted."""
         return self._core_bpe.token_byte_values()
 
     @property
@@ -366,7 +366,7 @@ class Encoding:
         return set(self._special_tokens.keys())
 
     def is_special_token(self, token: int) -> bool:
-        """True for the id of a special token."""
+        """Tests whether an id is that of a special token."""
         if not isinstance(token, int):
             raise AssertionError(f"an id is an int, not {type(token).__name__}")
         return token in self._special_token_values
@@ -379,16 +379,16 @@ class Encoding:
     # ── private, in tiktoken too ─────────────────────────────────────────────────────────────────────────────────
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of a text or bytes that the pattern does not split, without special tokens."""
+        """Returns the ids of a text or bytes that the pattern does not split, without special tokens."""
         piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """`encode_ordinary`, for text without lone surrogates; tiktoken splits the text in Python here."""
+        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, it splits text in Python.)"""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes, which need not be UTF-8, without special tokens."""
+        """Returns the ids of bytes, which need not be UTF-8, without special tokens."""
         return self._core_bpe._encode_bytes(text)
 
     def __getstate__(self) -> object:
@@ -414,7 +414,7 @@ class Encoding:
     # ── permission for special tokens ────────────────────────────────────────────────────────────────────────────
 
     def _resolved(self, allowed_special: Any, disallowed_special: Any) -> tuple[Set[str], Collection[str]]:
-        """Allowed special tokens and disallowed strings, not checked."""
+        """Returns the allowed special tokens and the disallowed strings, before any check."""
         if allowed_special == "all":
             allowed_special = self.special_tokens_set
         if disallowed_special == "all":
@@ -422,7 +422,7 @@ class Encoding:
         return allowed_special, disallowed_special
 
     def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
-        """Returns special tokens that may be matched: those that are allowed, and some that the text does not contain.
+        """Returns special tokens to permit: those that are allowed, and possibly some that the text does not contain.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -436,7 +436,7 @@ class Encoding:
 
 
 def report_missing_attributes() -> None:
-    """Records names that encodings do not have, for `jeton.compat.run`."""
+    """Begins to record names that encodings lack, for `jeton.compat.run`."""
     report.missing_attributes(Encoding, "tiktoken.Encoding")
 
 
@@ -461,7 +461,7 @@ def _is_empty(tokens: Any) -> bool:
 
 
 def _threads(given: int | None) -> int:
-    """The number of threads of a batch."""
+    """Returns the number of threads of a batch."""
     if given is None:
         return available_threads(None)
     if given <= 0:

@@ -1,9 +1,9 @@
-"""Reading and writing of rank files, with tiktoken's cache.
+"""Reads and writes rank files, with tiktoken's cache.
 
-    TIKTOKEN_CACHE_DIR, else DATA_GYM_CACHE_DIR    the cache; empty: no cache
+    TIKTOKEN_CACHE_DIR, else DATA_GYM_CACHE_DIR    folder of the cache; if empty, there is no cache
     neither is set                                 data-gym-cache in the temporary folder
 
-The name of a file in the cache is the SHA-1 of its URL. A file whose SHA-256 is wrong is removed and read again.
+The name of a file in the cache is the SHA-1 of its URL. A file with a wrong SHA-256 is removed and read again.
 
 Source: openai/tiktoken, tiktoken/load.py (behavior).
 """
@@ -33,8 +33,8 @@ __all__ = [
     "read_rank_file",
 ]
 
-_TIMEOUT_S = 60.0  # seconds for each network operation
-_OTHER_TOKENS = (b"<|endoftext|>", b"<|startoftext|>")  # tokens of an encoder.json that are not merged
+_TIMEOUT_S = 60.0  # timeout in seconds of each network operation
+_OTHER_TOKENS = (b"<|endoftext|>", b"<|startoftext|>")  # tokens of an encoder.json that no merge creates
 
 
 def read_file(blobpath: str) -> bytes:
@@ -58,19 +58,19 @@ def read_file(blobpath: str) -> bytes:
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
-    """True if the SHA-256 of the data is the expected one, in hexadecimal.
+    """Tests whether the SHA-256 of the data is equal to the expected one, in hexadecimal.
 
     Examples:
         >>> check_hash(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         True
     """
-    from hashlib import sha256  # lazy: with OpenSSL, importing it takes as long as loading an encoding
+    from hashlib import sha256  # imported on use: with OpenSSL, that takes as long as loading an encoding
 
     return sha256(data).hexdigest() == expected_hash
 
 
 def cached_path(blobpath: str) -> str | None:
-    """The path of a file in the cache, which may not exist; None without a cache."""
+    """Returns the path of a file in the cache, even if it does not exist; None without a cache."""
     from hashlib import sha1
 
     folder = _cache_folder()[0]
@@ -87,7 +87,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
     Raises:
         ValueError: the content has another hash.
-        OSError: the file cannot be read, or a cache that the environment names cannot be written.
+        OSError: the file cannot be read, or the cache that the environment variable sets cannot be written.
     """
     path = cached_path(blobpath)
     if path is None:
@@ -128,17 +128,17 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) 
     data = read_file_cached(tiktoken_bpe_file, expected_hash)
     try:
         return RankFile.read(data).ranks
-    except FormatError:  # the core's parser is stricter
+    except FormatError:  # the core's parser is stricter than tiktoken's
         return _lenient(data, tiktoken_bpe_file)
 
 
 def read_rank_file(url: str, sha256: str) -> RankFile:
-    """`load_tiktoken_bpe` without the dict."""
+    """Reads a rank file like `load_tiktoken_bpe`, but into the core instead of a dict."""
     return RankFile.read(read_file_cached(url, sha256))
 
 
 def _lenient(data: bytes, source: str) -> dict[bytes, int]:
-    """Reads a rank file as Python does: any white space between token and rank, any form of an integer."""
+    """Parses a rank file as tiktoken: any white space can separate token and rank, and Python reads the integer."""
     from base64 import b64decode
 
     ranks = {}
@@ -187,7 +187,7 @@ def data_gym_to_mergeable_bpe_ranks(
         encoder_json_file: token -> id, in GPT-2's byte alphabet.
         vocab_bpe_hash: SHA-256 of the merges.
         encoder_json_hash: SHA-256 of the ids.
-        clobber_one_byte_tokens: the ids of single bytes are those of the second file.
+        clobber_one_byte_tokens: whether the ids of single bytes are taken from the second file.
 
     Returns:
         Token -> rank: the single bytes, and the merges in their order.
@@ -202,7 +202,7 @@ def data_gym_to_mergeable_bpe_ranks(
     pairs = list(map(str.split, merges))
     if not set(map(len, pairs)) <= {2}:
         raise ValueError(f"{vocab_bpe_file}: a line does not have two symbols")
-    alphabet = sorted(range(256), key=lambda byte: ord(spell_bytes(bytes([byte]))))  # printable bytes first
+    alphabet = sorted(range(256), key=lambda byte: ord(spell_bytes(bytes([byte]))))  # printable bytes are first
     tokens = [bytes([byte]) for byte in alphabet] + _unspelled(map("".join, pairs))
     ranks = dict(zip(tokens, range(len(tokens)), strict=True))
     spelled: dict[str, Any] = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))
@@ -217,13 +217,13 @@ def data_gym_to_mergeable_bpe_ranks(
 
 
 def _unspelled(tokens: Any) -> list[bytes]:
-    """The bytes of tokens in GPT-2's byte alphabet.
+    """Converts tokens in GPT-2's byte alphabet to bytes.
 
     Raises:
         KeyError: a character is not in the alphabet.
     """
     letters = {ord(spell_bytes(bytes([byte]))): byte for byte in range(256)}
-    table = dict.fromkeys(range(256), "\uffff") | letters  # U+FFFF is not in Latin-1
+    table = dict.fromkeys(range(256), "\uffff") | letters  # U+FFFF, which is not in Latin-1, marks other characters
     try:
         return list(map(methodcaller("encode", "latin-1"), map(methodcaller("translate", table), tokens)))
     except UnicodeEncodeError as error:
@@ -231,7 +231,7 @@ def _unspelled(tokens: Any) -> list[bytes]:
 
 
 def _cache_folder() -> tuple[str, bool]:
-    """The folder of the cache, and True if the environment names it."""
+    """Returns the folder of the cache, and whether an environment variable sets it."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable], True

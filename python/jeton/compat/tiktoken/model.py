@@ -1,4 +1,4 @@
-"""Encodings by the name of a model. A program may add names to both tables.
+"""Encodings by the name of a model. Programs can add names to both tables.
 
 The tables are built on first use, because importing `jeton.formats` takes longer than loading an encoding.
 
@@ -15,7 +15,7 @@ from .registry import get_encoding
 
 __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
 
-MODEL_PREFIX_TO_ENCODING: dict[str, str]  # the first prefix that matches counts
+MODEL_PREFIX_TO_ENCODING: dict[str, str]  # the first matching prefix counts
 MODEL_TO_ENCODING: dict[str, str]
 
 
@@ -39,16 +39,16 @@ def __getattr__(name: str) -> object:
 
 
 def _table(name: str) -> dict[str, str]:
-    """The table of this name, which a program may have replaced."""
+    """Returns the table of this name; a program can have replaced it."""
     table: dict[str, str] = globals().setdefault(name, _tables()[name])
     return table
 
 
 def encoding_name_for_model(model_name: str) -> str:
-    """The name of a model's encoding.
+    """Returns the name of a model's encoding.
 
     Raises:
-        KeyError: the model is not known.
+        KeyError: there is no model of this name in the tables.
 
     Examples:
         >>> encoding_name_for_model("gpt-4o-2024-05-13")
@@ -63,10 +63,10 @@ def encoding_name_for_model(model_name: str) -> str:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of a model.
+    """Returns the encoding of a model.
 
     Raises:
-        KeyError: the model is not known.
+        KeyError: there is no model of this name in the tables.
         OSError: as `get_encoding`.
     """
     return get_encoding(encoding_name_for_model(model_name))

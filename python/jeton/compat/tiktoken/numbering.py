@@ -1,10 +1,11 @@
-"""Numbering of an encoding's tokens in the core.
+"""Assigns ids of the core to the tokens of an encoding.
 
-The core's ids are those of the encoding, with exceptions, which have *internal* ids and are translated:
+A token has the same id in the core as in the encoding. There are exceptions, which have *internal* ids in the core, and
+whose ids are translated:
 
-    special tokens that share an id, or whose id is a rank     all but the first have an internal id
-    ids from 2**20 - 1 on                                      they would disable the core's fast path
-    single bytes without a rank                                the core merges from bytes on; text that needs one fails
+    special tokens that share an id, or whose id is a rank     all except the first have an internal id
+    ids from 2**20 - 1 on                                      such ids would disable the core's fast path
+    single bytes without a rank                                the core needs all bytes; text with such a byte raises
 
 An encoding without exceptions, such as all published ones but o200k_harmony, is *plain*.
 """
@@ -27,19 +28,19 @@ _BYTES = frozenset(bytes([byte]) for byte in range(256))
 
 
 class _ExternalIds(dict[int, int | None]):
-    """Internal id -> id of the encoding; None for a byte without a rank. An id that is not internal is itself."""
+    """Internal id -> id of the encoding; None for a byte without a rank. Other ids are mapped to themselves."""
 
     def __missing__(self, id: int) -> int:
         return id
 
 
 class Numbering(NamedTuple):
-    """Entries of the core's vocabulary.
+    """Entries of the core's vocabulary for an encoding.
 
     Attributes:
         vocabulary: the mergeable tokens, and all single bytes.
         special: special token -> id in the core.
-        external: internal id -> id of the encoding; None: the encoding is plain.
+        external: internal id -> id of the encoding; None if there are no internal ids.
         first_internal: lower bound of internal ids.
     """
 
@@ -57,7 +58,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         special: special token -> id.
 
     Raises:
-        ValueError: two tokens have one rank.
+        ValueError: two tokens have the same rank.
         OverflowError: an id is not an unsigned 32-bit integer.
 
     Examples:
@@ -75,7 +76,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         _check_ranks(ids)
         missing = sorted(_BYTES - tokens.keys())
         is_plain = b"" not in tokens
-        if not is_plain:  # the empty token never occurs in the ids of a text
+        if not is_plain:  # the empty token is not an exception, because it never occurs in the ids of a text
             at = contents.index(b"")
             del contents[at], ids[at]
         is_dense = max(ids, default=0) > _MAX_PLAIN_ID
@@ -97,7 +98,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         else:
             numbered[spelling] = id
         taken.add(id)
-    is_plain &= numbered.pop("", None) is None  # an empty special token never matches, either
+    is_plain &= numbered.pop("", None) is None  # an empty special token never matches
     if missing:
         virtual = list(range(next_id, next_id + len(missing)))
         ids, _, contents, _ = vocabulary.columns()

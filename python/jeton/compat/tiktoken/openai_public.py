@@ -1,6 +1,7 @@
-"""The published encodings, as the plugin ``tiktoken_ext.openai_public``.
+"""OpenAI's published encodings, as the plugin ``tiktoken_ext.openai_public``.
 
-Each constructor returns the arguments of `Encoding`. `arguments` leaves the ranks in the core, without a dict.
+Each constructor returns the arguments of `Encoding`. `arguments` returns the same with the ranks in the core, not in a
+dict.
 
 Source: openai/tiktoken, tiktoken_ext/openai_public.py (facts: URLs, hashes, patterns, special tokens).
 """
@@ -67,7 +68,7 @@ def _base(name: str) -> RankFile:
 
 
 def _gpt2_ranks() -> RankFile:
-    """GPT-2's ranks, which are those of r50k_base: from its file if it is cached, else from GPT-2's pair of files."""
+    """Reads GPT-2's ranks from the cached file of r50k_base, which has the same ranks, else from GPT-2's two files."""
     path = cached_path(f"{_URL}/encodings/r50k_base.tiktoken")
     if path is not None and os.path.exists(path):
         return _base("r50k_base")
@@ -113,7 +114,7 @@ def _o200k_base() -> dict[str, Any]:
 
 
 def _o200k_harmony() -> dict[str, Any]:
-    """o200k with the tokens of chats. Two of them have one id: <|endofprompt|> and <|reserved_200018|>."""
+    """Returns o200k with the tokens of chats. <|endofprompt|> and <|reserved_200018|> have the same id."""
     special = {ENDOFTEXT: 199999, ENDOFPROMPT: 200018}
     special |= {token: id for id, token in _HARMONY.items()}
     special |= {f"<|reserved_{id}|>": id for id in range(200000, 201088) if id not in _HARMONY}
@@ -160,5 +161,5 @@ _LAZY: dict[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]] = {
 
 
 def arguments(constructor: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Result of a constructor; for a published encoding, with a `RankFile` instead of the dict."""
+    """Calls a constructor; for a published encoding, the result has a `RankFile` instead of the dict of ranks."""
     return _LAZY.get(constructor, constructor)()

@@ -1,6 +1,6 @@
 """Mergeable tokens of an encoding as the core's vocabulary. The dict is built on first access.
 
-A dict of 200,000 tokens takes longer to build than the core takes to read the file, and most programs never read it.
+Building a dict of 200,000 tokens takes longer than reading the file by the core, and most programs never use the dict.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RankFile:
         """Reads a rank file.
 
         Raises:
-            FormatError: a line that the core's parser, which is stricter than tiktoken's, does not accept.
+            FormatError: the core's parser, which is stricter than tiktoken's, rejects a line.
         """
         return cls(Vocabulary.from_ranks(data))
 

@@ -1,7 +1,7 @@
-"""Encodings by name, and their discovery in plugins.
+"""Encodings by name; finds them in plugins.
 
 A plugin is a module of the namespace package ``tiktoken_ext`` that has ``ENCODING_CONSTRUCTORS``: name -> function that
-returns the arguments of `Encoding`. While plugins are imported, ``import tiktoken`` in them imports Jeton's drop-in.
+returns the arguments of `Encoding`. While a plugin is imported, its ``import tiktoken`` imports Jeton's drop-in.
 
 Source: openai/tiktoken, tiktoken/registry.py (behavior).
 """
@@ -28,8 +28,8 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
 
 @lru_cache
 def _available_plugin_modules() -> Sequence[str]:
-    """Names of the plugins."""
-    import pkgutil  # imported here, as are all modules that only loading needs
+    """Returns the names of the plugins' modules."""
+    import pkgutil  # imported on use, like all modules that only loading needs
 
     try:
         namespace = import_module("tiktoken_ext")
@@ -53,7 +53,7 @@ def _plugin(name: str) -> Any:
 
 
 def _find_constructors() -> None:
-    """Fills `ENCODING_CONSTRUCTORS`, or leaves it unchanged if a plugin is wrong."""
+    """Fills `ENCODING_CONSTRUCTORS` from the plugins; does not change it if a plugin is wrong."""
     global ENCODING_CONSTRUCTORS
     with _lock:
         if ENCODING_CONSTRUCTORS is not None:
@@ -71,11 +71,11 @@ def _find_constructors() -> None:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Returns the encoding of a name. The file of a published encoding is read from the cache, or downloaded.
+    """Returns the encoding with a name. The file of a published encoding is read from the cache, or downloaded.
 
     Raises:
         ValueError: there is no such encoding.
-        OSError: its file is not cached and cannot be downloaded.
+        OSError: the encoding's file is not cached and cannot be downloaded.
     """
     if not isinstance(encoding_name, str):
         raise ValueError(f"the name of an encoding must be a str, not {type(encoding_name)}")
@@ -92,11 +92,11 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
             )
         made = Encoding(**_openai_public().arguments(constructors[encoding_name]))
-        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have made it in between
+        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have stored one in the meantime
 
 
 def list_encoding_names() -> list[str]:
-    """Names of all encodings.
+    """Returns the names of all encodings.
 
     Examples:
         >>> "cl100k_base" in list_encoding_names()

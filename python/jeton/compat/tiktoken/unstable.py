@@ -1,8 +1,8 @@
-"""Encoding of text that is cut off: bytes with an incomplete character, and text that more text will follow.
+"""Encodes text that is cut off: bytes with an incomplete character, and text that will be continued.
 
-More text can change the tokens of the last match of the pattern. `encode_with_unstable` removes these tokens and lists
-the tokens that can take their place: for each position in the removed bytes, each token that begins there with the rest
-of these bytes. Each candidate is encoded again; those of one position form a batch.
+Further text can change the tokens of the pattern's last match. `encode_with_unstable` removes these tokens, and lists
+the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from
+there on. Each candidate is encoded again; the candidates of a position form a batch.
 
 Left out: completions of more than one token after the removed bytes.
 
@@ -27,17 +27,17 @@ _Batch: TypeAlias = tuple[Any, Any]
 __all__ = ["encode_bytes", "encode_with_unstable"]
 
 _SPACES = b" \n\t"
-# Unicode's White_Space; `str.isspace` accepts four more control characters
+# Unicode's property White_Space; `str.isspace` accepts four additional control characters
 _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | set(
     map(chr, range(0x2000, 0x200B))
 )
 
 
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
-    """The ids of bytes.
+    """Returns the ids of bytes.
 
-    Bytes that are not UTF-8 are joined with the last match of the pattern before them, and encoded without a pattern
-    from there on.
+    From the first invalid byte on, bytes are joined with the last match of the pattern before them, and encoded without
+    a pattern.
 
     Args:
         bpe: the encoding.
@@ -54,15 +54,15 @@ def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
 
 
 def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> tuple[list[int], list[list[int]]]:
-    """Stable tokens of a text, and sequences of tokens that can follow them.
+    """Returns the stable tokens of a text, and sequences of tokens that can follow them.
 
     Args:
         bpe: the encoding.
         text: the beginning of a text.
-        allowed_special: special tokens that may be matched.
+        allowed_special: special tokens that are matched.
 
     Raises:
-        UnicodeEncodeError: a lone surrogate.
+        UnicodeEncodeError: the text contains a lone surrogate.
     """
     ids = bpe.encode(text, allowed_special)
     permitted = frozenset(bpe.special_tokens & allowed_special)
@@ -86,9 +86,9 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
 
 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
-    """Ids without those of the last match of the pattern, and the bytes of these.
+    """Removes the ids of the pattern's last match; returns the remaining ids, and the bytes of the removed ids.
 
-    White space before a last match of white space belongs to it, because the pattern may match both at once.
+    If the last match is white space, white space before it is removed, too, because the pattern may match both at once.
 
     Args:
         bpe: the encoding.
@@ -111,20 +111,20 @@ def _is_white_space(bpe: CoreBPE, id: int) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """True for UTF-8."""
+    """Tests whether bytes are valid UTF-8."""
     return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes other bytes
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
-    """The range of the tokens that begin with `prefix`, in a sorted sequence."""
+    """Returns the slice of a sorted sequence of tokens that begin with `prefix`."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
-    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the first bytes that sort after all with this prefix
+    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all with the prefix
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 
 def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
-    """The ids of texts and their offsets, as a list of one batch; an empty list without texts."""
+    """Returns a list with one batch, the ids of texts and their offsets; an empty list if there are no texts."""
     if not texts:
         return []
     ids, offsets = core.encode_batch(texts, None, 1)
@@ -132,7 +132,7 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """The tokens if the pattern splits before a white space at the end, as ``\\s+(?!\\S)`` does."""
+    """Returns the tokens if the pattern splits before white space at the end, as ``\\s+(?!\\S)``; else None."""
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]
     if not head or end not in _WHITE_SPACE:

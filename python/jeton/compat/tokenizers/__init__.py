@@ -1,15 +1,16 @@
 """Drop-in for Hugging Face's `tokenizers`: ``import jeton.compat.tokenizers as tokenizers``.
 
-The public interface of tokenizers 0.23.3 with the same ids, tokens, offsets, files and exceptions. `docs/migrating.md`
-lists the differences. Components that are Python objects, and the few calls that Jeton does not prove equal, run on the
-original package where it is installed, and are refused by name where it is not.
+It has the public interface of tokenizers 0.23.3, with the same ids, tokens, offsets, files and exceptions.
+`docs/migrating.md` lists the differences. Components that are Python objects, and a few calls whose results are not
+known to be equal, run on the original package if it is installed. If it is not, they raise an error that names the
+feature.
 
 ```text
-core, state            the mutable `Tokenizer`; its components, of which `hf_backend` makes an engine on the next use
+core, state            the mutable `Tokenizer`; its components, from which an engine of `hf_backend` is built on use
 parts                  base class of components: normalizers, pre_tokenizers, models, processors, decoders, trainers
 encoding, calls        results, whose columns are computed on access; streams: ids that arrive one by one
 inputs, values         checks and conversions of arguments
-original               the package itself
+original               loads the original package
 ```
 
 Examples:
@@ -58,7 +59,7 @@ __all__ = [
     "trainers",
 ]
 
-__version__ = "0.23.3"  # the version of tokenizers whose interface this is
+__version__ = "0.23.3"  # version of tokenizers with this interface
 
 Offsets = tuple[int, int]
 TextInputSequence = str
@@ -72,7 +73,7 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Names that only the original package has: the strings that components written in Python modify.
+# Names that are imported from the original package: strings that are modified by components written in Python.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",
@@ -98,7 +99,7 @@ class OffsetType(Enum):
 
 
 class SplitDelimiterBehavior(Enum):
-    """Fate of the text that a split matches."""
+    """Treatment of the text that a split matches."""
 
     REMOVED = "removed"
     ISOLATED = "isolated"

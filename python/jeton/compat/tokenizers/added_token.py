@@ -22,8 +22,8 @@ class AddedToken:
     Args:
         content: the token's text.
         single_word: whether it only matches as a whole word.
-        lstrip, rstrip: whether it takes the white space on its left or right.
-        normalized: whether it is searched for in the normalized text; by default, unless it is special.
+        lstrip, rstrip: whether its match includes the white space on its left or right.
+        normalized: whether it is searched for in the normalized text; by default True, except for special tokens.
         special: whether decoding can skip it.
 
     Examples:
@@ -51,27 +51,27 @@ class AddedToken:
 
     @property
     def single_word(self) -> bool:
-        """True if it only matches as a whole word."""
+        """True if the token only matches as a whole word."""
         return self._options.get("single_word", False)
 
     @property
     def lstrip(self) -> bool:
-        """True if it takes the white space on its left."""
+        """True if the token's match includes the white space on its left."""
         return self._options.get("lstrip", False)
 
     @property
     def rstrip(self) -> bool:
-        """True if it takes the white space on its right."""
+        """True if the token's match includes the white space on its right."""
         return self._options.get("rstrip", False)
 
     @property
     def normalized(self) -> bool:
-        """True if it is searched for in the normalized text."""
+        """True if the token is searched for in the normalized text."""
         return self._options.get("normalized", not self.special)
 
     @property
     def special(self) -> bool:
-        """True if decoding can skip it."""
+        """True if decoding can skip the token."""
         return self._options.get("special", False)
 
     @special.setter
@@ -87,7 +87,7 @@ class AddedToken:
         self.__init__(state.get("content"), **{name: state[name] for name in _FLAGS if name in state})  # type: ignore[misc]
 
     def _of_trainer(self) -> AddedToken:
-        """A copy of this token, after making it special in place."""
+        """Makes this token special, as a trainer does, and returns a copy of it."""
         self.special = True
         token = AddedToken.__new__(AddedToken)
         token.__setstate__(self.__getstate__())
@@ -119,7 +119,7 @@ class Regex:
         s: the expression.
 
     Raises:
-        Exception: the expression is wrong, or not supported.
+        Exception: the expression is invalid or not supported.
 
     Examples:
         >>> from jeton.compat.tokenizers.pre_tokenizers import Split
@@ -142,7 +142,7 @@ class Regex:
 
 
 def pattern(value: Any) -> Named:
-    """A string or a `Regex`.
+    """Converts a string or a `Regex` to a pattern in JSON.
 
     Examples:
         >>> pattern(" ")
@@ -155,5 +155,5 @@ def pattern(value: Any) -> Named:
     return Named("String", {"String": text(value)})
 
 
-for _class in (AddedToken, Regex):  # a pickle names the package, as the original's does
+for _class in (AddedToken, Regex):  # pickles refer to the package `tokenizers`, as in the original
     _class.__module__ = __package__

@@ -1,9 +1,11 @@
 """`Call`: the inputs of one call of `encode` or `encode_batch`, and the columns of its results, computed on access.
 
-Ids come with the call; offsets, words and tokens encode the texts again, all of the call at once, because most callers
-read ids only. A call keeps the engine of its state, so later changes of the tokenizer do not affect its results.
+A call computes only ids, because most callers use only these. On the first access to offsets, words or tokens, all
+texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
+affect its results.
 
-Results that the engine does not prove come from the original package (`fallback`) if it is installed.
+Results of the engine that may differ from the original's are computed by the original package (`fallback`), if it is
+installed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from .state import Built, Frame
 
 __all__ = ["PLAIN", "Call", "FramedCall", "TextCall", "columns_of"]
 
-# Settings of a call that neither truncates nor pads: first without the template, then with it.
+# Settings of calls that neither truncate nor pad: index 0 is without the template, index 1 with it.
 PLAIN: tuple[dict[str, Any], ...] = tuple(
     {
         "is_pretokenized": False,
@@ -47,10 +49,10 @@ class Call:
         texts: the texts, or lists of words.
         pairs: the second texts, or None.
         settings: ``is_pretokenized``, ``add_special_tokens``, ``splits_special``, ``truncation`` and ``padding``.
-        fallback: encodes one input by the original: called with the index of the text.
-        kind: unit of offsets, ``"char"``, ``"byte"`` or ``""`` (`encode_batch_fast`, which has neither offsets, words
-            nor tokens).
-        rows: the rows, if they are known.
+        fallback: function that encodes the text with an index by the original.
+        kind: unit of offsets: ``"char"``, ``"byte"``, or ``""`` for `encode_batch_fast`, whose results have neither
+            offsets, words nor tokens.
+        rows: the rows, if they have already been computed.
     """
 
     __slots__ = ("_cache", "_rows", "built", "fallback", "kind", "pairs", "settings", "texts")
@@ -82,12 +84,12 @@ class Call:
         return self._rows
 
     def length(self, row: int) -> int:
-        """Number of ids of a row, with padding."""
+        """Returns the number of ids of a row, including padding."""
         rows = self.rows
         return max(rows.width, int(rows.lengths[row]))
 
     def column(self, name: str, row: int) -> list[Any]:
-        """A new list of the values of a column."""
+        """Returns the values of a column for a row, as a new list."""
         found = self._cache.get(name)
         if found is None:
             if name == "tokens":
@@ -127,13 +129,13 @@ class Call:
                 return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
-        if not self.kind:  # words
+        if not self.kind:  # the column is the words
             return [[None] * self.length(row) for row in range(len(self.texts))]
         rows = self._again(words=True)
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
     def _offsets_by_text(self) -> list[list[Any]]:
-        """Offsets by the slow path, for texts of which the model drops parts."""
+        """Computes offsets by the slow path, for texts of which the model drops parts."""
         settings = self.settings
         is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
         if not is_plain or self.built._shares_spaces or not self._is_ascii():
@@ -160,7 +162,7 @@ class Call:
                 yield from each
 
     def _again(self, **columns: Any) -> Rows:
-        """Encodes again, with the rows padded as those of the call."""
+        """Encodes the texts again, with the same padding."""
         settings = self.settings
         if settings["padding"] is not None and self._rows is not None:
             settings = {**settings, "padding": _fixed(settings["padding"], self._rows.width)}
@@ -189,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """Replaces the tokens of ids that Hugging Face shows as the text that they match."""
+        """For ids whose token is, in Hugging Face, the text that they match, replaces the token by this text."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
@@ -212,7 +214,7 @@ class Call:
                 tokens[at] = each
 
     def _known(self, ids: list[int], row: int) -> list[int]:
-        """Ids that all have spellings: a padding id may be any integer, so padding is replaced by a known id."""
+        """Replaces the ids of padding by an id that has a spelling, because a padding id can be any integer."""
         own = int(self.rows.lengths[row])
         if own == len(ids):
             return ids
@@ -230,7 +232,7 @@ class Call:
         return fill + tokens[len(fill) :] if self.rows.is_left else tokens[:own] + fill
 
     def ranges(self, row: int) -> dict[int, tuple[int, int]]:
-        """Sequence -> range of its tokens; empty: one sequence, of all tokens."""
+        """Returns sequence -> range of its tokens; empty if there is one sequence with all tokens."""
         built, is_pair = self.built, self.pairs is not None
         if not is_pair and built.state.stage_json("post_processor") is None:
             return {}
@@ -255,14 +257,14 @@ class Call:
     # ── overflow ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def may_overflow(self, row: int) -> bool:
-        """False if truncation removed nothing from a row."""
+        """Returns False if truncation removed no ids from a row."""
         truncation = self.settings["truncation"]
         return truncation is not None and int(self.rows.lengths[row]) >= min(
             truncation["max_length"], max(truncation["max_length"] - 1, 0)
         )
 
     def overflowing(self, row: int) -> list[Encoding]:
-        """The pieces that truncation removed from a row."""
+        """Returns the pieces that truncation removed from a row."""
         if not self.may_overflow(row):
             return []
         settings = dict(self.settings)
@@ -287,7 +289,7 @@ class Call:
         return pieces
 
     def _cut_text(self, row: int) -> int:
-        """Index of the text of a pair that truncation removed ids from."""
+        """Returns the index of the pair's text from which truncation removed ids."""
         settings = {**self.settings, "truncation": None, "padding": None, "add_special_tokens": False}
         whole = self.built.encode([self.texts[row]], **settings)
         start, end = self._ranges(row)[0]
@@ -295,16 +297,16 @@ class Call:
 
 
 def _forget_range(pieces: list[Encoding], sequence: int) -> None:
-    """Removes the range of the text whose ids were removed: without post-processor, the original does not set it."""
+    """Removes the range of the truncated text, which the original does not set without a post-processor."""
     for piece in pieces:
         piece.columns()["ranges"].pop(sequence, None)
 
 
 class TextCall(Call):
-    """A call with one text, which is neither truncated nor padded: its columns are computed without arrays.
+    """A call with one text that is neither truncated nor padded. Its columns are computed without arrays.
 
     Args:
-        built, text, fallback: as `Call`.
+        built, text, fallback: as for `Call`.
         adds: whether the template is applied.
         ids: the ids.
     """
@@ -326,7 +328,7 @@ class TextCall(Call):
         self._ids = ids
 
     def length(self, row: int) -> int:
-        """Number of ids."""
+        """Returns the number of ids."""
         return len(self._ids)
 
     def _known(self, ids: list[int], row: int) -> list[int]:
@@ -336,7 +338,7 @@ class TextCall(Call):
         return tokens
 
     def may_overflow(self, row: int) -> bool:
-        """False: nothing is truncated."""
+        """Returns False, because no text is truncated."""
         return False
 
     def _ranges(self, row: int) -> dict[int, tuple[int, int]]:
@@ -375,10 +377,10 @@ class TextCall(Call):
 
 
 class FramedCall(Call):
-    """A call with one text, which is truncated or padded: its columns of numbers are computed without arrays.
+    """A call with one text that is truncated or padded. Its columns of numbers are computed without arrays.
 
     Args:
-        built, text, settings, fallback: as `Call`.
+        built, text, settings, fallback: as for `Call`.
         frame: the template around the text.
         ids: the ids of the text, without template.
 
@@ -427,10 +429,10 @@ class FramedCall(Call):
     def of_text(
         cls, built: Built, text: str, settings: dict[str, Any], fallback: Callable[[Call, int], Encoding]
     ) -> FramedCall | None:
-        """The call; None if it is not known to equal that of a batch.
+        """Creates the call; returns None if its result may differ from that of a batch.
 
         Args:
-            built, text, settings, fallback: as `Call`.
+            built, text, settings, fallback: as for `Call`.
         """
         frame, truncation = built.frames[settings["add_special_tokens"]], settings["truncation"]
         if frame is None:
@@ -446,11 +448,11 @@ class FramedCall(Call):
         return cls(built, text, settings, fallback, frame, ids)
 
     def length(self, row: int) -> int:
-        """Number of ids."""
+        """Returns the number of ids."""
         return len(self.ids)
 
     def may_overflow(self, row: int) -> bool:
-        """True if truncation removed ids."""
+        """Tests whether truncation removed ids."""
         return self._is_cut
 
     def _made(self, name: str) -> list[list[Any]]:
@@ -458,12 +460,12 @@ class FramedCall(Call):
 
 
 class _Overflow(Call):
-    """A call with one text, whose rows are its pieces."""
+    """A call with one text, whose rows are the pieces that truncation makes of it."""
 
     __slots__ = ()
 
     def may_overflow(self, row: int) -> bool:
-        """False: a piece does not overflow again."""
+        """Returns False, because a piece does not overflow again."""
         return False
 
     def _again(self, **columns: Any) -> Rows:
@@ -489,7 +491,7 @@ def _fixed(padding: Mapping[str, Any], width: int) -> dict[str, Any]:
 
 
 def columns_of(state: bytes) -> Encoding:
-    """An encoding from the pickled state of one of the original."""
+    """Creates an encoding from the pickled state of an encoding of the original package."""
     made = Encoding()
     made.__setstate__(state)
     return made

@@ -1,7 +1,7 @@
-"""`Tokenizer`: Hugging Face's mutable tokenizer on Jeton's immutable ones.
+"""`Tokenizer`: a mutable tokenizer, as in Hugging Face's package, over Jeton's immutable tokenizers.
 
-A tokenizer holds a `State`, padding, truncation and the flag `encode_special_tokens`. Every change replaces one of
-these at once, and every call reads them once, so threads may change a tokenizer while others encode.
+A tokenizer has a `State`, padding, truncation and the flag `encode_special_tokens`. Every change replaces one of these
+atomically, and every call reads each of them once, so a thread can change a tokenizer while others encode.
 
 Source: huggingface/tokenizers, bindings/python/src/tokenizer.rs and tokenizer/mod.rs (behavior).
 """
@@ -30,11 +30,11 @@ __all__ = ["Tokenizer", "report_missing_attributes"]
 
 _DIRECTIONS = ("left", "right")
 _STRATEGIES = ("longest_first", "only_first", "only_second")
-LONG_TEXT = 1 << 16  # characters from which a text is encoded on several threads
+LONG_TEXT = 1 << 16  # characters; texts of at least this length are encoded on several threads
 
 
 class Tokenizer:
-    """A tokenizer, made of a model and optional components, which may be assigned at any time.
+    """A tokenizer with a model and optional components, which can be assigned at any time.
 
     Examples:
         >>> from jeton.compat.tokenizers import models, pre_tokenizers
@@ -58,10 +58,10 @@ class Tokenizer:
         self._splits_special = False
 
     def _engine(self) -> Built:
-        """The engine of the current state, which Jeton runs.
+        """Returns Jeton's engine for the current state.
 
         Raises:
-            JetonError: Jeton does not support the state; the original runs it.
+            JetonError: Jeton does not support the state; calls must use the original package.
         """
         state = self._state
         built = state.current()
@@ -76,7 +76,7 @@ class Tokenizer:
         """Reads a `tokenizer.json`.
 
         Raises:
-            Exception: the original refuses it, or it is not installed and Jeton does not read it.
+            Exception: the original package rejects the file; or it is not installed, and Jeton rejects the file.
         """
         made = object.__new__(Tokenizer)
         try:
@@ -139,10 +139,10 @@ class Tokenizer:
         )
 
     def to_str(self, pretty: bool = False) -> str:
-        """The content of a `tokenizer.json`.
+        """Returns the content of a `tokenizer.json`.
 
         Args:
-            pretty: whether it is indented, on several lines.
+            pretty: whether the JSON is indented, on several lines.
         """
         has_lines = flag(pretty, "pretty")
         return _pretty(self._json()) if has_lines else self._json()
@@ -244,14 +244,14 @@ class Tokenizer:
 
         Args:
             input: texts, or tuples or lists of two of them.
-            is_pretokenized, add_special_tokens: as `encode`.
+            is_pretokenized, add_special_tokens: as for `encode`.
         """
         return self._batch(input, is_pretokenized, add_special_tokens, "char")
 
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
-        """As `encode_batch`, without offsets, words and tokens."""
+        """Encodes as `encode_batch`, but the results have no offsets, words or tokens."""
         return self._batch(input, is_pretokenized, add_special_tokens, "")
 
     def _batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> list[Encoding]:
@@ -277,7 +277,7 @@ class Tokenizer:
     def _rows(
         self, texts: list[Any], pairs: list[Any] | None, settings: dict[str, Any], kind: str
     ) -> list[Encoding] | None:
-        """Encodes on Jeton; None if the result is not proven."""
+        """Encodes by Jeton; returns None if the result may differ from the original's."""
         built = self._state.current()
         if built is None:
             return None
@@ -314,7 +314,7 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original in a state, which no other code uses during the call."""
+        """Calls a function with a tokenizer of the original package in a state; no other call uses it meanwhile."""
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -349,7 +349,7 @@ class Tokenizer:
         return [columns_of(each.__getstate__()) for each in found]
 
     def _reason(self, state: State, given: Sequence[tuple[Any, Any]], settings: dict[str, Any]) -> str:
-        """The reason why a call does not run on Jeton."""
+        """Returns the reason why Jeton does not run a call."""
         built = state.current()
         if built is None:
             return str(state.error)
@@ -361,7 +361,7 @@ class Tokenizer:
         return "a column of its result"
 
     def _by_original(self, call: Call, row: int) -> Encoding:
-        """Encodes a text of a call by the original."""
+        """Encodes a text of a call by the original package."""
         settings = dict(call.settings)
         rows = call.rows
         if settings["padding"] is not None:
@@ -384,20 +384,20 @@ class Tokenizer:
     def async_encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
-        """As `encode`, on a thread; returns an awaitable. Its offsets are in bytes, as those of the original."""
+        """Returns an awaitable that encodes on a thread, as `encode`; offsets are in bytes, as in the original."""
         is_words = flag(is_pretokenized, "is_pretokenized")
         given = [(one_input(sequence, is_words), None if pair is None else one_input(pair, is_words))]
         adds = flag(add_special_tokens, "add_special_tokens")
         return _in_background(lambda: self._encoded(given, is_words, adds, "byte")[0])
 
     def async_encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Any:
-        """As `encode_batch`, on a thread; returns an awaitable."""
+        """Returns an awaitable that runs `encode_batch` on a thread."""
         return self._async_batch(input, is_pretokenized, add_special_tokens, "char")
 
     def async_encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
-        """As `encode_batch_fast`, on a thread; returns an awaitable."""
+        """Returns an awaitable that runs `encode_batch_fast` on a thread."""
         return self._async_batch(input, is_pretokenized, add_special_tokens, "")
 
     def _async_batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> Any:
@@ -406,14 +406,14 @@ class Tokenizer:
         return _in_background(lambda: self._encoded(given, is_pretokenized, adds, kind))
 
     def async_decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> Any:
-        """As `decode_batch`, on a thread; returns an awaitable."""
+        """Returns an awaitable that runs `decode_batch` on a thread."""
         rows, skips = list(map(id_list, items(sequences))), flag(skip_special_tokens, "skip_special_tokens")
         return _in_background(lambda: self.decode_batch(rows, skips))
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
-        """The text of ids. Ids that no token has are left out.
+        """Returns the text of ids. Ids that are not in the vocabulary are left out.
 
         Args:
             ids: the ids.
@@ -430,7 +430,7 @@ class Tokenizer:
         return self._decoded([id_list(ids)], skip_special_tokens)[0]
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
-        """The text of many sequences of ids, on several threads."""
+        """Returns the text of many sequences of ids, on several threads."""
         skip_special_tokens = flag(skip_special_tokens, "skip_special_tokens")
         rows = items(sequences)
         built = self._state.current()
@@ -464,21 +464,21 @@ class Tokenizer:
     # ── vocabulary ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of a token; None if there is none."""
+        """Returns the id of a token; None if there is none."""
         if not isinstance(token, str):
             raise TypeError(f"argument 'token': '{type(token).__name__}' object is not an instance of 'str'")
         return self._state.token_to_id(token)
 
     def id_to_token(self, id: int) -> str | None:
-        """The spelling of an id; None if there is none."""
+        """Returns the spelling of an id; None if there is none."""
         return self._state.id_to_token(u32(id))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Spelling → id."""
+        """Returns spelling → id, for all entries."""
         return self._state.vocab(with_added=flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """Number of entries, with those of added tokens or without."""
+        """Returns the number of entries, with or without added tokens."""
         state = self._state
         state.current()
         if not flag(with_added_tokens, "with_added_tokens"):
@@ -486,11 +486,11 @@ class Tokenizer:
         return state.size + sum(state.entry(token.content) is None for token in state.added.values())
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
-        """Id → added token, in order of id."""
+        """Returns id → added token, in the order of ids."""
         return {id: AddedToken(**token._asdict()) for id, token in sorted(self._state.added.items())}
 
     def add_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """Adds tokens that are matched in texts as a whole; returns the number of those that are new or differ.
+        """Adds tokens, which are matched whole in texts; returns the number of tokens that are new or have changed.
 
         Args:
             tokens: spellings or `AddedToken`s.
@@ -498,7 +498,7 @@ class Tokenizer:
         return self._add([_added(each, is_special=False) for each in _token_list(tokens)])
 
     def add_special_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """As `add_tokens`; the tokens are special, so that `decode` may leave them out."""
+        """Adds tokens as `add_tokens`, but as special tokens, which `decode` can leave out."""
         return self._add([_added(each, is_special=True) for each in _token_list(tokens)])
 
     def _add(self, tokens: Iterable[Added]) -> int:
@@ -507,7 +507,7 @@ class Tokenizer:
         return num_new
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """Number of tokens that the post-processor adds to a text or a pair."""
+        """Returns the number of tokens that the post-processor adds to a text or a pair."""
         is_pair = flag(is_pair, "is_pair")
         processor = self._state.stage("post_processor")
         return 0 if processor is None else processor.num_special_tokens_to_add(is_pair)
@@ -537,7 +537,7 @@ class Tokenizer:
         """Truncates texts in all later calls.
 
         Args:
-            max_length: number of ids of a text or pair, with those of the post-processor.
+            max_length: maximum number of ids of a text or pair, including those that the post-processor adds.
             options: ``stride``, ``strategy`` ("longest_first", "only_first", "only_second"), ``direction`` ("right",
                 "left").
         """
@@ -555,7 +555,7 @@ class Tokenizer:
                 chosen[name] = value
         num_added = self.num_special_tokens_to_add(False)
         limit, stride = chosen["max_length"], chosen["stride"]
-        left = (limit - num_added) % (1 << 64)  # as in Rust, where this wraps
+        left = (limit - num_added) % (1 << 64)  # unsigned subtraction, which wraps in the original
         if left < stride:
             raise ValueError(
                 f"tokenizer stride set to {stride}, which is greater than or equal to its effective max length of "
@@ -571,8 +571,8 @@ class Tokenizer:
         """Pads texts in all later calls.
 
         Args:
-            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None: that
-                of the longest text of a batch), ``pad_to_multiple_of``.
+            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None is
+                that of the longest text of a batch), ``pad_to_multiple_of``.
         """
         chosen = {
             "length": None, "pad_to_multiple_of": None, "pad_id": 0, "pad_token": "[PAD]", "pad_type_id": 0,
@@ -687,7 +687,7 @@ class Tokenizer:
 
         Args:
             files: paths of texts in UTF-8.
-            trainer: a trainer of `trainers`; None: the model's own.
+            trainer: a trainer of `trainers`; None is the default trainer of the model.
         """
         paths = [string(path, "files") for path in items(files)]
         for path in paths:
@@ -702,7 +702,7 @@ class Tokenizer:
 
         Args:
             iterator: texts, or iterables of texts.
-            trainer: as `train`.
+            trainer: as for `train`.
             length: number of texts, for the progress bar; unused.
         """
         if length is not None:
@@ -715,7 +715,7 @@ class Tokenizer:
         chosen = model.get_trainer() if trainer is None else trainer
         stages = {kind: state.stage(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, [], model)
-        model.adopt(trained)  # the caller's object is the trained model, too
+        model.adopt(trained)  # so that the caller's object of the model is trained, too
         with self._lock:
             self._state = self._state.with_model(model)
             self._state, _ = self._state.with_tokens([_added(each, is_special=True) for each in special])
@@ -729,15 +729,15 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton refuses with the original, if that is installed; it raises its own errors.
+    """Reads a file that Jeton rejects, by the original package if it is installed; raises the original's errors.
 
     Raises:
-        Exception: both refuse it.
+        Exception: both reject the file.
     """
     extension = original.extension_or_none()
     if extension is None:
         raise Exception(str(error)) from error
-    text = extension.Tokenizer.from_str(data.decode()).to_str()  # raises as the original
+    text = extension.Tokenizer.from_str(data.decode()).to_str()  # raises the original's error
     state, top = State.of_json(text.encode())
     made._start(state)
     made._truncation = truncation_of_json(top.get("truncation"))
@@ -749,7 +749,7 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
     """Checks a file from which Jeton cannot build a tokenizer.
 
     Raises:
-        Exception: as the original; or without it, that of Jeton.
+        Exception: the original package's error; or if it is not installed, Jeton's error.
     """
     extension = original.extension_or_none()
     if extension is None:
@@ -758,7 +758,7 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
 
 
 def _truncates(replica: Any, options: dict[str, Any]) -> None:
-    """Enables truncation, which the original may refuse with a post-processor that was assigned later."""
+    """Enables truncation in a replica; the original can reject it because of a post-processor assigned later."""
     try:
         replica.enable_truncation(**options)
     except ValueError:
@@ -788,7 +788,7 @@ def _truncate(texts: list[Encoding], options: dict[str, Any], num_added: int) ->
     """Truncates the encodings of a text or a pair in place.
 
     Raises:
-        Exception: the text that the strategy names cannot be shortened enough.
+        Exception: the text selected by the strategy cannot be shortened enough.
     """
     limit, stride, side = options["max_length"] - num_added, options["stride"], options["direction"]
     if limit <= 0:
@@ -820,7 +820,7 @@ def _truncate(texts: list[Encoding], options: dict[str, Any], num_added: int) ->
 
 
 def _lines(paths: Iterable[str]) -> Iterator[str]:
-    """Lines of files, with their ends."""
+    """Yields the lines of files, with their line ends."""
     for path in paths:
         try:
             with open(path, encoding="utf-8", newline="\n") as file:
@@ -832,7 +832,7 @@ def _lines(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _texts(iterator: Iterator[Any]) -> Iterator[str]:
-    """Texts of an iterator whose elements are texts or iterables of them."""
+    """Yields the texts of an iterator whose elements are texts or iterables of them."""
     for each in iterator:
         if isinstance(each, str):
             yield each
@@ -848,7 +848,7 @@ def _in_background(call: Any) -> Any:
 
 
 def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) -> Any:
-    """Encodes by the original's `async_encode`, which alone gives offsets in bytes."""
+    """Encodes by the original's `async_encode`, because no other method returns offsets in bytes."""
     import asyncio
 
     async def encode() -> Any:
@@ -858,6 +858,6 @@ def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) 
 
 
 def report_missing_attributes() -> None:
-    """Records names that tokenizers do not have, for `jeton.compat.run`."""
+    """Begins to record names that tokenizers lack, for `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")

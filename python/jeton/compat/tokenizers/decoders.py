@@ -35,17 +35,17 @@ __all__ = [
 
 
 class Decoder(Part):
-    """A decoder; base class."""
+    """Base class of decoders."""
 
     kind = "decoder"
 
     @staticmethod
     def custom(decoder: Any) -> Decoder:
-        """A decoder whose methods ``decode`` and ``decode_chain`` are those of an object, run by the original."""
+        """Creates a decoder from a Python object with ``decode`` or ``decode_chain``; the original package runs it."""
         return Decoder._of_cell(Cell({"type": "Custom"}, decoder))
 
     def decode(self, tokens: Any) -> str:
-        """The text of tokens.
+        """Returns the text of tokens.
 
         Examples:
             >>> WordPiece().decode(["low", "##er"])
@@ -59,24 +59,24 @@ class Decoder(Part):
 
 
 def _decode(parts_json: str, tokens: list[str]) -> str:
-    """Decodes through a vocabulary of these tokens."""
+    """Decodes tokens by a temporary tokenizer, whose vocabulary consists of these tokens."""
     ids = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
     vocabulary = _core.Vocabulary(list(ids.values()), [TOKEN] * len(ids), [token.encode() for token in ids], [])
     return vocabulary.decode_parts(parts_json, False, [ids[token] for token in tokens], False)[1]
 
 
 class BPEDecoder(Decoder):
-    """Joins tokens, with a space for the suffix at the end of a word."""
+    """Joins tokens, and replaces the suffix at the end of a word by a space."""
 
     suffix = Option(text, "</w>")
 
 
 class ByteFallback(Decoder):
-    """Decodes tokens such as ``<0x61>`` to bytes, and those to characters."""
+    """Decodes tokens such as ``<0x61>`` to bytes, and the bytes to characters."""
 
 
 class ByteLevel(Decoder):
-    """Decodes the byte alphabet."""
+    """Decodes characters of the byte alphabet to bytes."""
 
     _fixed: ClassVar = {"add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     _ignores_others = True
@@ -86,8 +86,8 @@ class CTC(Decoder):
     """Removes repeated tokens and padding, and replaces the word delimiter by spaces.
 
     Args:
-        pad_token: the token between two tokens that are equal.
-        word_delimiter_token: the token that is a space.
+        pad_token: the padding token, which also separates two equal tokens.
+        word_delimiter_token: the token for a space.
         cleanup: whether spaces before punctuation and in English contractions are removed.
     """
 
@@ -101,7 +101,7 @@ class Fuse(Decoder):
 
 
 class Metaspace(Decoder):
-    """Replaces the mark of the pre-tokenizer with this name by spaces.
+    """Replaces marks, which the pre-tokenizer `Metaspace` has put in place of spaces, by spaces.
 
     Args:
         replacement: the mark.
@@ -115,7 +115,7 @@ class Metaspace(Decoder):
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files before 0.15
+        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files of versions before 0.15
             state = {**state, "prepend_scheme": "always" if state["add_prefix_space"] else "never"}
         return super()._of_state(state)
 
@@ -132,7 +132,7 @@ class Strip(Decoder):
 
     Args:
         content: the character.
-        left, right: how often at most; the attributes are ``start`` and ``stop``.
+        left, right: maximum number of removed characters at each end; the attributes are ``start`` and ``stop``.
     """
 
     content = Option(character, " ")
@@ -141,7 +141,7 @@ class Strip(Decoder):
 
 
 class WordPiece(Decoder):
-    """Joins tokens, with a space before those that do not begin with the prefix.
+    """Joins tokens; puts a space before each token that does not begin with the prefix.
 
     Args:
         prefix: prefix of tokens inside a word.
@@ -162,7 +162,7 @@ def _states(decoders: Any) -> list[dict[str, Any]]:
 
 
 class Sequence(Decoder):
-    """Decoders, applied one after the other.
+    """Several decoders that are applied one after the other.
 
     Examples:
         >>> Sequence([Replace("▁", " "), Fuse()]).decode(["▁low", "er"])

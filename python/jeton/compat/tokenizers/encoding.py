@@ -1,8 +1,8 @@
 """`Encoding`: the ids of one text or pair, with the columns that Hugging Face's `Encoding` has.
 
-An encoding of a call holds its ids and a reference to the call (`calls.Call`); each column is computed on access, for
-all texts of the call at once. Methods that change an encoding in place, and pickling, first turn all columns into
-lists.
+An encoding that a call returns has its ids and a reference to the call (`calls.Call`). Each column is computed on first
+access, for all texts of the call at once. Pickling, and methods that change an encoding in place, first convert all
+columns to lists.
 
 Source: huggingface/tokenizers, tokenizer/encoding.rs (behavior of each method).
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "merged"]
 
 COLUMNS = ("ids", "type_ids", "tokens", "words", "offsets", "special_tokens_mask", "attention_mask")
-Ranges = dict[int, tuple[int, int]]  # sequence -> its tokens
+Ranges = dict[int, tuple[int, int]]  # sequence (0 or 1) -> range of its tokens
 _MAX_U32 = (1 << 32) - 1
 _MAX_USIZE = (1 << 64) - 1
 
@@ -46,7 +46,7 @@ class Encoding:
 
     @classmethod
     def of_call(cls, call: Any, row: int, ids: list[int] | None = None) -> Encoding:
-        """The encoding of a row of a call."""
+        """Creates the encoding of a row of a call."""
         made = _new(cls)
         made._call = call
         made._row = row
@@ -58,11 +58,11 @@ class Encoding:
     def from_columns(
         cls, *, overflowing: Iterable[Encoding] = (), ranges: Ranges | None = None, **columns: list[Any]
     ) -> Encoding:
-        """An encoding of lists, which it keeps.
+        """Creates an encoding from lists, without copying them.
 
         Args:
             overflowing: pieces that truncation removed.
-            ranges: sequence → (start, end) of its tokens; empty: one sequence, of all tokens.
+            ranges: sequence → (start, end) of its tokens; empty if there is one sequence with all tokens.
             columns: ``ids``, ``type_ids``, ``tokens``, ``words``, ``offsets``, ``special_tokens_mask``,
                 ``attention_mask``.
 
@@ -79,7 +79,7 @@ class Encoding:
         return made
 
     def columns(self) -> dict[str, Any]:
-        """All columns as lists, which belong to the encoding: the arguments of `from_columns`."""
+        """All columns as the encoding's own lists, not copies: the arguments of `from_columns`."""
         own = self._columns
         if own is None:
             call, row = self._call, self._row
@@ -163,22 +163,22 @@ class Encoding:
 
     @property
     def type_ids(self) -> list[int]:
-        """Segment number of each id."""
+        """Type id of each id."""
         return self._column("type_ids")
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """Range of characters of each id in its text."""
+        """Range of characters in its text, for each id."""
         return self._column("offsets")
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for ids of the template and of padding."""
+        """1 for each id of the template and of padding, else 0."""
         return self._column("special_tokens_mask")
 
     @property
     def attention_mask(self) -> list[int]:
-        """0 for padding."""
+        """0 for each id of padding, else 1."""
         return self._column("attention_mask")
 
     @property
@@ -213,7 +213,7 @@ class Encoding:
     # ── alignment ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def token_to_sequence(self, token_index: int) -> int | None:
-        """Index of the text of a token."""
+        """Returns the index of the text that contains a token."""
         token_index = _size(token_index, "token_index")
         ranges = self._ranges()
         if token_index > len(self):
@@ -223,23 +223,23 @@ class Encoding:
         return next((sequence for sequence, (start, end) in ranges.items() if start <= token_index < end), None)
 
     def token_to_chars(self, token_index: int) -> tuple[int, int] | None:
-        """Range of characters of a token of a text."""
+        """Returns the range of characters of a token in its text."""
         found = self.token_to_sequence(token_index)
         offsets = self._column("offsets")
         return None if found is None or not token_index < len(offsets) else offsets[token_index]
 
     def token_to_word(self, token_index: int) -> int | None:
-        """Index of the pretoken of a token."""
+        """Returns the index of the pretoken of a token."""
         found = self.token_to_sequence(token_index)
         words = self._column("words")
         return None if found is None or not token_index < len(words) else words[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """Range of tokens of a pretoken."""
+        """Returns the range of tokens of a pretoken."""
         word, sequence = _u32(word_index, "word_index"), _size(sequence_index, "sequence_index")
         start, end = self._range(sequence)
         words = self._column("words")[start:end]
-        # The words of a text ascend, after those that have none.
+        # The words of a text's tokens ascend, apart from tokens without a word.
         first = next((at for at, own in enumerate(words) if own is not None and own >= word), None)
         if first is None or words[first] != word:
             return None
@@ -249,7 +249,7 @@ class Encoding:
         return start + first, start + last
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """Range of characters of a pretoken."""
+        """Returns the range of characters of a pretoken."""
         found = self.word_to_tokens(word_index, sequence_index)
         if found is None:
             return None
@@ -257,7 +257,7 @@ class Encoding:
         return offsets[found[0]][0], offsets[found[1] - 1][1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Index of the first token that holds a character."""
+        """Returns the index of the first token that contains a character."""
         char, sequence = _size(char_pos, "char_pos"), _size(sequence_index, "sequence_index")
         first, last = self._range(sequence)
         offsets = self._column("offsets")
@@ -265,19 +265,19 @@ class Encoding:
         return next(found, None)
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Index of the pretoken that holds a character."""
+        """Returns the index of the pretoken that contains a character."""
         token = self.char_to_token(char_pos, sequence_index)
         return None if token is None else self.token_to_word(token)
 
     # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def set_sequence_id(self, sequence_id: int) -> None:
-        """Makes all tokens those of one text."""
+        """Assigns all tokens to one text."""
         sequence = _size(sequence_id, "sequence_id")
         self.columns()["ranges"][sequence] = (0, len(self))
 
     def pad(self, length: int, **options: Any) -> None:
-        """Fills up to a length, in place.
+        """Pads the encoding to a length, in place.
 
         Args:
             length: number of ids.
@@ -318,7 +318,7 @@ class Encoding:
             own["ranges"] = {of: (start + missing, end + missing) for of, (start, end) in own["ranges"].items()}
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keeps at most `max_length` ids, in place. The rest is in `overflowing`.
+        """Truncates the encoding to at most `max_length` ids, in place; removed ids are in `overflowing`.
 
         Args:
             max_length: number of ids.
@@ -340,7 +340,7 @@ class Encoding:
             self._columns["overflowing"] = [whole]
             return
         if stride >= limit:
-            raise Exception(  # a panic in the original
+            raise Exception(  # the original panics here
                 f"`stride` must be strictly less than `max_len={limit}` (note that `max_len` may be shorter than the "
                 "max length of the original model, as it subtracts the number of special characters"
             )
@@ -360,7 +360,7 @@ class Encoding:
 
         Args:
             encodings: the encodings, in order.
-            growing_offsets: whether the offsets of each continue those of the one before it.
+            growing_offsets: whether the offsets of an encoding continue those of the encoding before it.
         """
         if not isinstance(growing_offsets, bool):
             raise TypeError(
@@ -388,7 +388,7 @@ def merged(encodings: Iterable[Encoding], growing_offsets: bool) -> Encoding:
 
 
 def _append(first: Encoding, second: Encoding, growing: bool) -> None:
-    """Appends an encoding. Each piece that overflows is combined with every piece of the other."""
+    """Appends an encoding. Each overflowing piece is combined with every piece of the other encoding."""
     own, other = first.columns(), second.columns()
     combined = []
     for piece in own["overflowing"]:
@@ -436,11 +436,11 @@ def _u32(value: Any, name: str) -> int:
 
 
 def _integer(value: Any, name: str, most: int) -> int:
-    """An argument of an unsigned type.
+    """Converts an argument of an unsigned integer type.
 
     Raises:
-        TypeError: not an integer.
-        OverflowError: out of the type's range.
+        TypeError: the value is not an integer.
+        OverflowError: the value is out of the type's range.
     """
     try:
         found = operator.index(value)

@@ -1,4 +1,4 @@
-"""The entries of a model: texts of JSON, objects made of them on use, arguments and files.
+"""The entries of a model: as JSON, as objects that are parsed on use, as arguments and as files.
 
 Source: huggingface/tokenizers 0.23.3, tokenizers/src/models (formats of files, and messages).
 """
@@ -29,14 +29,14 @@ __all__ = [
     "vocab_of",
 ]
 
-Members: TypeAlias = tuple[bytes, bytes | None]  # JSON of the vocabulary, and of the merges
+Members: TypeAlias = tuple[bytes, bytes | None]  # JSON of the vocabulary; JSON of the merges, or None
 
 
 class Entries:
-    """The vocabulary of a model, as JSON and as objects; each form is made from the other on use.
+    """The vocabulary of a model, as JSON and as objects; each form is built from the other on use.
 
     Args:
-        members: returns the JSON of the vocabulary, and of the merges or None.
+        members: function that returns the JSON of the vocabulary, and of the merges or None.
     """
 
     def __init__(self, members: Callable[[], Members]) -> None:
@@ -44,14 +44,14 @@ class Entries:
 
     @classmethod
     def of(cls, vocab: Any, merges: list[tuple[str, str]] | None) -> Entries:
-        """Entries of objects, which are kept: token → id or a list of (piece, score), and merges."""
+        """Creates entries that refer to given objects: token → id or a list of (piece, score), and merges."""
         made = cls(lambda: (_written(vocab), None if merges is None else to_json(merges).encode()))
         vars(made).update(vocab=vocab, merges=merges)
         return made
 
     @cached_property
     def members(self) -> Members:
-        """The JSON."""
+        """Returns the JSON of the vocabulary and of the merges."""
         return self._members()
 
     @cached_property
@@ -62,7 +62,7 @@ class Entries:
 
     @cached_property
     def merges(self) -> list[tuple[str, str]] | None:
-        """The merges by rank; None for a model without."""
+        """The merges by rank; None for a model without merges."""
         merges = self.members[1]
         return None if merges is None else [merge_of(each) for each in json.loads(merges)]
 
@@ -84,13 +84,13 @@ def _written(vocab: Any) -> bytes:
     if isinstance(vocab, dict):
         return to_json(dict(sorted(vocab.items(), key=itemgetter(1)))).encode()
     written = to_json(vocab)
-    if "e-" in written or "e+" in written:  # perhaps a number with an exponent, which has another form in the original
+    if "e-" in written or "e+" in written:  # perhaps a number with an exponent, which the original writes differently
         written = f"[{','.join(f'[{to_json(piece)},{_number(score)}]' for piece, score in vocab)}]"
     return written.encode()
 
 
 def _number(score: float) -> str:
-    """A score as the original writes it.
+    """Returns a score in the notation of the original.
 
     Examples:
         >>> _number(1e-07), _number(1e16), _number(0.00001)
@@ -103,13 +103,13 @@ def _number(score: float) -> str:
 
 
 def merge_of(merge: Any) -> tuple[str, str]:
-    """A merge of parsed JSON, which older files write as one string."""
+    """Returns a merge from parsed JSON; in older files, a merge is one string."""
     left, right = merge.split(" ") if isinstance(merge, str) else merge
     return left, right
 
 
 def reported(run: Callable[[], Any], prefix: str) -> Any:
-    """Runs a function, and raises its errors as the original's."""
+    """Calls a function, and converts its errors to those of the original."""
     try:
         return run()
     except OSError as error:
@@ -119,7 +119,7 @@ def reported(run: Callable[[], Any], prefix: str) -> Any:
 
 
 def vocab_of(value: Any) -> dict[str, int] | str:
-    """A vocabulary in memory, or the path of a file."""
+    """Checks an argument that is a vocabulary in memory, or the path of a file."""
     if isinstance(value, str):
         return value
     try:
@@ -136,7 +136,7 @@ def vocab_of(value: Any) -> dict[str, int] | str:
 
 
 def merges_of(value: Any) -> list[tuple[str, str]] | str:
-    """Merges in memory, or the path of a file."""
+    """Checks an argument that is a list of merges in memory, or the path of a file."""
     if isinstance(value, str):
         return value
     try:
@@ -185,13 +185,13 @@ def read_merges(path: str) -> list[tuple[str, str]]:
 
 
 def read_vocab_txt(path: str) -> dict[str, int]:
-    """Reads a `vocab.txt`: the token of each line, with its number."""
+    """Reads a `vocab.txt`: the token in each line → number of the line."""
     lines = _lines(path)
     return dict(zip(map(str.rstrip, lines), range(len(lines)), strict=True))
 
 
 def check_merges(vocab: dict[str, int], merges: list[tuple[str, str]], prefix: int) -> None:
-    """Checks that the tokens of merges, and the merged ones, are entries."""
+    """Checks that both tokens of each merge, and the merged token, are entries."""
     lefts, rights = list(map(itemgetter(0), merges)), list(map(itemgetter(1), merges))
     ends = map(str.__getitem__, rights, repeat(slice(prefix, None))) if prefix else rights
     if not all(map(vocab.__contains__, chain(lefts, rights, map(add, lefts, ends)))):
@@ -202,7 +202,7 @@ def check_merges(vocab: dict[str, int], merges: list[tuple[str, str]], prefix: i
 
 
 def pieces_of(value: Any) -> list[tuple[str, float]]:
-    """Pairs of piece and score in memory."""
+    """Checks an argument that is a list of pairs of piece and score."""
     if isinstance(value, str):
         raise TypeError("Can't extract `str` to `Vec`")
     if not isinstance(value, list | tuple):

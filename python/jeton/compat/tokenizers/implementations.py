@@ -1,4 +1,4 @@
-"""Ready-made tokenizers, by the Python code of the original package on the drop-in's classes."""
+"""Ready-made tokenizers: the Python code of the original package, run with the drop-in's classes."""
 
 from __future__ import annotations
 

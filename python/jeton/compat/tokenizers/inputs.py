@@ -1,4 +1,4 @@
-"""Arguments of `Tokenizer`, checked and converted as the original does.
+"""Checks and converts arguments of `Tokenizer`, as in the original package.
 
 Source: huggingface/tokenizers, bindings/python/src/tokenizer.rs (`TextInputSequence` and the other inputs).
 """
@@ -35,7 +35,7 @@ def _is_text(value: Any) -> bool:
 
 
 def words(value: Any) -> list[str] | None:
-    """A text that is split into words; None for another value."""
+    """Returns the words of a text that is given as a list of words; None for another value."""
     if isinstance(value, list | tuple):
         return list(value) if all(map(_is_text, value)) else None
     dtype = getattr(value, "dtype", None)
@@ -46,10 +46,10 @@ def words(value: Any) -> list[str] | None:
 
 
 def one_input(value: Any, is_pretokenized: bool) -> Any:
-    """A text, or a list of words.
+    """Checks one input: a text, or a list of words.
 
     Raises:
-        TypeError: another value.
+        TypeError: the value is neither.
     """
     if is_pretokenized:
         found = words(value)
@@ -62,10 +62,10 @@ def one_input(value: Any, is_pretokenized: bool) -> Any:
 
 
 def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
-    """The text of an element of a batch and the second one of a pair, or None.
+    """Returns the text of a batch's element, and the second text if the element is a pair, else None.
 
     Raises:
-        TypeError: neither a text nor a pair.
+        TypeError: the element is neither a text nor a pair.
     """
     if not is_pretokenized:
         if _is_text(value):
@@ -86,10 +86,10 @@ def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
 
 
 def owned_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
-    """As `batch_input`, for calls in the background, which take every list of two items as a pair.
+    """Does the same as `batch_input` for asynchronous calls, which treat every list of two items as a pair.
 
     Raises:
-        TypeError: neither a text nor a pair.
+        TypeError: the element is neither a text nor a pair.
     """
     is_two = isinstance(value, list | tuple) and len(value) == 2
     if is_pretokenized:
@@ -113,10 +113,10 @@ def _pair(value: Any) -> tuple[Any, Any] | None:
 
 
 def items(value: Any) -> list[Any]:
-    """The elements of a sequence.
+    """Returns the elements of a sequence.
 
     Raises:
-        TypeError: not a sequence, or a string.
+        TypeError: the value is not a sequence, or it is a string.
     """
     if isinstance(value, str):
         raise TypeError("Can't extract `str` to `Vec`")
@@ -128,22 +128,22 @@ def items(value: Any) -> list[Any]:
 
 
 def id_list(ids: Any) -> list[int]:
-    """A list of ids.
+    """Converts a sequence of ids to a list.
 
     Raises:
-        TypeError: not a sequence of integers.
-        OverflowError: a number that is not a u32.
+        TypeError: the value is not a sequence of integers.
+        OverflowError: a number is not a u32.
     """
     return [u32(id) for id in items(ids)]
 
 
 def u32(value: Any) -> int:
-    """An integer from 0 to 2³² - 1."""
+    """Checks an integer from 0 to 2³² - 1."""
     return _unsigned(value, MAX_U32)
 
 
 def usize(value: Any) -> int:
-    """An integer from 0 to 2⁶⁴ - 1."""
+    """Checks an integer from 0 to 2⁶⁴ - 1."""
     return _unsigned(value, MAX_USIZE)
 
 
@@ -160,10 +160,10 @@ def _unsigned(value: Any, most: int) -> int:
 
 
 def flag(value: Any, name: str) -> bool:
-    """True or False.
+    """Checks an argument that is True or False.
 
     Raises:
-        TypeError: another value.
+        TypeError: the value is neither.
     """
     if value is True or value is False:
         return bool(value)
@@ -173,10 +173,10 @@ def flag(value: Any, name: str) -> bool:
 
 
 def string(value: Any, name: str) -> str:
-    """A string.
+    """Checks an argument that is a string.
 
     Raises:
-        TypeError: another value.
+        TypeError: the value is not a string.
     """
     if not isinstance(value, str):
         raise TypeError(f"argument '{name}': '{type(value).__name__}' object is not an instance of 'str'")
@@ -184,7 +184,7 @@ def string(value: Any, name: str) -> str:
 
 
 def known_options(options: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Options that are known; others are reported as the original does, on standard output."""
+    """Returns the known options; reports others on standard output, as the original package."""
     names = set(known)
     for name in options:
         if name not in names:

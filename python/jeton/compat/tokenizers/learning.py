@@ -1,4 +1,4 @@
-"""Counting and learning for the trainers, over the presets of `jeton.training`."""
+"""Counts pretokens and learns models for the trainers, with the presets of `jeton.training`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST = (1 << 63) - 1
 
 
 def counted(texts: Iterable[str], stages: Mapping[str, Any], shows_progress: bool) -> Counts:
-    """The counts of pretokens.
+    """Returns the counts of the pretokens in texts.
 
     Args:
         texts: the corpus.
-        stages: ``"normalizer"`` and ``"pre_tokenizer"``, as objects or in JSON; None for one that is not there.
+        stages: ``"normalizer"`` and ``"pre_tokenizer"``, as objects or as JSON; None for a missing stage.
         shows_progress: whether a bar is drawn in a terminal.
     """
     from ...corpus import open_corpus
@@ -46,7 +46,7 @@ def counted(texts: Iterable[str], stages: Mapping[str, Any], shows_progress: boo
 
 
 def _words(texts: Iterable[str], stages: Mapping[str, Any]) -> Iterator[str]:
-    """The pretokens of texts, if one of the stages is a Python object."""
+    """Yields the pretokens of texts, in the case that a stage is a Python object."""
     normalizer, splitter = (
         stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
         for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
@@ -65,13 +65,13 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     Args:
         state: the options of the trainer.
         counts: the pretokens.
-        keeps_merges: whether the model has them.
+        keeps_merges: whether the model has merges.
 
     Returns:
         Options of the model, and the members of its JSON.
 
     Raises:
-        UnsupportedFeatureError: a special token is also learned.
+        UnsupportedFeatureError: a learned token is equal to a special token.
     """
     from ...definition import Bpe, Definition
     from ...formats.tokenizer_json import written_members
@@ -101,14 +101,14 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     run = checkpointed_run(counts, {}, Limits.of(None, None))
     try:
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet exceeds the vocabulary size: the original keeps it, and merges nothing
+    except ConfigError:  # the alphabet exceeds the vocabulary size; the original then keeps it, without merges
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
     for token in special:
         if learned[0].find(token.encode()) is not None:
             raise UnsupportedFeatureError(
-                f"the special token {token!r} is also a token that is learned. The original gives both the "
-                "same id, which is not supported: choose another special token",
+                f"the special token {token!r} is also a token that is learned, and both would get the same id, as in "
+                "the original; choose another special token",
                 feature="special_tokens",
             )
     vocabulary = with_added_tokens(learned[0], [(id, Token(token)) for id, token in enumerate(special)])
@@ -150,7 +150,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
         "seed_sentencepiece_size": max(state["seed_size"], 1),
         "shrinking_factor": state["shrinking_factor"],
         "num_sub_iterations": state["n_sub_iterations"],
-        "bug_compatible": True,  # in the original, pieces that only end words are not seeds, either
+        "bug_compatible": True,  # as in the original, pieces that occur only at the ends of words are not seeds
         "single_precision": False,
     }
 
@@ -163,7 +163,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # if special tokens exceed the remaining size, the original keeps all pieces that its last pruning left
+        try:  # if there is not enough space for special tokens, the original keeps all pieces of its last pruning
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

@@ -1,7 +1,7 @@
 """The models of Hugging Face's `tokenizers`.
 
-The vocabulary of a model, and its merges, are two texts of JSON. They are parsed only for a caller that asks for
-entries; the vocabulary of a tokenizer from a file is written only then, too.
+The vocabulary of a model and its merges are two JSON texts. They are parsed only if a caller requests entries. For a
+tokenizer from a file, the JSON itself is written only on request.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/models.rs and tokenizers/src/models (behavior).
 """
@@ -44,22 +44,22 @@ _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 class Model(Part):
-    """A model; base class. An object of it is an empty `BPE`."""
+    """Base class of models. An object of this class itself is an empty `BPE`."""
 
     kind = "model"
     __slots__ = ()
-    _order: ClassVar[tuple[str, ...]] = ()  # order of the members of its JSON
+    _order: ClassVar[tuple[str, ...]] = ()  # order of the members in the model's JSON
 
     def __init__(self) -> None:
         self.cell = BPE().cell
 
     @classmethod
     def of(cls, options: Mapping[str, Any], members: Callable[[], Members]) -> Model:
-        """The model with these options, and with entries that are made on use.
+        """Creates a model from options, and from entries that are built on use.
 
         Args:
-            options: its JSON, without ``"vocab"`` and ``"merges"``.
-            members: returns these two, as JSON; None for models without merges.
+            options: the model's JSON, without ``"vocab"`` and ``"merges"``.
+            members: function that returns these two as JSON; None in place of merges for models without merges.
 
         Examples:
             >>> model = Model.of({"type": "WordLevel", "unk_token": "?"}, lambda: (b'{"low":0,"?":1}', None))
@@ -79,7 +79,7 @@ class Model(Part):
 
     @classmethod
     def _of_parsed(cls, state: Mapping[str, Any]) -> Model:
-        """The model of parsed JSON."""
+        """Creates a model from parsed JSON."""
         vocab, merges = state.get("vocab"), state.get("merges")
         if not isinstance(vocab, dict | list) or (merges is None and state.get("type") == "BPE"):
             raise Exception("Missing vocab/merges")
@@ -87,7 +87,7 @@ class Model(Part):
         return cls._of_entries(state, Entries.of(vocab, None if merges is None else list(map(merge_of, merges))))
 
     def adopt(self, other: Model) -> None:
-        """Takes over the options and entries of another model, as training does."""
+        """Replaces options and entries by those of another model, as after training."""
         self.cell.entries = other.cell.entries
         self.cell.replace(other.cell._state)
 
@@ -104,17 +104,17 @@ class Model(Part):
         return {name: state[name] for name in order if name in state}
 
     def members(self) -> Members:
-        """The JSON of the vocabulary and of the merges; None for a model without merges."""
+        """Returns the JSON of the vocabulary and of the merges; None for a model without merges."""
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
-        """`members` of the model's current entries, which later training does not affect."""
+        """Returns a function that returns `members` of the current entries, even after later training."""
         entries = self.entries
         return lambda: entries.members
 
     @property
     def state(self) -> dict[str, Any]:
-        """The model in the form of `tokenizer.json`; not to be changed."""
+        """The model in the form of `tokenizer.json`; callers must not change it."""
         return self._with(self.options, self.entries.vocab, self.entries.merges)
 
     def _with(self, options: Mapping[str, Any], vocab: Any, merges: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Model(Part):
         return {name: found[name] for name in self._typed()._order}
 
     def json(self) -> bytes:
-        """The model's JSON, in the order of the original, from that of its members."""
+        """Returns the model's JSON, with its members in the order of the original."""
         vocab, merges = self.members()
         written = {name: to_json(value).encode() for name, value in self.options.items()}
         written |= {"vocab": vocab, "merges": merges or b""}
@@ -136,7 +136,7 @@ class Model(Part):
     # ── calls ──
 
     def tokenize(self, sequence: Any) -> list[Any]:
-        """The tokens of a text, which is passed to the model unchanged.
+        """Returns the tokens of a text, which is passed to the model unchanged.
 
         Examples:
             >>> [token.value for token in WordPiece({"low": 0, "##er": 1, "[UNK]": 2}).tokenize("lower")]
@@ -149,13 +149,13 @@ class Model(Part):
         return [Token(*each) for each in found]
 
     def _tokens(self, sequence: str) -> list[tuple[int, str, tuple[int, int]]] | None:
-        """(id, token, range in bytes) for each token of a text; None if Jeton does not support the model."""
+        """Returns (id, token, range in bytes) for each token of a text; None if Jeton does not support the model."""
         state = vars(self.entries).get("alone")
         if state is None:
             state = import_module(".state", __package__).State.of_model(self)
             vars(self.entries)["alone"] = state
         if not sequence and self.cell._state["type"] == "WordLevel":
-            return None  # the original treats the empty text as a word, too
+            return None  # the original treats an empty text as a word
         options, built, data = self.cell._state, state.current(), sequence.encode()
         if built is None or options.get("dropout") or options.get("alpha") is not None:
             return None
@@ -166,32 +166,32 @@ class Model(Part):
         spans, names = encoded.byte_spans, self.entries.tokens
         values = [names[id] for id in encoded.ids]
         if options["type"] == "Unigram":
-            if any(map(_BYTE.fullmatch, values)):  # each has the range of all unknown characters
+            if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too
-        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges pass over unknown characters
+            values = [data[at:end].decode() for at, end in spans]  # the text, also of unknown characters
+        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges omit unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
                 spans = list(pairwise(ends))
         return list(zip(encoded.ids, values, spans, strict=True))
 
     def _bare(self, tokens: list[str], sequence: str) -> Iterable[str]:
-        """Tokens of a pretoken without prefix and suffix."""
+        """Yields the tokens of a pretoken without prefix and suffix."""
         prefix = self.cell._state["continuing_subword_prefix"] or ""
         suffix = self.cell._state["end_of_word_suffix"] or ""
         for at, token in enumerate(tokens):
             if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
-                yield "?"  # a byte
+                yield "?"  # any character, because the token is a single byte
                 continue
             bare = token if at == 0 and sequence.startswith(token) else token.removeprefix(prefix)
             yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare
 
     def token_to_id(self, token: Any) -> int | None:
-        """The id of a token; None if there is none."""
+        """Returns the id of a token; None if there is none."""
         return self.entries.ids.get(text(token))
 
     def id_to_token(self, id: Any) -> str | None:
-        """The token with an id; None if there is none."""
+        """Returns the token with an id; None if there is none."""
         return self.entries.tokens.get(size_32(id))
 
     def save(self, folder: Any, prefix: Any = None, name: Any = None) -> list[str]:
@@ -200,7 +200,7 @@ class Model(Part):
         Args:
             folder: the folder.
             prefix: prefix of the names of the files, followed by a hyphen.
-            name: the former name of `prefix`.
+            name: former name of the argument `prefix`.
         """
         folder, prefix, name = text(folder), optional(text)(prefix), optional(text)(name)
         if name is not None:
@@ -218,11 +218,11 @@ class Model(Part):
         return paths
 
     def _files(self) -> dict[str, bytes]:
-        """The content of each file of the model."""
+        """Returns file name → content, for each file of the model."""
         return {"vocab.json": self.members()[0]}
 
     def get_trainer(self) -> Any:
-        """The trainer of such a model, with its defaults."""
+        """Returns a trainer for this type of model, with default options."""
         trainers = import_module(".trainers", __package__)  # imported here because it needs this module
         return getattr(trainers, f"{self.cell._state['type'].replace('BPE', 'Bpe')}Trainer")()
 
@@ -251,12 +251,12 @@ class BPE(Model):
         merges: pairs of tokens by rank, or the path of a `merges.txt`.
         cache_capacity: not used.
         dropout: probability that a merge is skipped.
-        unk_token: the token of unknown characters; None: they are left out.
+        unk_token: the token of unknown characters; None leaves them out.
         continuing_subword_prefix: prefix of tokens inside a word.
         end_of_word_suffix: suffix of tokens at the end of a word.
         fuse_unk: whether adjacent unknown characters are one token.
-        byte_fallback: whether unknown characters are tokens such as ``<0x61>``.
-        ignore_merges: whether a pretoken that is an entry is that token.
+        byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
+        ignore_merges: whether a pretoken that is an entry becomes this token, without merges.
 
     Raises:
         ValueError: only one of vocabulary and merges is given.
@@ -304,7 +304,7 @@ class BPE(Model):
         if isinstance(vocab, str):
             vocab, merges = reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix)
         vocab, merges = vocab or {}, merges or []
-        if len(set(merges)) != len(merges):  # the last rank holds
+        if len(set(merges)) != len(merges):  # of repeated merges, the last rank counts
             merges = list(dict.fromkeys(reversed(merges)))[::-1]
         check_merges(vocab, merges, len((state["continuing_subword_prefix"] or "").encode()))
         self.cell = Cell(state)
@@ -322,7 +322,7 @@ class BPE(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, merges: Any, **options: Any) -> BPE:
-        """The model of a `vocab.json` and a `merges.txt`."""
+        """Creates a model from a `vocab.json` and a `merges.txt`."""
         vocab, merges = text(vocab), text(merges)
         prefix = "Error while reading BPE files: "
         return cls(*reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix), **options)
@@ -332,7 +332,7 @@ class BPE(Model):
         return {"vocab.json": self.members()[0], "merges.txt": f"#version: 0.2\n{merges}".encode()}
 
     def _clear_cache(self) -> None:
-        """Does nothing: the cache holds what is right for any state of the model."""
+        """Does nothing, because the cache is valid for any state of the model."""
 
     def _resize_cache(self, capacity: Any) -> None:
         """Does nothing."""
@@ -340,11 +340,11 @@ class BPE(Model):
 
 
 class WordPiece(Model):
-    """Longest match from the left, as BERT has it.
+    """Greedy longest match from the left, the model of BERT.
 
     Args:
         vocab: token → id, or the path of a `vocab.txt`.
-        unk_token: the token of words that have no tokens.
+        unk_token: the token of words that cannot be split into entries.
         max_input_chars_per_word: longer words become the unknown token.
         continuing_subword_prefix: prefix of tokens inside a word.
 
@@ -381,7 +381,7 @@ class WordPiece(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, **options: Any) -> WordPiece:
-        """The model of a `vocab.txt`."""
+        """Creates a model from a `vocab.txt`."""
         return cls(cls.read_file(vocab), **options)
 
     def _files(self) -> dict[str, bytes]:
@@ -390,7 +390,7 @@ class WordPiece(Model):
 
 
 class WordLevel(Model):
-    """Whole words.
+    """Model whose tokens are whole words.
 
     Args:
         vocab: word → id, or the path of a `vocab.json`.
@@ -421,17 +421,17 @@ class WordLevel(Model):
 
     @classmethod
     def from_file(cls, vocab: Any, unk_token: Any = None) -> WordLevel:
-        """The model of a `vocab.json`."""
+        """Creates a model from a `vocab.json`."""
         return cls(cls.read_file(vocab), unk_token)
 
 
 class Unigram(Model):
-    """The segmentation with the highest score.
+    """Model that selects the segmentation with the highest score.
 
     Args:
-        vocab: pairs of piece and score, by id; None: an unknown token only.
+        vocab: pairs of piece and score, by id; None is a vocabulary of only an unknown token.
         unk_id: the id of unknown characters.
-        byte_fallback: whether unknown characters are tokens such as ``<0x61>``.
+        byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
         alpha: smoothing of sampling.
         nbest_size: number of segmentations to sample from.
 
@@ -482,7 +482,7 @@ class Unigram(Model):
         return {"unigram.json": json.dumps(self.state, ensure_ascii=False, indent=2).encode()}
 
     def _clear_cache(self) -> None:
-        """Does nothing: the cache holds what is right for any state of the model."""
+        """Does nothing, because the cache is valid for any state of the model."""
 
     def _resize_cache(self, capacity: Any) -> None:
         """Does nothing."""

@@ -37,13 +37,13 @@ __all__ = [
 
 
 class Normalizer(Part):
-    """A normalizer; base class."""
+    """Base class of normalizers."""
 
     kind = "normalizer"
 
     @staticmethod
     def custom(obj: Any) -> Normalizer:
-        """A normalizer whose method ``normalize`` is that of an object, run by the original."""
+        """Creates a normalizer from a Python object with ``normalize``; the original package runs it."""
         return Normalizer._of_cell(Cell({"type": "Custom"}, obj))
 
     def normalize(self, normalized: Any) -> None:
@@ -51,7 +51,7 @@ class Normalizer(Part):
         self.original().normalize(normalized)
 
     def normalize_str(self, sequence: Any) -> str:
-        """The normalized text.
+        """Returns the normalized text.
 
         Examples:
             >>> Lowercase().normalize_str("LOW")
@@ -70,7 +70,7 @@ class BertNormalizer(Normalizer):
     Args:
         clean_text: whether control characters are removed, and white space becomes spaces.
         handle_chinese_chars: whether Chinese characters get spaces around them.
-        strip_accents: whether accents are removed; None: if `lowercase` is set.
+        strip_accents: whether accents are removed; None is the value of `lowercase`.
         lowercase: whether the text is lowercased.
 
     Examples:
@@ -105,7 +105,7 @@ class Lowercase(Normalizer):
 
 
 class StripAccents(Normalizer):
-    """Removes combining marks, as after `NFD`."""
+    """Removes combining marks, which `NFD` separates from their letters."""
 
 
 class Nmt(Normalizer):
@@ -113,11 +113,11 @@ class Nmt(Normalizer):
 
 
 class ByteLevel(Normalizer):
-    """Writes each byte of the text as a character of the byte alphabet."""
+    """Replaces each byte of the text by its character of the byte alphabet."""
 
 
 class Prepend(Normalizer):
-    """Prepends a text to one that is not empty."""
+    """Prepends a given text to each text that is not empty."""
 
     prepend = Option(text, "▁")
 
@@ -152,7 +152,7 @@ class Precompiled(Normalizer):
     """The character map of a SentencePiece model.
 
     Args:
-        precompiled_charsmap: its bytes.
+        precompiled_charsmap: the bytes of the map.
     """
 
     precompiled_charsmap = Option(_charsmap, is_hidden=True)
@@ -164,7 +164,7 @@ def no_pattern(pattern: Any) -> Any:
 
 
 class Pattern(Option):
-    """The option of a pattern, which can be neither read nor set."""
+    """The option for a pattern, whose attribute can be neither read nor set."""
 
     def __init__(self, name: str) -> None:
         super().__init__(pattern, load=lambda value: Named(next(iter(value)), value), get=no_pattern)
@@ -180,7 +180,7 @@ class Replace(Normalizer):
 
     Args:
         pattern: a string, or a `tokenizers.Regex`.
-        content: the text to write instead.
+        content: the replacement.
 
     Examples:
         >>> Replace(" ", "▁").normalize_str("low er")
@@ -192,7 +192,7 @@ class Replace(Normalizer):
 
 
 class Sequence(SequencePart, Normalizer):
-    """Normalizers, applied one after the other.
+    """Several normalizers that are applied one after the other.
 
     Examples:
         >>> parts = Sequence([Strip(), Lowercase()])
@@ -214,7 +214,7 @@ NORMALIZERS = {"nfc": NFC, "nfd": NFD, "nfkc": NFKC, "nfkd": NFKD}
 
 
 def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
-    """The normalizer of a form of Unicode: ``"nfc"``, ``"nfd"``, ``"nfkc"`` or ``"nfkd"``.
+    """Returns the normalizer of a Unicode normalization form: ``"nfc"``, ``"nfd"``, ``"nfkc"`` or ``"nfkd"``.
 
     Examples:
         >>> unicode_normalizer_from_str("nfc")

@@ -1,7 +1,7 @@
-"""Hugging Face's own package, loaded beside the drop-in for Python components and unproven calls.
+"""Loads Hugging Face's own package beside the drop-in, for Python components and calls whose results may differ.
 
-It is searched for on `sys.path` outside of the folder of shims, and loaded under a private name on first use, so that
-`import tokenizers` stays the drop-in. Without it, calls that need it are refused by name.
+The package is searched for on `sys.path`, except in the folder of shims, and loaded under a private name on first use,
+so that `import tokenizers` still imports the drop-in. If it is not installed, calls that need it raise an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _lock = ForkLock()
 
 
 def _folder() -> Path | None:
-    """The folder of the installed package."""
+    """Returns the folder of the installed package; None if it is not installed."""
     shims = str(Path(__file__).parent.parent / "shims")
     spec = PathFinder.find_spec("tokenizers", [folder for folder in sys.path if not folder.startswith(shims)])
     for folder in (spec.submodule_search_locations or ()) if spec else ():
@@ -35,7 +35,7 @@ def _folder() -> Path | None:
 
 
 def extension_or_none() -> Any:
-    """The package's extension module; None if it is not installed."""
+    """Returns the package's extension module; None if it is not installed."""
     loaded = sys.modules.get("tokenizers.tokenizers")
     if loaded is not None and getattr(loaded, "__file__", None):
         return loaded
@@ -56,11 +56,11 @@ def extension_or_none() -> Any:
 
 
 def extension(feature: str, why: str = "") -> Any:
-    """The package's extension module.
+    """Returns the package's extension module.
 
     Args:
         feature: the feature that needs it, for the error and the record of `jeton.compat.run`.
-        why: the reason, if it is a call that Jeton has.
+        why: the reason, if the feature is a call that Jeton also implements.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.
@@ -76,7 +76,7 @@ def extension(feature: str, why: str = "") -> Any:
 
 
 def module(name: str = "") -> Any:
-    """The package's extension module, or one of its submodules, such as ``normalizers``.
+    """Returns the package's extension module, or one of its submodules, such as ``normalizers``.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.
@@ -86,9 +86,9 @@ def module(name: str = "") -> Any:
 
 
 def package(name: str) -> ModuleType:
-    """A Python module of the package: ``implementations`` or ``tools``, which are written in terms of `tokenizers`.
+    """Returns a Python module of the package: ``implementations`` or ``tools``, whose code uses `tokenizers`.
 
-    It is loaded with the drop-in in place of `tokenizers`, so its classes use Jeton's.
+    While the module is loaded, the drop-in replaces `tokenizers`, so the module's classes use those of Jeton.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.
@@ -126,11 +126,11 @@ def package(name: str) -> ModuleType:
 
 
 def part(kind: str, state: Any) -> Any:
-    """A component of the original from its JSON.
+    """Creates a component of the original package from its JSON.
 
     Args:
         kind: ``"normalizer"``, ``"pre_tokenizer"``, ``"post_processor"``, ``"decoder"`` or ``"model"``.
-        state: its JSON.
+        state: JSON of the component.
     """
     model = state if kind == "model" else {"type": "BPE", "vocab": {}, "merges": []}
     top: dict[str, Any] = {"version": "1.0", "added_tokens": [], "model": model}

@@ -1,8 +1,9 @@
-"""`Part`, the base class of a tokenizer's stages: options in a cell that several objects share.
+"""`Part`, the base class of a tokenizer's stages; its options are in a cell that several objects can share.
 
-A subclass declares its options, in the order of its constructor; the base class has constructor, getters, setters,
-`repr`, `str` and pickling, all from the options in the form of `tokenizer.json`. As in Hugging Face's package, an item
-of a Sequence shares its options with the object that it was made from: a setter acts on both.
+A subclass declares its options, in the order of its constructor's arguments. The base class derives constructor,
+getters, setters, `repr`, `str` and pickling from them; options have the form of `tokenizer.json`. As in Hugging Face's
+package, an item of a Sequence shares its options with the object that it was created from: setting an option changes
+both.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ BASES = {
     "post_processor": "PostProcessor",
     "model": "Model",
 }
-_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # changes nothing, and is refused by the core
+_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # a component without effect, which the core rejects
 _versions = count()
 
 
 class Cell:
-    """The state of a part, which several objects may share; a change replaces it, and gives a new version.
+    """The state of a part, which several objects can share. A change replaces the state, and gives it a new version.
 
     Attributes:
         items: the cells of a Sequence; None for other parts.
-        custom: the object of a custom part.
+        custom: the Python object of a custom part.
         entries: the vocabulary of a model.
     """
 
@@ -61,27 +62,27 @@ class Cell:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state in the form of `tokenizer.json`; not to be changed."""
+        """The state in the form of `tokenizer.json`; callers must not change it."""
         if self.items is None:
             return self._state
         return {name: value or [item.state for item in self.items] for name, value in self._state.items()}
 
     def core_json(self) -> str:
-        """The JSON of the list of components, which are not Sequences."""
+        """Returns the JSON of the list of components, in which Sequences are flattened."""
         state, (known, written) = self.state, self._json
-        if known is not state:  # always, for a Sequence: each access makes a new dict
+        if known is not state:  # always true for a Sequence, whose state is a new dict on each access
             written = to_json(list(_components(state)))
-            self._json = state, written  # one assignment: another thread may replace the state
+            self._json = state, written  # a single assignment, because another thread may replace the state
         return written
 
     @property
     def version(self) -> object:
-        """A value that differs after each change."""
+        """A value that changes with each change of the state."""
         return self._version if self.items is None else (self._version, *(item.version for item in self.items))
 
     @property
     def is_custom(self) -> bool:
-        """True if a part is a Python object."""
+        """True if the part, or an item of it, is a Python object."""
         return self.custom is not None or any(item.is_custom for item in self.items or ())
 
 
@@ -99,13 +100,13 @@ class Option:
     """An option of a part: an argument of its constructor, and an attribute that can be set.
 
     Args:
-        convert: argument → value in JSON.
-        default: default of the argument; `REQUIRED` without one.
-        argument: its name in the constructor; empty if it has no such argument.
-        key: its name in JSON.
-        load: value of parsed JSON → value in Jeton's types.
-        get: value in JSON → value of the attribute.
-        is_hidden: whether there is no such attribute.
+        convert: function from the argument to the value in JSON.
+        default: default of the argument; `REQUIRED` if it has none.
+        argument: name of the argument of the constructor; empty if there is no such argument.
+        key: name of the option in JSON.
+        load: function from a value of parsed JSON to a value of Jeton's types.
+        get: function from the value in JSON to the value of the attribute.
+        is_hidden: whether the option has no attribute.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class Option:
 
 
 class _Signature:
-    """The signature of a class, made on first use."""
+    """Descriptor for the signature of a class, which is computed on first use."""
 
     def __get__(self, part: object, owner: type[Part]) -> Any:
         from inspect import Parameter, Signature
@@ -164,7 +165,7 @@ class _Signature:
 
 
 class Part:
-    """A stage of a tokenizer; base class.
+    """Base class of a tokenizer's stages.
 
     Attributes:
         cell: the state, shared with other objects of the same part.
@@ -174,8 +175,8 @@ class Part:
     base: ClassVar[type[Part]]
     types: ClassVar[dict[str, type[Part]]]
     _options: ClassVar[tuple[Option, ...]] = ()
-    _fixed: ClassVar[Mapping[str, Any]] = {}  # further members of the JSON
-    _ignores_others: ClassVar[bool] = False  # whether unknown keywords are ignored
+    _fixed: ClassVar[Mapping[str, Any]] = {}  # members of the JSON with constant values
+    _ignores_others: ClassVar[bool] = False  # whether the constructor ignores unknown keywords
     _keywords_only: ClassVar[bool] = False
     _new_arguments: ClassVar[tuple[Any, ...]] = ()
     __slots__ = ("cell",)
@@ -203,7 +204,7 @@ class Part:
 
     @classmethod
     def _bound(cls, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
-        """The arguments of a call of the constructor, by the names of the options."""
+        """Returns the arguments of a call of the constructor as option → value."""
         called = f"{cls.__name__}.__new__()"
         known = {option.argument: option for option in cls._options if option.argument}
         if len(args) > (most := 0 if cls._keywords_only else len(known)):
@@ -234,10 +235,10 @@ class Part:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The part in the form of `tokenizer.json`; not to be changed.
+        """The part in the form of `tokenizer.json`; callers must not change it.
 
         Raises:
-            Exception: a part is custom, so it has no such form.
+            Exception: the part, or a part in it, is a Python object, which has no such form.
         """
         if self.is_custom:
             raise Exception(f"Custom {self.base.__name__} cannot be serialized")
@@ -245,17 +246,17 @@ class Part:
 
     @property
     def version(self) -> object:
-        """A value that differs after each change."""
+        """A value that changes with each change of the part."""
         return self.cell.version
 
     @property
     def is_custom(self) -> bool:
-        """True if this part, or one within it, is a Python object."""
+        """True if this part, or a part in it, is a Python object."""
         return self.cell.is_custom
 
     @classmethod
     def _of_cell(cls: type[P], cell: Cell) -> P:
-        """A new object of the part in a cell, which it shares."""
+        """Creates an object that shares a given cell."""
         own: Any = cls.base if cell.custom is not None else cls.types[cell._state["type"]]
         part: P = own.__new__(own)
         part.cell = cell
@@ -263,7 +264,7 @@ class Part:
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        """The cell of parsed JSON."""
+        """Creates a cell from parsed JSON."""
         loaded: dict[str, Any] = {"type": cls.__name__}
         for key, default in cls._fixed.items():
             loaded[key] = state.get(key, default)
@@ -278,7 +279,7 @@ class Part:
         return Cell(loaded)
 
     def original(self) -> Any:
-        """The part of Hugging Face's package with this state.
+        """Creates the component of Hugging Face's package with this state.
 
         Raises:
             UnsupportedFeatureError: the package is not installed.
@@ -317,10 +318,10 @@ class Part:
 
 
 class SequencePart(Part):
-    """Parts of one kind, applied one after the other; base class of the Sequences with items that can be assigned."""
+    """Base class of Sequences with assignable items: parts of one kind that are applied one after the other."""
 
-    _key: ClassVar[str]  # key of the list, in JSON
-    _role: ClassVar[str]  # in messages
+    _key: ClassVar[str]  # key of the list of items in JSON
+    _role: ClassVar[str]  # name of an item in error messages
     _new_arguments = ([],)
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -360,14 +361,14 @@ class SequencePart(Part):
 
 
 def from_state(kind: str, state: Any) -> Part:
-    """The part with a state.
+    """Creates a part from its state.
 
     Args:
         kind: ``"normalizer"``, ``"pre_tokenizer"``, ``"decoder"``, ``"post_processor"`` or ``"model"``.
         state: the state, in the form of `tokenizer.json`.
 
     Raises:
-        Exception: there is no such part.
+        Exception: there is no part of this type.
 
     Examples:
         >>> from_state("decoder", {"type": "WordPiece", "prefix": "##", "cleanup": False}).cleanup

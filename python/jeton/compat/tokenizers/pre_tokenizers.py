@@ -46,13 +46,13 @@ prepend_scheme = word(
 
 
 class PreTokenizer(Part):
-    """A pre-tokenizer; base class."""
+    """Base class of pre-tokenizers."""
 
     kind = "pre_tokenizer"
 
     @staticmethod
     def custom(pretok: Any) -> PreTokenizer:
-        """A pre-tokenizer whose method ``pre_tokenize`` is that of an object, run by the original."""
+        """Creates a pre-tokenizer from a Python object with ``pre_tokenize``; the original package runs it."""
         return PreTokenizer._of_cell(Cell({"type": "Custom"}, pretok))
 
     def pre_tokenize(self, pretok: Any) -> None:
@@ -60,7 +60,7 @@ class PreTokenizer(Part):
         self.original().pre_tokenize(pretok)
 
     def pre_tokenize_str(self, sequence: Any) -> list[tuple[str, tuple[int, int]]]:
-        """The pretokens of a text, with their ranges in characters.
+        """Returns the pretokens of a text, with their ranges in characters.
 
         Examples:
             >>> WhitespaceSplit().pre_tokenize_str("low er")
@@ -89,12 +89,12 @@ class BertPreTokenizer(PreTokenizer):
 
 
 class ByteLevel(PreTokenizer):
-    """Splits as GPT-2 does, and writes each byte as a character of the byte alphabet.
+    """Splits by GPT-2's pattern, and replaces each byte by its character of the byte alphabet.
 
     Args:
-        add_prefix_space: whether the text begins with a space, if it has none there.
+        add_prefix_space: whether a space is added to a text that does not begin with one.
         trim_offsets: whether a post-processor removes white space from offsets.
-        use_regex: whether the text is split.
+        use_regex: whether the text is split by the pattern.
 
     Examples:
         >>> ByteLevel(add_prefix_space=False).pre_tokenize_str("low er")
@@ -108,12 +108,12 @@ class ByteLevel(PreTokenizer):
 
     @staticmethod
     def alphabet() -> list[str]:
-        """The 256 characters of the byte alphabet."""
+        """Returns the 256 characters of the byte alphabet."""
         return [_core.spell_bytes(bytes([byte])) for byte in range(256)]
 
 
 class CharDelimiterSplit(PreTokenizer):
-    """Splits at a character, which is removed."""
+    """Splits at a character, and removes the character."""
 
     delimiter = Option(character)
     _new_arguments = (" ",)
@@ -136,11 +136,11 @@ class FixedLength(PreTokenizer):
 
 
 class Metaspace(PreTokenizer):
-    """Replaces spaces by a mark, as SentencePiece does, and splits before it.
+    """Replaces spaces by a mark, as SentencePiece, and splits before each mark.
 
     Args:
         replacement: the mark.
-        prepend_scheme: where a mark is prepended: ``"always"``, ``"first"`` (to the first part of a text), ``"never"``.
+        prepend_scheme: when a mark is prepended: ``"always"``, ``"first"`` (to a text's first part only), ``"never"``.
         split: whether the text is split.
 
     Examples:
@@ -154,7 +154,7 @@ class Metaspace(PreTokenizer):
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files before 0.15
+        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files of versions before 0.15
             state = {**state, "prepend_scheme": "always" if state["add_prefix_space"] else "never"}
         return super()._of_state(state)
 
@@ -163,7 +163,7 @@ class Punctuation(PreTokenizer):
     """Splits at punctuation.
 
     Args:
-        behavior: as in `Split`.
+        behavior: as for `Split`.
     """
 
     behavior = Option(behavior, "isolated", load=Word, get=str.lower)
@@ -176,7 +176,7 @@ class Split(PreTokenizer):
         pattern: a string, or a `tokenizers.Regex`.
         behavior: treatment of a match: ``"removed"``, ``"isolated"``, ``"merged_with_previous"``,
             ``"merged_with_next"`` or ``"contiguous"``.
-        invert: whether the text between matches counts as the match.
+        invert: whether the text between matches is treated as a match instead.
 
     Examples:
         >>> Split("-", "merged_with_next").pre_tokenize_str("low-er")
@@ -190,19 +190,19 @@ class Split(PreTokenizer):
 
 
 class UnicodeScripts(PreTokenizer):
-    """Splits where the script changes, as SentencePiece does."""
+    """Splits where the script of the characters changes, as SentencePiece."""
 
 
 class Whitespace(PreTokenizer):
-    """Splits into runs of word characters and runs of others, without white space."""
+    """Splits into runs of word characters and runs of other characters; removes white space."""
 
 
 class WhitespaceSplit(PreTokenizer):
-    """Splits at white space, which is removed."""
+    """Splits at white space, and removes the white space."""
 
 
 class Sequence(SequencePart, PreTokenizer):
-    """Pre-tokenizers, applied one after the other.
+    """Several pre-tokenizers that are applied one after the other.
 
     Examples:
         >>> Sequence([Whitespace(), Digits()]).pre_tokenize_str("low42")

@@ -1,6 +1,6 @@
 """The post-processors of Hugging Face's `tokenizers`.
 
-A tokenizer applies its post-processor in the core; `process` here applies one to encodings that exist.
+A tokenizer applies its post-processor in the core. `process` in this module applies one to existing encodings.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/processors.rs and tokenizers/src/processors (behavior).
 """
@@ -30,12 +30,12 @@ __all__ = [
 
 
 class PostProcessor(Part):
-    """A post-processor; base class."""
+    """Base class of post-processors."""
 
     kind = "post_processor"
 
     def num_special_tokens_to_add(self, is_pair: Any) -> int:
-        """Number of tokens that are added to a text, or to a pair.
+        """Returns the number of tokens that are added to a text, or to a pair.
 
         Examples:
             >>> BertProcessing(("[SEP]", 1), ("[CLS]", 0)).num_special_tokens_to_add(True)
@@ -47,7 +47,7 @@ class PostProcessor(Part):
         return 0
 
     def process(self, encoding: Any, pair: Any = None, add_special_tokens: Any = True) -> Encoding:
-        """The encoding of a text, or of a pair, with special tokens and the offsets that this processor gives them.
+        """Returns the processed encoding of a text or pair: with special tokens, and with this processor's offsets.
 
         Args:
             encoding: encoding of the text.
@@ -67,7 +67,7 @@ class PostProcessor(Part):
         return Encoding.merge(self._processed(given, flag(add_special_tokens)), False)
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:
-        """The encodings to be joined; those given may be changed."""
+        """Returns the encodings that are then joined; it can change the given ones."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ Token = tuple[str, int]
 
 
 def _enclosed(encoding: Encoding, before: list[Token], after: list[Token], sequence: int, type_id: int) -> Encoding:
-    """An encoding between special tokens; its overflow, likewise."""
+    """Puts an encoding, and each of its overflowing pieces, between special tokens."""
     from .encoding import Encoding
 
     columns = encoding.columns()
@@ -110,7 +110,7 @@ def _enclosed(encoding: Encoding, before: list[Token], after: list[Token], seque
 
 
 class BertProcessing(PostProcessor):
-    """BERT's tokens: ``[CLS] A [SEP] B [SEP]``.
+    """Adds BERT's special tokens: ``[CLS] A [SEP] B [SEP]``.
 
     Args:
         sep: token and id of the separator.
@@ -132,13 +132,13 @@ class BertProcessing(PostProcessor):
 
 
 class RobertaProcessing(PostProcessor):
-    """RoBERTa's tokens: ``<s> A </s></s> B </s>``, all with type id 0.
+    """Adds RoBERTa's special tokens: ``<s> A </s></s> B </s>``, all with type id 0.
 
     Args:
         sep: token and id of the separator.
         cls_token: token and id at the start; the attribute is ``cls``.
         trim_offsets: whether offsets leave out white space.
-        add_prefix_space: whether the pre-tokenizer added a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
     """
 
     sep = Option(pair(text, size_32), load=tuple)
@@ -162,7 +162,7 @@ class RobertaProcessing(PostProcessor):
 
 
 class _TrueByDefault(Option):
-    """A flag; the constructor takes None for True."""
+    """Option that is a flag; in the constructor, None means True."""
 
     def __init__(self) -> None:
         super().__init__(lambda value: value is None or flag(value), None)
@@ -175,7 +175,7 @@ class ByteLevel(PostProcessor):
     """Trims offsets of byte-level tokens.
 
     Args:
-        add_prefix_space: whether the pre-tokenizer added a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
         trim_offsets: whether offsets leave out white space.
         use_regex: not used.
     """
@@ -197,7 +197,7 @@ class ByteLevel(PostProcessor):
 
 
 def _piece(spelled: str) -> dict[str, Any]:
-    """A piece of a template, such as ``$A:1`` or ``[CLS]``."""
+    """Parses a piece of a template, such as ``$A:1`` or ``[CLS]``."""
     name, *given = spelled.split(":")
     wrong_piece = ValueError(f'Cannot build Piece from string "{spelled}"')
     if len(given) > 1:
@@ -269,11 +269,11 @@ def _load_tokens(tokens: Any) -> dict[str, Any]:
 
 
 class TemplateProcessing(PostProcessor):
-    """Special tokens by a template.
+    """Adds special tokens by a template.
 
     Args:
-        single: the template of a text: a string of pieces with spaces between, or a list of them. A piece is ``$A``,
-            ``$B``, ``$0`` (text A with type id 0) or a special token, each with ``:`` and a type id, if it has another.
+        single: the template of a text: a list of pieces, or a string of pieces separated by spaces. A piece is ``$A``,
+            ``$B``, ``$0`` (text A with type id 0) or a special token; ``:`` and a type id can follow it.
         pair: the template of a pair.
         special_tokens: the special tokens, as pairs of token and id, or as dictionaries with ``"id"`` (the name in the
             template), ``"ids"`` and ``"tokens"``.
@@ -339,14 +339,14 @@ def _kind_and_id(piece: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _debug(piece: Mapping[str, Any]) -> str:
-    """A piece in the form of Rust's debugging output."""
+    """Formats a piece as Rust's debugging output."""
     [(kind, facts)] = piece.items()
     id = facts["id"] if kind == "Sequence" else '"' + facts["id"].replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f"{kind} {{ id: {id}, type_id: {facts['type_id']} }}"
 
 
 class Sequence(SequencePart, PostProcessor):
-    """Post-processors, applied one after the other."""
+    """Several post-processors that are applied one after the other."""
 
     _key, _role = "processors", "processor"
     processors = Option(list, argument="processors_py", is_hidden=True)

@@ -1,4 +1,4 @@
-"""Padding and truncation in a `tokenizer.json`, and its form with lines."""
+"""Padding and truncation in a `tokenizer.json`, and its indented form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIDES = {"Left": "left", "Right": "right"}
 
 
 def truncation_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Options of `enable_truncation` in the form of ``tokenizer.json``.
+    """Converts options of `enable_truncation` to the form of ``tokenizer.json``.
 
     Examples:
         >>> truncation_json({"max_length": 8, "stride": 0, "strategy": "only_first", "direction": "left"})
@@ -36,7 +36,7 @@ def truncation_of_json(facts: Any) -> dict[str, Any] | None:
     """Reads the output of `truncation_json`.
 
     Raises:
-        KeyError, TypeError: damaged.
+        KeyError, TypeError: the JSON is damaged.
     """
     if facts is None:
         return None
@@ -49,7 +49,7 @@ def truncation_of_json(facts: Any) -> dict[str, Any] | None:
 
 
 def padding_json(options: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Options of `enable_padding` in the form of ``tokenizer.json``."""
+    """Converts options of `enable_padding` to the form of ``tokenizer.json``."""
     if options is None:
         return None
     length = options["length"]
@@ -67,7 +67,7 @@ def padding_of_json(facts: Any) -> dict[str, Any] | None:
     """Reads the output of `padding_json`.
 
     Raises:
-        KeyError, TypeError: damaged.
+        KeyError, TypeError: the JSON is damaged.
     """
     if facts is None:
         return None
@@ -83,7 +83,7 @@ def padding_of_json(facts: Any) -> dict[str, Any] | None:
 
 
 def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | None) -> tuple[Any, Any]:
-    """Truncation and padding as `repr` shows them.
+    """Returns truncation and padding in the form that `repr` shows.
 
     Examples:
         >>> shown_settings(None, {"length": 8, "direction": "left", "pad_id": 0})[1]["strategy"]
@@ -100,7 +100,7 @@ def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | 
 
 
 def pretty(text: str) -> str:
-    """A tokenizer's JSON with lines, indented by two spaces.
+    """Indents a tokenizer's JSON by two spaces, on several lines.
 
     Examples:
         >>> print(pretty('{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[["a","b"]]}}'))
@@ -122,7 +122,7 @@ def pretty(text: str) -> str:
     """
     top = json.loads(text)
     model, large = top["model"], {}
-    for name in ("vocab", "merges"):  # json's encoder with indentation is written in Python and too slow for these
+    for name in ("vocab", "merges"):  # json's own indentation is too slow for these
         if model.get(name):
             large[name], model[name] = _entry_lines(model[name]), 0
     written = json.dumps(top, ensure_ascii=False, indent=2)
@@ -136,6 +136,6 @@ def _entry_lines(entries: Any) -> str:
     if isinstance(entries, dict):
         inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
         return f"{{\n      {inner}\n    }}"
-    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that no string has
+    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that is in no string
     inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
     return f"[\n      [\n        {inner}\n      ]\n    ]"

@@ -1,11 +1,11 @@
-"""`State`: the components of a tokenizer, and the engine that Jeton builds of them on the next use.
+"""`State`: the components of a tokenizer, and the engine that Jeton builds from them on the next use.
 
-A state is immutable except for its component objects, which callers may change in place: a build records the versions
-of those that callers have seen, and a later use compares them. The vocabulary of a model is kept as the two members of
-a `tokenizer.json`, which the core writes again if a component changes in a way that affects how entries are read.
+A state is immutable except for its component objects, which callers can change in place. A build records the versions
+of the objects that callers have got, and a later use compares them. The vocabulary of a model is stored as two members
+of a `tokenizer.json`. If a component changes in a way that affects how entries are read, the core writes them again.
 
-Ids of added tokens follow Hugging Face's rule: that of an equal entry, else the next one after all entries and added
-tokens.
+An added token gets its id by Hugging Face's rule: the id of an equal entry, or else the next id after all entries and
+added tokens.
 
 Source: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`add_tokens`), tokenizer/serialization.rs.
 """
@@ -30,13 +30,13 @@ from . import models, parts
 __all__ = ["KINDS", "Added", "Built", "Frame", "State"]
 
 KINDS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-Members = tuple[bytes, bytes | None]  # JSON of vocab and merges
+Members = tuple[bytes, bytes | None]  # JSON of the vocabulary; JSON of the merges, or None
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 NO_VOCAB = (b"{}", b"[]")
 
 
 class Added(NamedTuple):
-    """An added token, with the fields of its JSON in order."""
+    """An added token; its fields are those of its JSON, in the same order."""
 
     content: str
     single_word: bool = False
@@ -47,19 +47,19 @@ class Added(NamedTuple):
 
     @classmethod
     def of_json(cls, facts: Mapping[str, Any]) -> Added:
-        """Reads an element of ``added_tokens``."""
+        """Creates an added token from an element of ``added_tokens``."""
         flags = [facts[name] for name in cls._fields[1:]]
         if not isinstance(facts["content"], str) or not all(isinstance(flag, bool) for flag in flags):
             raise FormatError("an added token has a content and five flags", place="$.added_tokens")
         return cls(facts["content"], *flags)
 
     def to_json(self, id: int) -> dict[str, Any]:
-        """An element of ``added_tokens``."""
+        """Returns the element of ``added_tokens`` in JSON."""
         return {"id": id, **self._asdict()}
 
 
 class Spellings(dict[int, str]):
-    """Id -> spelling, filled on use."""
+    """Id -> spelling; entries are added when they are looked up."""
 
     def __init__(self, spell: Callable[[int], str]) -> None:
         super().__init__()
@@ -71,15 +71,15 @@ class Spellings(dict[int, str]):
 
 
 class Built(Engine):
-    """Engine of a state, with facts that results need.
+    """Engine of a state, with data that results need.
 
-    Results read them after the call, so later changes of the caller's objects do not affect them.
+    Results read this data after the call. It is stored here, so later changes of the caller's objects do not affect it.
 
     Args:
         tok: the tokenizer.
         state: the state.
-        top: its components and added tokens, as JSON.
-        members: returns the vocabulary and the merges of the model, as JSON.
+        top: components and added tokens of the state, as JSON.
+        members: function that returns the vocabulary and the merges of the model, as JSON.
     """
 
     def __init__(self, tok: Tokenizer, state: State, top: dict[str, Any], members: Callable[[], Members]) -> None:
@@ -96,7 +96,7 @@ class Built(Engine):
         return all(part.version == version for part, version in self._watched)
 
     def replica(self, extension: Any, *, is_new: bool) -> Any:
-        """A tokenizer of the original, as `State.replica`."""
+        """Returns a tokenizer of the original package: see `State.replica`."""
         if self.is_current:
             return self.state.replica(extension, is_new=is_new)
         if is_new or self._replica is None:
@@ -107,7 +107,7 @@ class Built(Engine):
 
     @cached_property
     def normalized_contents(self) -> dict[int, str]:
-        """Id -> normalized content, of the added tokens that normalization changes."""
+        """Id -> normalized content, for added tokens that normalization changes."""
         parts = self.tok.definition.normalizer
         rows = [(id, token.content) for id, token in self.state.added.items() if token.normalized]
         if not parts or not rows:
@@ -125,13 +125,13 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Unigram's unknown token where offsets are trimmed: the original trims by the text that it shows."""
+        """Unigram's unknown token, if offsets are trimmed: in the original, its displayed text decides the trimming."""
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
     @cached_property
     def _lost(self) -> bytes | None:
-        """Bytes that the model leaves out of texts; None if it leaves out other characters."""
+        """Single bytes that the model leaves out of texts; None if it can leave out other characters, too."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
             return b""
@@ -143,7 +143,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """True if the model may leave out unknown characters of texts, which shifts offsets."""
+        """Tests whether the model may leave out unknown characters of texts, which shifts offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -157,12 +157,12 @@ class Built(Engine):
         return frozenset(id for id in self.normalized_contents if added[id].special)
 
     def _spelling(self, id: int) -> str:
-        """Spelling of an entry; empty for an id that only the template has, which names it."""
+        """Returns the spelling of an entry; an empty text for an id that occurs only in the template."""
         return "" if self.core.content(id) is None else self.tok.id_to_token(id)
 
     @cached_property
     def shown_ids(self) -> frozenset[int]:
-        """Ids whose token is the text that they match: added tokens with white space, and Unigram's unknown token."""
+        """Ids that are shown as the text that they match: Unigram's unknown token, added tokens that strip spaces."""
         model = self.tok.definition.model
         shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
         if isinstance(model, Unigram) and model.unk_token:
@@ -171,18 +171,18 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template around one text, without and with special tokens; None unless it has the text exactly once."""
+        """The template for one text, without and with special tokens; None unless it contains the text exactly once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
     def template_names(self) -> dict[int, str]:
-        """Id -> name, for ids whose name in the template differs from that in the vocabulary."""
+        """Id -> name in the template, for ids whose spelling in the vocabulary is different."""
         named = dict(_template_names(self._top["post_processor"]))
         return {id: name for id, name in named.items() if self.core.content(id) is None or self.spellings[id] != name}
 
 
 class Frame(NamedTuple):
-    """The template around one text: type ids before and after it, its own, and the ids before and after it."""
+    """The template around one text: type ids and ids before and after the text, and the text's type id."""
 
     before: list[int]
     after: list[int]
@@ -219,9 +219,9 @@ class State:
 
     Attributes:
         options: JSON of the model, without its vocabulary and merges.
-        members: returns these, as JSON.
-        stages: JSON of each component, as long as no caller has seen its object.
-        objects: components that callers have seen or assigned.
+        members: function that returns vocabulary and merges as JSON.
+        stages: JSON of each component whose object no caller has got.
+        objects: components that callers have got or assigned.
         added: id -> added token.
     """
 
@@ -254,7 +254,7 @@ class State:
         self._ids: dict[str, int] = {}
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # tokenizer of the last build with this vocabulary
+        self._tok: Tokenizer | None = None  # tokenizer of the last build, with the same vocabulary
         self._model_version: Any = None  # version of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
@@ -279,7 +279,7 @@ class State:
         options = top.get("model") if isinstance(top, dict) else None
         if not isinstance(options, dict):
             raise FormatError("Model missing.", place="$.model")
-        options.pop("jeton", None)  # the original ignores it
+        options.pop("jeton", None)  # Jeton's own member, which the original ignores
         state = cls(options, _unused)
         state._spelled, state._size = spelled, len(spelled)
         state.stages = {kind: top.get(kind) for kind in KINDS}
@@ -292,27 +292,27 @@ class State:
 
     @classmethod
     def of_model(cls, model: Any) -> State:
-        """A state with nothing but a model."""
+        """Creates a state that has only a model."""
         state = cls(model.options, model.members)
         state.model = model
         return state
 
     def with_model(self, model: Any) -> State:
-        """Another model; ids of added tokens stay."""
+        """Returns a state with another model, and the same ids of added tokens."""
         made = State.of_model(model)
         made._copy_stages(self)
         made.added, made._ids, made._extra = self.added, self._ids, None
         return made
 
     def with_stage(self, kind: str, part: Any) -> State:
-        """Another component, or None."""
+        """Returns a state with another component of a kind; None removes the component."""
         made = self._derived()
         made.stages[kind] = None
         made.objects[kind] = part
         return made
 
     def with_tokens(self, tokens: Iterable[Added]) -> tuple[State, int]:
-        """More added tokens; returns the number of those that are new or differ, too."""
+        """Returns a state with more added tokens, and the number of tokens that are new or have changed."""
         made = self._derived()
         made.added, made._ids = dict(self.added), dict(self._ids)
         num_new = made._add(tokens)
@@ -325,7 +325,7 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        if self.model is None and self._tok is not None:  # so the older state is not kept alive
+        if self.model is None and self._tok is not None:  # so that the new state does not refer to the older one
             made._members = made._written
         return made
 
@@ -333,7 +333,7 @@ class State:
         self.stages, self.objects = dict(other.stages), dict(other.objects)
 
     def _add(self, tokens: Iterable[Added]) -> int:
-        """Adds tokens; returns the number of those that are new or differ."""
+        """Adds tokens; returns the number of tokens that are new or have changed."""
         num_new, next_id = 0, None
         extra = set(self._not_entries())
         for token in tokens:
@@ -348,7 +348,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # before this token: one call numbers from its start
+                next_id = self._next_id()  # computed before adding this token: the call's new ids begin there
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -370,7 +370,7 @@ class State:
 
     @property
     def spelled(self) -> SpelledVocabulary:
-        """The vocabulary of the model, as its file spells it."""
+        """The vocabulary of the model, in the spelling of its file."""
         if self._spelled is None:
             text = f'{{"model":{_model_json(self.model_options, self.members())}}}'
             _, self._spelled = SpelledVocabulary.from_tokenizer_json(text.encode())
@@ -389,7 +389,7 @@ class State:
         return self._size
 
     def members(self) -> Members:
-        """The vocabulary and the merges of the model, as JSON."""
+        """Returns the vocabulary and the merges of the model, as JSON."""
         return self._members() if self.model is None else self.model.members()
 
     def _written(self) -> Members:
@@ -398,12 +398,12 @@ class State:
         return _members_of_core(self._tok, self._not_entries(), self.size)
 
     def token_to_id(self, token: str) -> int | None:
-        """The id of an added token or entry."""
+        """Returns the id of an added token or an entry; None if there is none."""
         found = self._ids.get(token)
         return self.entry(token) if found is None else found
 
     def entry(self, token: str) -> int | None:
-        """The id of an entry of the model."""
+        """Returns the id of an entry of the model; None if there is none."""
         if self._spelled is None and self._tok is not None:
             id = self._tok._spelling.entry(token)
             known = self._tok._added.get(token.encode()) if id is None else None
@@ -414,19 +414,19 @@ class State:
             return None
 
     def stage(self, kind: str) -> Any:
-        """The object of a component, the same one for each call; None if there is none."""
+        """Returns the object of a component, the same object in each call; None if there is no such component."""
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # the others may have changed since they were recorded
+            if part is not None:  # only this one: others may have changed since they were recorded
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
     def model_object(self) -> Any:
-        """The model's object, the same one for each call."""
+        """Returns the model's object, the same object in each call."""
         if self.model is None:
             members, tok = self._members, self._tok
-            if tok is not None:  # the model outlives this build of the state
+            if tok is not None:  # the model can be used after this build of the state is gone
                 members = partial(_members_of_core, tok, self._not_entries(), self.size)
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
@@ -434,23 +434,23 @@ class State:
         return self.model
 
     def _named_options(self) -> dict[str, Any]:
-        """The options with the type, which old files leave out."""
+        """Returns the options with the model's type, which old files leave out."""
         if "type" in self.options or self._tok is None:
             return self.options
         return {"type": self._tok.definition.model.type, **self.options}
 
     def stage_json(self, kind: str) -> Any:
-        """JSON of a component."""
+        """Returns the JSON of a component."""
         part = self.objects.get(kind)
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
-        """Records the versions of all components that callers have seen, for the build that follows."""
+        """Records the versions of all components that callers have got, before a build."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
     def id_to_token(self, id: int) -> str | None:
-        """The spelling of an id; for an added token that is normalized, its normalized content."""
+        """Returns the spelling of an id; for an added token that normalization changes, its normalized content."""
         built = self.current()
         known = self.added.get(id)
         if built is None:
@@ -467,17 +467,17 @@ class State:
             return None
 
     def vocab(self, *, with_added: bool) -> dict[str, int]:
-        """Spelling -> id."""
+        """Returns spelling -> id, for all entries."""
         vocab: dict[str, int] | list[list[Any]] = json.loads(self.members()[0])
         found = {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
         return found | self._ids if with_added else found
 
     def to_json(self, settings: Mapping[str, Any], *, without_custom: bool = False) -> str:
-        """The content of a `tokenizer.json`.
+        """Returns the content of a `tokenizer.json`.
 
         Args:
-            settings: truncation and padding in their JSON.
-            without_custom: leaves out components that are Python objects; else they raise.
+            settings: truncation and padding as JSON.
+            without_custom: whether components that are Python objects are left out, instead of raising.
         """
         custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
         left_out = custom if without_custom else ()
@@ -490,12 +490,12 @@ class State:
         return f'{_dumps(top)[:-1]},"model":{self.model_object().json().decode()}}}'
 
     def written(self, kind: str) -> Any:
-        """JSON of a component as the original writes it."""
+        """Returns the JSON of a component, in the form of the original."""
         part = self.stage(kind)
         return None if part is None else part.state
 
     def shown_facts(self, truncation: Any, padding: Any) -> dict[str, Any]:
-        """The facts that `repr` shows."""
+        """Returns the values that `repr` shows."""
         return {
             "version": "1.0",
             "truncation": truncation,
@@ -506,11 +506,11 @@ class State:
         }
 
     def replica(self, extension: Any, *, is_new: bool) -> Any:
-        """A tokenizer of the original in this state, whose settings the caller may change.
+        """Returns a tokenizer of the original package in this state; the caller can change its settings.
 
         Args:
             extension: the original's module.
-            is_new: whether the last one may be in use.
+            is_new: whether to create a new one, because the last one may be in use.
         """
         if is_new:
             return self._original(extension)
@@ -529,7 +529,7 @@ class State:
     # ── building ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def current(self) -> Built | None:
-        """The engine; None if Jeton does not support the state, and `error` says why."""
+        """Returns the engine; None if Jeton does not support the state (`error` has the reason)."""
         for part, version in self._watched:
             if part.version != version:
                 self._renew(part)
@@ -539,7 +539,7 @@ class State:
         return self._built
 
     def _renew(self, part: Any) -> None:
-        if part is self.model:  # its vocabulary may have changed
+        if part is self.model:  # the model's vocabulary may have changed
             self._spelled = self._tok = self._size = self._extra = None
 
     def _build(self) -> Built | None:
@@ -575,7 +575,7 @@ class State:
         return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
     def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
-        """A tokenizer with the vocabulary of the last build, where only components differ; None if entries may."""
+        """Returns a tokenizer with the last build's vocabulary; None if the entries may differ, too."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
             return None
@@ -598,7 +598,7 @@ def _flags(token: Any) -> Iterable[Any]:
 
 
 def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) -> Members:
-    """The members that a tokenizer was made of.
+    """Returns the JSON members from which a tokenizer was created.
 
     Args:
         tok: the tokenizer.
@@ -606,7 +606,7 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
         size: number of entries of the model.
     """
     vocab, merges = written_members(tok)
-    if not_entries and tok.vocab_size > size + len(not_entries):  # ids that entries leave free may be theirs
+    if not_entries and tok.vocab_size > size + len(not_entries):  # these may have ids between those of entries
         kept = {token: id for token, id in json.loads(vocab).items() if token not in not_entries}
         vocab = _dumps(kept).encode()
     return vocab, merges

@@ -1,7 +1,7 @@
-"""`DecodeStream`: the text of ids that arrive one by one, in the same pieces as Hugging Face's class.
+"""`DecodeStream`: decodes ids that arrive one by one, to the same pieces of text as Hugging Face's class.
 
-An id whose text ends in an incomplete character returns None, and so does one that adds no text; ids are decoded
-together with those that the last piece came from, so that decoders see the neighbors they need.
+For an id whose text ends in an incomplete character, or that adds no text, `step` returns None. Ids are decoded
+together with the ids of the last piece, so that decoders see the neighbors that they need.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`step_decode_stream`).
 """
@@ -47,12 +47,12 @@ class DecodeStream:
 
         Args:
             tokenizer: the `Tokenizer`.
-            id: an id, or several.
+            id: an id, or a list of ids.
 
         Raises:
-            Exception: the text of all ids does not begin with that of the ids before.
+            Exception: the text of all ids does not begin with the text of the earlier ids.
         """
-        if not hasattr(tokenizer, "_splits_special"):  # not annotated as `Tokenizer`, whose module imports this one
+        if not hasattr(tokenizer, "_splits_special"):  # `Tokenizer` cannot be imported here: it imports this module
             raise TypeError(
                 f"argument 'tokenizer': '{type(tokenizer).__name__}' object is not an instance of 'Tokenizer'"
             )

@@ -1,4 +1,4 @@
-"""`Token`: an id with its spelling and offsets, as models return it."""
+"""`Token`: an id with its spelling and offsets, which models return."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Token:
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """Range of bytes."""
+        """Range of the text's bytes."""
         return self._offsets
 
     def as_tuple(self) -> tuple[int, str, tuple[int, int]]:
-        """Id, value and offsets."""
+        """Returns (id, value, offsets)."""
         return self._id, self._value, self._offsets

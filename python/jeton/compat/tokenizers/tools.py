@@ -1,4 +1,4 @@
-"""The visualizer of encodings, by the Python code of the original package on the drop-in's classes."""
+"""The visualizer of encodings: the Python code of the original package, run with the drop-in's classes."""
 
 from __future__ import annotations
 

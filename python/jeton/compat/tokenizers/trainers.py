@@ -1,9 +1,9 @@
-"""The trainers of Hugging Face's `tokenizers`, over the presets of `jeton.training`.
+"""The trainers of Hugging Face's `tokenizers`, implemented by the presets of `jeton.training`.
 
-A `Tokenizer` calls `learn`. As in the original, special tokens in the training texts are counted as text.
+`Tokenizer.train` calls `learn`. As in the original, special tokens in the training texts are counted as text.
 
-Differences: `UnigramTrainer` learns as SentencePiece does, so pieces and scores are close, not equal; a special token
-that is also a token of the corpus is refused; `ParityBpeTrainer` is the original's.
+Differences: `UnigramTrainer` learns by SentencePiece's algorithm, so pieces and scores are close, but not equal. A
+special token that is also learned from the corpus is an error. `ParityBpeTrainer` needs the original package.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src/trainers.rs and tokenizers/src/models (behavior).
 """
@@ -71,7 +71,7 @@ def _special_tokens(name: str) -> Any:
 
 
 class _SpecialTokens(Option):
-    """The special tokens, as `AddedToken`s."""
+    """Option for special tokens, given as strings or `AddedToken`s."""
 
     def __init__(self) -> None:
         super().__init__(_special_tokens("special_tokens"), [], get=_added_tokens, load=_named)
@@ -89,7 +89,7 @@ def _named(tokens: list[dict[str, Any]]) -> list[Any]:
 
 
 class _Alphabet(Option):
-    """Characters; the constructor takes the first one of each text."""
+    """Option for a list of characters; the constructor takes the first character of each text."""
 
     def __init__(self) -> None:
         super().__init__(lambda value: _distinct(each[0] for each in items(text)(value) if each), [], get=list)
@@ -103,7 +103,7 @@ def _distinct(characters: Iterable[str]) -> list[str]:
 
 
 class Trainer(Part):
-    """A trainer; base class."""
+    """Base class of trainers."""
 
     kind = "trainer"
     __slots__ = ()
@@ -119,7 +119,7 @@ class Trainer(Part):
 
     @property
     def state(self) -> dict[str, Any]:
-        """The trainer in the form that it is pickled; not to be changed."""
+        """The trainer in the form in which it is pickled; callers must not change it."""
         name = type(self).__name__
         return Named(name, {name: Named(name, self._written())})
 
@@ -146,14 +146,14 @@ class Trainer(Part):
     def learn(
         self, texts: Iterable[str], stages: Stages, added: list[AddedToken], model: Model | None = None
     ) -> tuple[Model, list[AddedToken]]:
-        """Learns a model.
+        """Learns a model from texts.
 
         Args:
             texts: the corpus.
-            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that texts go through, as objects or in JSON; None for one
-                that is not there.
+            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that are applied to texts, as objects or JSON; None for a
+                missing stage.
             added: added tokens of the tokenizer so far; not used.
-            model: the model that is trained: its other options are kept.
+            model: the model to train; options that training does not set are kept.
 
         Returns:
             The model, and the special tokens.
@@ -192,11 +192,11 @@ class BpeTrainer(Trainer):
         show_progress: whether a bar is drawn in a terminal.
         progress_format: ``"indicatif"``, ``"json"`` or ``"silent"``.
         special_tokens: entries with the first ids.
-        limit_alphabet: number of characters that are kept, the most frequent ones.
-        initial_alphabet: characters that are kept in any case.
+        limit_alphabet: number of characters to keep; the most frequent ones are kept.
+        initial_alphabet: characters that are always kept.
         continuing_subword_prefix: prefix of tokens inside a word.
         end_of_word_suffix: suffix of tokens at the end of a word.
-        max_token_length: number of characters of the longest token.
+        max_token_length: maximum number of characters of a token.
 
     Examples:
         >>> model, _ = BpeTrainer(vocab_size=8, show_progress=False).learn(["low low lower"], {}, [])
@@ -226,7 +226,7 @@ class BpeTrainer(Trainer):
         super().__init__(**options)
 
     def get_word_count(self) -> int:
-        """0: words are counted and learned from in one call."""
+        """Returns 0, because counting and learning are a single call."""
         return 0
 
     def _learned(self, counts: Counts, model: Model) -> Model:
@@ -235,7 +235,7 @@ class BpeTrainer(Trainer):
 
 
 def _check_given(options: Mapping[str, Any]) -> None:
-    """Checks the options that the constructor, unlike a setter, does not take as None."""
+    """Rejects None for options for which the setter accepts None, but the constructor does not."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if name in options:
             text(options[name])
@@ -309,14 +309,14 @@ class WordLevelTrainer(Trainer):
 
 
 class UnigramTrainer(Trainer):
-    """Learns a `models.Unigram`, as SentencePiece's trainer does.
+    """Learns a `models.Unigram` by the algorithm of SentencePiece's trainer.
 
     Args:
         vocab_size, show_progress, special_tokens, initial_alphabet: as for `BpeTrainer`.
         n_sub_iterations: iterations of EM before each pruning.
-        shrinking_factor: share of the pieces that a pruning keeps.
+        shrinking_factor: share of the pieces that each pruning keeps.
         unk_token: the token of unknown characters.
-        max_piece_length: characters of the longest piece.
+        max_piece_length: maximum number of characters of a piece.
         seed_size: number of pieces that training starts with.
     """
 
@@ -337,13 +337,13 @@ class UnigramTrainer(Trainer):
 
 
 class ParityBpeTrainer:
-    """Learns the merges of several languages at once; by the original, where it is installed.
+    """Learns merges for several languages at once, by the original package.
 
     Args:
-        options: those of the original.
+        options: options of the original's class.
 
     Raises:
-        UnsupportedFeatureError: it is not installed.
+        UnsupportedFeatureError: the original package is not installed.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -368,8 +368,8 @@ class ParityBpeTrainer:
         Args:
             tokenizer: the tokenizer, whose model is replaced.
             train_iterators: texts of each language.
-            dev_iterators: texts of each language by which languages are chosen.
-            ratio: the wanted ratio of lengths.
+            dev_iterators: texts of each language, by which the language of the next merge is chosen.
+            ratio: the desired ratio of lengths.
         """
         theirs = original.module().Tokenizer.from_str(tokenizer.to_str())
         self._trainer.train_from_iterator(theirs, train_iterators, dev_iterators, ratio)

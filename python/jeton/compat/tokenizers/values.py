@@ -1,6 +1,6 @@
-"""Conversions of arguments, with the exceptions of Hugging Face's package, and its `repr` of objects.
+"""Converts arguments, with the same exceptions as Hugging Face's package, and formats its `repr` of objects.
 
-A converter takes an argument and returns the value that `tokenizer.json` has, or raises the original's exception.
+A converter takes an argument and returns its value in `tokenizer.json`, or raises the original's exception.
 
 Source: huggingface/tokenizers 0.23.3, bindings/python/src (PyO3's conversions; utils/serde_pyo3.rs for `shown`).
 """
@@ -40,13 +40,13 @@ Converter: TypeAlias = Callable[[Any], Any]
 
 
 class Word(str):
-    """A value of an enumeration: text in JSON, shown without quotation marks."""
+    """A value of an enumeration: a string in JSON, which `repr` shows without quotation marks."""
 
     __slots__ = ()
 
 
 class Named(dict[str, Any]):
-    """An object of JSON that is shown with the name of its type."""
+    """A JSON object that `repr` shows with the name of its type."""
 
     __slots__ = ("name",)
 
@@ -56,13 +56,13 @@ class Named(dict[str, Any]):
 
 
 def wrong(value: object, expected: str) -> TypeError:
-    """The error of an argument of another type."""
+    """Builds the error for an argument of a wrong type."""
     given = "'None'" if value is None else f"{type(value).__name__!r} object"
     return TypeError(f"{given} is not an instance of {expected!r}")
 
 
 def flag(value: Any) -> bool:
-    """True or False, also NumPy's.
+    """Converts True or False, also NumPy's, to `bool`.
 
     Examples:
         >>> flag(True)
@@ -76,7 +76,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A string without lone surrogates.
+    """Converts a string without lone surrogates; raises for other values.
 
     Examples:
         >>> text("low")
@@ -90,14 +90,14 @@ def text(value: Any) -> str:
 
 
 def character(value: Any) -> str:
-    """A string of one character."""
+    """Converts a string of one character; raises for other values."""
     if len(text(value)) != 1:
         raise ValueError("expected a string of length 1")
     return str(value)
 
 
 def size(value: Any) -> int:
-    """An integer of 64 bits without sign."""
+    """Converts an unsigned 64-bit integer; raises for other values."""
     number = index(value)
     if number < 0:
         raise OverflowError("can't convert negative int to unsigned")
@@ -107,7 +107,7 @@ def size(value: Any) -> int:
 
 
 def size_32(value: Any) -> int:
-    """An integer of 32 bits without sign, such as an id."""
+    """Converts an unsigned 32-bit integer, such as an id; raises for other values."""
     number = index(value)
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
@@ -117,14 +117,14 @@ def size_32(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """A real number."""
+    """Converts a real number to `float`; raises for other values."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"must be real number, not {type(value).__name__}")
     return float(value)
 
 
 def single(value: Any) -> float:
-    """The shortest decimal that rounds to a number's value in single precision.
+    """Converts a number to the shortest decimal with the same value in single precision.
 
     Examples:
         >>> single(0.1), widened(single(0.1))
@@ -138,7 +138,7 @@ def single(value: Any) -> float:
 
 
 def widened(value: float | None) -> float | None:
-    """A number rounded to single precision."""
+    """Rounds a number to single precision."""
     return value if value is None else float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
@@ -147,18 +147,18 @@ def ignored(name: str, kind: str = "kwargs") -> None:
 
     Args:
         name: name of the option.
-        kind: the word of the message.
+        kind: word for the option in the message.
     """
     print(f"Ignored unknown {kind} option {name}")  # noqa: T201
 
 
 def optional(convert: Converter) -> Converter:
-    """Converter that also takes None."""
+    """Returns a converter that also accepts None."""
     return lambda value: None if value is None else convert(value)
 
 
 def items(convert: Converter) -> Converter:
-    """Converter of a sequence other than a string."""
+    """Returns a converter of a sequence other than a string, which converts each item."""
 
     def converted(value: Any) -> list[Any]:
         if isinstance(value, str):
@@ -171,7 +171,7 @@ def items(convert: Converter) -> Converter:
 
 
 def pair(first: Converter, second: Converter) -> Converter:
-    """Converter of a tuple of two."""
+    """Returns a converter of a tuple of two items."""
 
     def converted(value: Any) -> tuple[Any, Any]:
         if not isinstance(value, tuple):
@@ -184,7 +184,7 @@ def pair(first: Converter, second: Converter) -> Converter:
 
 
 def word(names: Mapping[str, str], message: str) -> Converter:
-    """Converter of the names of an enumeration to those in JSON."""
+    """Returns a converter from the names of an enumeration to the names in JSON."""
 
     def converted(value: Any) -> Word:
         found = names.get(text(value))
@@ -199,7 +199,7 @@ def word(names: Mapping[str, str], message: str) -> Converter:
 
 
 def to_json(state: Any) -> str:
-    """Compact JSON, as the original writes it.
+    """Serializes a value as compact JSON, as the original.
 
     Examples:
         >>> to_json({"type": "Prepend", "prepend": "▁"})
@@ -209,13 +209,13 @@ def to_json(state: Any) -> str:
 
 
 def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = None) -> str:
-    """The text of a value in JSON, as `repr` of the original shows it.
+    """Formats a JSON value in the form of the original's `repr`.
 
     Args:
         value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
         name: name of the type of an object.
-        most: maximum number of items of a list; if there are more, the last one is an ellipsis.
-        longest: number of bytes of a string, likewise; None: unlimited.
+        most: maximum number of items of a list; if there are more, an ellipsis is added.
+        longest: maximum number of bytes of a string, which is truncated in the same way; None is unlimited.
 
     Examples:
         >>> shown({"type": "Split", "pattern": Named("String", {"String": " "}), "behavior": Word("Isolated")})
@@ -251,7 +251,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
             return inner(Named(value.name, content)) if type(content) is dict else f"{value.name}({inner(content)})"
     if isinstance(value, Named):
         name = value.name
-    elif isinstance(value.get("type"), str):  # a vocabulary may have an entry of that spelling
+    elif isinstance(value.get("type"), str):  # not a type if it is not a string: a vocabulary can have an entry "type"
         name = value["type"]
     if not name:
         return "{" + listed((f"{inner(key)}:{inner(item)}" for key, item in value.items()), len(value)) + "}"
@@ -259,7 +259,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
 
 
 def _decimal(value: float) -> str:
-    """A number without exponent, and without fraction if it is whole.
+    """Formats a number without exponent, and without fraction if it is whole.
 
     Examples:
         >>> _decimal(1e-7), _decimal(-2.0), _decimal(float("inf"))

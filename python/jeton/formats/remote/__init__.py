@@ -1,9 +1,9 @@
 """Resolution of names (``"o200k_base"``, ``"hf:owner/name"``, ``"ollama:llama3.2"``) to local files, with downloads.
 
-Imported on first use.
+The package is imported on first use.
 
-Only data files are downloaded. Each is verified by its hash before it is parsed, and cached atomically. Left out:
-parsing, which the formats do.
+Only data files are downloaded. Each file is verified by its hash before it is parsed, and is cached atomically. Left
+out: parsing, which the modules of the formats do.
 
     JETON_CACHE_DIR       cache folder (default: `jeton` in the platform's cache folder)
     JETON_OFFLINE         1: no network access
@@ -41,8 +41,8 @@ def fetch(name: str, *, progress: Progress = None) -> Path:
     Raises:
         DownloadError: the file is not cached and cannot be downloaded; the message says what to do.
         UnsupportedFeatureError: the repository needs remote code.
-        MissingDependencyError: ``hf:`` without huggingface_hub.
-        ConfigError: unknown or invalid name.
+        MissingDependencyError: the name begins with ``hf:``, and huggingface_hub is not installed.
+        ConfigError: the name is unknown or invalid.
         FileNotFoundError: Ollama has no such model on this machine.
 
     Examples:

@@ -1,6 +1,6 @@
-"""Files of the registry: from the cache, else downloaded from their publisher.
+"""Files of the registry: read from the cache, or else downloaded from their publisher.
 
-A file is valid only with the hash that the registry pins, both in the cache and after a download. The cache can
+A file is valid only if it has the hash that the registry pins, both in the cache and after a download. The cache can
 therefore be shared or filled by hand, and a mirror is a cache folder served over HTTP. Concurrent downloads are safe:
 each writes a temporary file and renames it.
 
@@ -30,9 +30,9 @@ __all__ = ["cache_folder", "fetch_known", "find_known", "is_on"]
 
 _LOG = logging.getLogger("jeton")
 
-# Timeout of each network operation, not of the whole download.
+# Timeout of each network operation, in seconds; the whole download can take longer.
 TIMEOUT_S = 30.0
-# Limit of a file's size; the largest file of the registry has 4 MB.
+# Maximum size of a file; the registry's largest file has 4 MB.
 MAX_BYTES = 1 << 28
 CHUNK_BYTES = 1 << 16
 
@@ -72,7 +72,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
         with write_atomically(target) as file:
             file.write(data)
     except OSError as error:
-        if not _holds(target, known):  # on Windows a file that another program reads cannot be replaced
+        if not _holds(target, known):  # on Windows, another program's open file cannot be replaced
             raise DownloadError(
                 f"{known.name} was downloaded but cannot be cached: {target}: {error.strerror or error}; "
                 "set JETON_CACHE_DIR to a writable folder",
@@ -88,16 +88,17 @@ def find_known(known: KnownRankFile) -> Path | None:
 
 
 def _places(known: KnownRankFile) -> list[Path]:
-    """Returns the paths to look for the file at; downloads are written to the first.
+    """Returns the paths at which the file is looked up; a download is written to the first path.
 
-    The last path has the publisher's file name, for files copied by hand.
+    The last path has the publisher's file name, for files that users copied there by hand.
     """
     own = [cache_folder() / _filename(known), cache_folder() / known.url.rpartition("/")[2]]
-    # For tiktoken an empty variable means "no cache"; here it equals an unset one, since there is another cache.
+    # For tiktoken an empty variable means "no cache"; here it has the effect of an unset one, since Jeton has its own
+    # cache.
     shared = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     if not shared:
         return own
-    # tiktoken's file name; the hash is not used for security
+    # tiktoken's file name; SHA-1 is not used for security here
     return [Path(shared) / hashlib.sha1(known.url.encode(), usedforsecurity=False).hexdigest(), *own]
 
 
@@ -121,7 +122,8 @@ def _address(known: KnownRankFile) -> str:
     """Returns the URL to download from.
 
     Raises:
-        ConfigError: a mirror without encryption, which would expose the requested name; the hash protects the content.
+        ConfigError: the mirror has no encryption, which would expose the requested name. (The hash protects the
+            content.)
     """
     mirror = os.environ.get("JETON_REGISTRY_URL")
     if not mirror:
@@ -145,7 +147,7 @@ def _is_this_machine(host: str | None) -> bool:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to permitted URLs only."""
+    """Handler that follows redirects to permitted URLs only."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
@@ -158,7 +160,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 def _download(known: KnownRankFile, url: str, target: Path, progress: Progress) -> bytes:
     """Downloads the file and verifies its hash."""
-    opener = urllib.request.build_opener(_Redirects)  # with the proxies of the environment
+    opener = urllib.request.build_opener(_Redirects)  # uses the proxies of the environment
     request = urllib.request.Request(url, headers={"User-Agent": "jeton"})  # noqa: S310 (checked by _address)
     data = bytearray()
     try:

@@ -1,10 +1,10 @@
 """Download of tokenizer files from repositories of the Hugging Face hub.
 
-Only data files are downloaded: no code, weights or pickles. Each is verified by the hash that the hub lists.
-huggingface_hub (extra ``hub``) implements the protocol and the cache, which other programs share.
+Only data files are downloaded: no code, weights or pickles. Each file is verified by the hash that the hub lists.
+huggingface_hub (extra ``hub``) implements the protocol and the cache, which is shared with other programs.
 
-The listing of each downloaded repository (commit, files, hashes) is cached with Jeton's own downloads. With it, a full
-commit hash needs no network access, and neither does any revision in offline mode.
+The listing of each downloaded repository (commit, files, hashes) is cached with Jeton's own downloads. With this
+listing, a revision that is a full commit hash needs no network access; in offline mode, no revision needs any.
 
 `remote_code` handles repositories whose tokenizer is code.
 
@@ -40,7 +40,7 @@ _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
 
 _MORE_TEMPLATES = re.compile(rf"{MORE_TEMPLATES}/[^/]+\.jinja")
 
-# needed if there is no self-contained file
+# files that are downloaded if there is no self-contained file
 _PARTS = ("vocab.json", "merges.txt", "vocab.txt")
 _PART_SUFFIXES = (".model", ".tiktoken")
 # config.json is used only for its auto_map
@@ -54,7 +54,7 @@ _BESIDE = (
 
 
 class _RemoteFile(NamedTuple):
-    """File in the hub's listing: size, and the sha256 of its content (LFS) or git's blob hash."""
+    """File in the hub's listing: its size, and the SHA-256 of its content (LFS) or git's blob hash."""
 
     size: int | None
     sha256: str | None
@@ -92,7 +92,7 @@ def fetch_repository(name: str) -> Path:
 
 
 def _list(repository: str, revision: str) -> _RepositoryInfo | None:
-    """Returns the listing of a revision; None if it is not cached and the network is off."""
+    """Returns the listing of a revision; None if it is not cached and Jeton is offline."""
     record = _record(repository, revision)
     known = _read_record(record)
     if known is not None and (_COMMIT.fullmatch(revision) or _is_offline()):
@@ -142,7 +142,7 @@ def _read_record(path: Path) -> _RepositoryInfo | None:
         files = {str(name): _RemoteFile(*file) for name, file in facts["files"].items()}
         return _RepositoryInfo(str(facts["commit"]), files, [*map(str, facts["code"])])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # missing or damaged: it will be written again
+        return None  # missing or damaged: the caller gets a new listing
 
 
 def _write_record(path: Path, listing: _RepositoryInfo) -> None:
@@ -150,7 +150,7 @@ def _write_record(path: Path, listing: _RepositoryInfo) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with write_atomically(path) as file:
             file.write(json.dumps(listing._asdict()).encode())
-    except OSError as error:  # needed only for later offline loads
+    except OSError as error:  # the listing is needed only for later offline loads
         _LOG.warning("%s cannot be written (%s): a later load needs the network again", path, error.strerror or error)
 
 
@@ -215,7 +215,7 @@ def _remove(path: Path) -> None:
     target = os.path.realpath(path)
     path.unlink(missing_ok=True)
     repository = next((folder.parent for folder in path.parents if folder.name == "snapshots"), path.parent)
-    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):  # others may write to the cache
+    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):  # other programs can write to the cache
         Path(target).unlink(missing_ok=True)
 
 
@@ -246,7 +246,8 @@ def _library() -> Any:
     return import_optional("huggingface_hub", "a tokenizer from the hub", "hub")
 
 
-# Read on each call, unlike in huggingface_hub, because a program may set them after the import.
+# Environment variables are read on each call, unlike in huggingface_hub, because a program can set them after the
+# import.
 
 
 def _is_offline() -> bool:

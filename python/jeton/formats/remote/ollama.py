@@ -1,7 +1,7 @@
-"""Models that Ollama has pulled: its folder of manifests and blobs, which is only read.
+"""Models that Ollama has pulled, in its folder of manifests and blobs, which is only read.
 
-A manifest is a file ``manifests/HOST/NAMESPACE/MODEL/TAG``; its layer of the model's media type names a GGUF file in
-``blobs``. Left out: downloads, and Ollama's own templates, which are not Jinja.
+A manifest is a file ``manifests/HOST/NAMESPACE/MODEL/TAG``. Its layer with the media type of models names a GGUF file
+in ``blobs``. Left out: downloads, and Ollama's own templates, which are not Jinja.
 
 Source: ollama/ollama types/model/name.go, manifest/ and envconfig/config.go (names, folders; facts).
 """
@@ -19,7 +19,7 @@ from ...errors import FormatError
 __all__ = ["PREFIX", "find_ollama", "ollama_models"]
 
 PREFIX = "ollama:"
-_DEFAULTS = ("registry.ollama.ai", "library")  # host and namespace that a name may leave out
+_DEFAULTS = ("registry.ollama.ai", "library")  # host and namespace of a name that omits them
 _TAG = "latest"
 _MODEL = "application/vnd.ollama.image.model"
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
@@ -30,10 +30,10 @@ _MOST_LISTED = 20
 def find_ollama(name: str) -> Path:
     """Returns the GGUF file of ``ollama:[HOST/][NAMESPACE/]MODEL[:TAG]``.
 
-    Names are compared as Ollama does, without regard to case.
+    Names are compared without regard to case, as in Ollama.
 
     Raises:
-        FileNotFoundError: there is no such model, or its file is missing; the message lists those that are there.
+        FileNotFoundError: the model or its file does not exist; the message lists the existing models.
         FormatError: the manifest is damaged, or has no GGUF file.
     """
     models = ollama_models()
@@ -44,7 +44,7 @@ def find_ollama(name: str) -> Path:
     folders = " and ".join(map(str, _folders()))
     if not models:
         raise FileNotFoundError(
-            f"there is no model {name!r}: {folders} has no models of Ollama; set OLLAMA_MODELS to its folder"
+            f"there is no model {name!r}: no models of Ollama in {folders}; set OLLAMA_MODELS to their folder"
         )
     listed = ", ".join([*models][:_MOST_LISTED]) + (", …" if len(models) > _MOST_LISTED else "")
     raise FileNotFoundError(f"there is no model {name!r} in {folders}; models: {listed}")
@@ -75,7 +75,7 @@ def ollama_models() -> dict[str, Path]:
 
 
 def _folders() -> list[Path]:
-    """Returns the folders to search: the one in OLLAMA_MODELS, else the user's and that of Linux's service."""
+    """Returns the folders to search: the folder in OLLAMA_MODELS, else the user's and the Linux service's folder."""
     if own := os.environ.get("OLLAMA_MODELS"):
         return [Path(os.path.expanduser(own))]
     folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, never fails

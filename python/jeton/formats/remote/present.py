@@ -1,6 +1,6 @@
 """Listing of cached tokenizers, which load without network access.
 
-Left out: validation of the hub's cache, which loading does.
+Left out: validation of the hub's cache, which is part of loading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "voc
 def on_this_machine() -> dict[str, str]:
     """Returns name -> argument for `jeton.load`: the name itself, or for ``hf:owner/name`` the newest snapshot folder.
 
-    It includes models of Ollama, whose files may be missing or have a tokenizer that is not supported.
+    Models of Ollama are listed even if their files are missing or their tokenizer is not supported.
 
     Examples:
         >>> import tempfile

@@ -7,11 +7,11 @@ Needs transformers 4.57 or 5 (``pip install 'transformers>=4.57,<6'``), which is
 
 ```text
 in_place                `accelerate`: changes the class of a tokenizer; classes, v4, v5: these classes, by major version
-state, changes          the engine for each state of its `tokenizers.Tokenizer`, whose changes are noticed
-encoding, decoding      calls; inputs: their texts; encodings: their results
-tokenizer, deferred     a class that loads by Jeton; its `tokenizers.Tokenizer`, made on demand
-conversion              tokenizers of Jeton as those of transformers
-comparison, counts      equality on a corpus; calls that ran on Jeton, and others
+state, changes          the engine for each state of a `tokenizers.Tokenizer`; detection of its changes
+encoding, decoding      encode and decode calls; inputs: texts of calls; encodings: results of calls
+tokenizer, deferred     a class that loads with Jeton; its `tokenizers.Tokenizer`, built on demand
+conversion              tokenizers of Jeton -> tokenizers of transformers
+comparison, counts      equality on a corpus; numbers of calls that ran on Jeton, or not
 ```
 """
 

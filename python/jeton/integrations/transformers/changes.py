@@ -1,9 +1,10 @@
 """Detection of changes of a `tokenizers.Tokenizer`, which is mutable, without reading its vocabulary.
 
-`watch` wraps, once in a process, those methods and setters of the class that change vocabulary, added tokens or a large
-stage: each puts a new object into the tokenizer's ``__dict__`` after the change. They are the only ways in which Python
-code can change these. Everything else that affects ids, the small stages and the options of the model, has live Python
-objects that can change it, so `stages` reads their states, which takes about two microseconds.
+Once in a process, `watch` wraps the methods and setters of the class that change vocabulary, added tokens or a large
+stage: after a change, the wrapper puts a new object into the tokenizer's ``__dict__``. Python code can change
+vocabulary, added tokens and large stages only through these methods and setters. The small stages and the options of
+the model also affect ids, but Python objects that refer to them can change them directly. So `stages` reads the states
+of these objects, which takes about two microseconds.
 
 Padding, truncation and ``encode_special_tokens`` are not part of the state: they are arguments of each call.
 """
@@ -20,10 +21,10 @@ from ...util.locks import ForkLock
 
 __all__ = ["model_options", "stages", "version", "watch"]
 
-VERSION = "_jeton_version"  # in the `__dict__` of a tokenizer
+VERSION = "_jeton_version"  # key in the `__dict__` of a tokenizer
 METHODS = ("add_tokens", "add_special_tokens", "train", "train_from_iterator", "__setstate__")
 SETTERS = ("model", "normalizer", "pre_tokenizer", "post_processor", "decoder")
-DECODER = 3  # its index in `stages`
+DECODER = 3  # index of the decoder in the result of `stages`
 OPTIONS = (  # settable attributes of models
     "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
     "ignore_merges", "max_input_chars_per_word", "alpha", "nbest_size",
@@ -31,15 +32,15 @@ OPTIONS = (  # settable attributes of models
 
 _lock = ForkLock()
 _is_watched = False
-# Number of assignments to items of normalizers, because large ones are not compared.
+# Number of assignments to items of normalizers, which `stages` includes because large normalizers are not compared.
 _num_items_set = 0
 
 
 def watch() -> None:
-    """Wraps the methods and setters of `tokenizers.Tokenizer` whose changes `stages` does not show.
+    """Wraps the methods and setters of `tokenizers.Tokenizer` that make changes which `stages` does not show.
 
     Raises:
-        UnsupportedFeatureError: the class does not allow it.
+        UnsupportedFeatureError: the class does not allow wrapping.
     """
     global _is_watched
     with _lock:
@@ -94,7 +95,7 @@ def _item_setter(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def version(backend: Any) -> object:
-    """An object that `watch` replaces with each change of a tokenizer; None before the first one."""
+    """Returns an object that each change of the tokenizer replaces, after `watch`; None before the first change."""
     return backend.__dict__.get(VERSION)
 
 
@@ -105,12 +106,12 @@ def model_options(model: Any) -> Callable[[Any], Any]:
 
 
 def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any, ...]:
-    """State of the stages and options of a tokenizer, to compare with an earlier one.
+    """Returns the state of a tokenizer's stages and options, for comparison with an earlier state.
 
     Args:
         backend: the tokenizer.
         options: the result of `model_options`.
-        model: an object of its current model; such objects are live.
+        model: a Python object of its current model; such an object shows all later changes.
 
     Raises:
         Exception: a stage is a Python object, which cannot be serialized.
@@ -126,7 +127,7 @@ def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any
 
 
 def _normalizer_state(part: Any) -> Any:
-    """State of a normalizer, without that of character maps, which are large and cannot change in place."""
+    """Returns the state of a normalizer, except character maps, which are large and cannot change in place."""
     if part is None:
         return None
     kind = type(part).__name__

@@ -1,8 +1,8 @@
-"""One class for each class of tokenizers that is accelerated, importable by name, so that tokenizers can be pickled.
+"""A subclass for each accelerated class of tokenizers, importable by name so that tokenizers can be pickled.
 
-The class of ``transformers.models.gpt2.tokenization_gpt2.GPT2Tokenizer`` is the attribute
-``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. It has the original as its first base and
-its `__name__`, which transformers writes to files.
+The subclass of ``transformers.models.gpt2.tokenization_gpt2.GPT2Tokenizer`` is the attribute
+``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. It has the original class as its first
+base, and the original's `__name__`, which transformers writes to files.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _lock = ForkLock()
 
 
 def accelerated_class(original: type[Any]) -> type[Any]:
-    """The accelerated subclass of a class of fast tokenizers; the same one for each call.
+    """Returns the accelerated subclass of a class of fast tokenizers, the same class in each call.
 
     Raises:
-        TypeError: another class.
+        TypeError: the class is not one of fast tokenizers.
     """
     if not (isinstance(original, type) and issubclass(original, fast_class())):
         raise TypeError(f"{original!r} is not a class of fast tokenizers")
     with _lock:
-        # `setdefault`: a signal handler that runs during `_made` may have stored the class
+        # `setdefault`, because a signal handler that runs during `_made` can have stored the class
         return _CLASSES.get(original) or _CLASSES.setdefault(original, _made(original))
 
 
 def original_class(accelerated: type[Any]) -> type[Any]:
-    """The original of an accelerated class."""
+    """Returns the original class of an accelerated class."""
     found: type[Any] = accelerated._jeton_original
     return found
 

@@ -22,7 +22,7 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True)
 class Difference:
-    """A text with different results.
+    """A text with different results of the original and of Jeton.
 
     Attributes:
         kind: ``"ids"``, ``"offsets"`` or ``"text"`` (decoded ids).
@@ -42,9 +42,9 @@ class Report:
 
     Attributes:
         num_texts: number of texts.
-        num_ids: number of ids of the original.
+        num_ids: number of ids that the original gives.
         different: number of differences, by kind.
-        on_original: number of texts that Jeton leaves to the original, by reason.
+        on_original: number of texts for which Jeton falls back to the original, by reason.
         examples: the first differences.
         name: class of the tokenizer.
 
@@ -66,7 +66,7 @@ class Report:
         return not any(self.different.values())
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """Returns the report as JSON."""
         return asdict(self) | {"is_equal": self.is_equal}
 
     def __repr__(self) -> str:
@@ -79,7 +79,7 @@ class Report:
 
 
 def parity(tok: Any, corpus: CorpusLike) -> Report:
-    """Compares ids, offsets and decoded text of a fast tokenizer of transformers and of Jeton, text by text.
+    """Compares a fast tokenizer of transformers with Jeton, text by text: ids, offsets and decoded text.
 
     Args:
         tok: the tokenizer, accelerated or not; it is unchanged.
@@ -110,7 +110,7 @@ def parity(tok: Any, corpus: CorpusLike) -> Report:
 
 
 class _Comparison:
-    """Differences so far."""
+    """Running comparison: the differences found so far."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -130,7 +130,7 @@ class _Comparison:
         try:
             rows = self.engine.encode(texts, offsets=True)
         except Unproven:
-            if len(texts) > 1:  # one text is refused; the others are compared
+            if len(texts) > 1:  # a text is refused: compare halves, which isolates it
                 self.num_texts -= len(texts)
                 self.num_ids -= sum(map(len, ids))
                 half = len(texts) // 2
@@ -145,7 +145,7 @@ class _Comparison:
         return None
 
     def _refused(self, backend: Any, text: str, ids: list[int]) -> None:
-        """Compares the ids of a text that may have no offsets."""
+        """Compares only the ids of a text that Jeton refuses to encode with offsets."""
         try:
             found = self.engine.encode_one(text)
         except Unproven as reason:
@@ -169,5 +169,5 @@ class _Comparison:
                 yield Difference(kind, text, theirs, ours)
 
     def report(self, name: str) -> Report:
-        """The report."""
+        """Returns the report."""
         return Report(self.num_texts, self.num_ids, self.different, self.on_original, tuple(self.examples), name)

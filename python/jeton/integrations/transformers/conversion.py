@@ -1,4 +1,4 @@
-"""`to_transformers`: a tokenizer of Jeton as one of transformers."""
+"""`to_transformers`: converts a tokenizer of Jeton to a tokenizer of transformers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
 
     Raises:
         MissingDependencyError: transformers is not installed.
-        UnsupportedFeatureError: Hugging Face's library would give other ids, and the loss is not accepted by name.
+        UnsupportedFeatureError: Hugging Face's library would give other ids, and the loss was not accepted by name.
 
     Examples:
         >>> import jeton

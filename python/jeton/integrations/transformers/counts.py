@@ -1,4 +1,4 @@
-"""Counts of the calls that ran on Jeton, and of those that fell back, by call shape."""
+"""Counts of the calls that ran on Jeton and of the calls that fell back to the original, by call shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Stats", "fell_back", "of_process", "ran"]
 
 logger = logging.getLogger("jeton.integrations")
 
-# (method, shape, reason) → calls; the reason is None for those that ran on Jeton.
+# (method, shape, reason) → number of calls; the reason is None for calls that ran on Jeton
 Counts = dict[tuple[str, str, str | None], int]
 
 _ALL: list[Counts] = []
@@ -20,7 +20,7 @@ _LOGGED: set[tuple[str, str | None]] = set()
 
 @dataclass(frozen=True)
 class Stats:
-    """Calls of one tokenizer, or of all of a process.
+    """Numbers of calls of one tokenizer, or of all tokenizers of a process.
 
     Attributes:
         on_jeton: number of calls that ran on Jeton.
@@ -38,12 +38,12 @@ class Stats:
 
     @property
     def share(self) -> float:
-        """Fraction of the calls that ran on Jeton; 1 without any call."""
+        """Fraction of the calls that ran on Jeton; 1 if there was no call."""
         total = self.on_jeton + sum(self.fallbacks.values())
         return self.on_jeton / total if total else 1.0
 
     def to_json(self) -> dict[str, Any]:
-        """The counts as JSON."""
+        """Returns the counts as JSON."""
         return {"on_jeton": self.on_jeton, "share": self.share, "fallbacks": self.fallbacks, "shapes": self.shapes}
 
     def __repr__(self) -> str:
@@ -53,14 +53,14 @@ class Stats:
 
 
 def new_counts() -> Counts:
-    """Counts of a tokenizer, which are part of those of the process."""
+    """Returns new counts for a tokenizer; `of_process` includes them."""
     counts: Counts = {}
     _ALL.append(counts)
     return counts
 
 
 def of_counts(*tokenizers: Counts) -> Stats:
-    """Sums counts up."""
+    """Returns the sum of counts."""
     shapes: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
     for counts in tokenizers:
@@ -74,7 +74,7 @@ def of_counts(*tokenizers: Counts) -> Stats:
 
 
 def of_process() -> Stats:
-    """Calls of all accelerated tokenizers of this process."""
+    """Returns the numbers of calls of all accelerated tokenizers of this process."""
     return of_counts(*_ALL)
 
 
@@ -85,7 +85,7 @@ def ran(counts: Counts, method: str, shape: str) -> None:
 
 
 def fell_back(counts: Counts, method: str, shape: str, reason: str) -> None:
-    """Counts a call that ran on the original, and logs the first of each reason."""
+    """Counts a call that ran on the original, and logs the first call for each reason."""
     key = method, shape, reason
     counts[key] = counts.get(key, 0) + 1
     if (method, reason) not in _LOGGED:

@@ -15,10 +15,10 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """The text of ids, before it is cleaned up. The caller counts the call, which is faster.
+    """Returns the text of ids, before it is cleaned up. The caller counts the call, because this is faster.
 
     Raises:
-        Unproven: the result may differ.
+        Unproven: the result may differ from the original's.
     """
     if isinstance(ids, int):
         ids = [ids]
@@ -30,7 +30,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
 
 
 def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any, unproven: str = "") -> list[str] | None:
-    """The text of each row of ids, before it is cleaned up; None if the call falls back."""
+    """Returns the text of each row of ids, before it is cleaned up; None if the call falls back to the original."""
     counts = state_of(tok).counts
     try:
         if unproven:

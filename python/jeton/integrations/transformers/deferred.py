@@ -1,7 +1,7 @@
-"""`DeferredBackend`: placeholder of a `tokenizers.Tokenizer`, which makes the real one on demand.
+"""`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`, which builds the real tokenizer on demand.
 
 transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
-facts. Any other access makes the real tokenizer, which takes over with the same settings.
+other values. Any other access builds the real tokenizer, which replaces the placeholder with the same settings.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-# transformers 5 adds a template to a tokenizer without one, for which it needs the real tokenizer. Only the first bytes
-# are searched, because the stages precede the model. A wrong result only costs time.
+# If a tokenizer has no template, transformers 5 adds one, and needs the real tokenizer for that. Only this many bytes
+# at the start of the file are searched, because the stages precede the model. A wrong result only costs time.
 HEAD = 1 << 16
 _NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})
 
 
 class DeferredBackend:
-    """Facts of a `tokenizers.Tokenizer`, and its settings.
+    """Placeholder with the settings and some properties of a `tokenizers.Tokenizer`.
 
     Args:
-        engine: the engine of its state.
+        engine: Jeton's engine for the tokenizer.
     """
 
     def __init__(self, engine: SharedEngine) -> None:
@@ -49,8 +49,9 @@ class DeferredBackend:
     def of_file(cls, path: str) -> DeferredBackend | None:
         """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
 
-        That is the case if Jeton does not support it, if it sets padding or truncation, or if transformers' constructor
-        would make the real tokenizer anyway. The engine is then made for the first call.
+        The result is None if Jeton does not support the file, if the file sets padding or truncation, or if
+        transformers' constructor would build the real tokenizer anyway. In these cases the engine is built at the first
+        call.
         """
         try:
             with Path(path).open("rb") as file:
@@ -77,7 +78,7 @@ class DeferredBackend:
         return _unpickled, (self.real() if self._real is not None else self.engine.serialized, *settings)
 
     def real(self) -> Any:
-        """The `tokenizers.Tokenizer`; the same one for each call."""
+        """Returns the `tokenizers.Tokenizer`, the same object in each call."""
         with self._lock:
             if self._real is None:
                 from tokenizers import Tokenizer
@@ -88,7 +89,7 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                if self._real is None:  # otherwise a signal handler has made it
+                if self._real is None:  # otherwise a signal handler has built it
                     self._real = made
             return self._real
 
@@ -99,7 +100,7 @@ class DeferredBackend:
 
     @cached_property
     def _empty(self) -> Any:
-        """A tokenizer with the stages of this one, and an empty model."""
+        """Returns a `tokenizers.Tokenizer` with the stages of this tokenizer and an empty model."""
         from tokenizers import Tokenizer
 
         model = {"type": "BPE", "vocab": {}, "merges": []}
@@ -189,11 +190,11 @@ class DeferredBackend:
         return 0 if self._has(tokens, is_special=False) else self.real().add_tokens(tokens)
 
     def _has(self, tokens: Any, *, is_special: bool) -> bool:
-        """True if the tokenizer already has all of these tokens, with the same flags."""
+        """Tests whether the tokenizer already has all of these tokens, with the same flags."""
         from tokenizers import AddedToken
 
         known = {token.content: token for token in self.engine.tok.added_tokens.values()}
-        for token in tokens:  # the tokens of one call
+        for token in tokens:  # few: the tokens of one call
             found = known.get(token.content if isinstance(token, AddedToken) else "")
             if found is None or not all(
                 getattr(found, flag) == (getattr(token, flag) or (flag == "special" and is_special)) for flag in FLAGS

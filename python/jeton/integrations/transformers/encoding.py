@@ -1,8 +1,8 @@
 """Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
 
-`Call` holds the arguments that transformers passes to its fast tokenizers' common class in both major versions. The
-original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so it ends
-in the same state as after the original call.
+`Call` holds the arguments that transformers, in both major versions, passes to the common class of its fast tokenizers.
+Methods of the original class set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so
+its state after a call is the same as after the original call.
 
 Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
 """
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "state_of", "tokens_of", "with_masks"]
 
-STATE = "_jeton_state"  # in the `__dict__` of a tokenizer
+STATE = "_jeton_state"  # key in the `__dict__` of a tokenizer
 NUMPY = ("np", TensorType.NUMPY)
 PLAIN = TruncationStrategy.DO_NOT_TRUNCATE
 SET_OPTIONS = PreTrainedTokenizerFast.set_truncation_and_padding
 
 
 def state_of(tok: Any) -> BackendState:
-    """The state of a tokenizer. It is made here for tokenizers that transformers derives from an accelerated one."""
+    """Returns the state of a tokenizer. Creates it for tokenizers that transformers derived from an accelerated one."""
     state: BackendState | None = tok.__dict__.get(STATE)
     if state is None:
         state = tok.__dict__[STATE] = BackendState()
@@ -44,7 +44,7 @@ def state_of(tok: Any) -> BackendState:
 
 @dataclass(slots=True)
 class Call:
-    """Options of an encode call: those of transformers' `_encode_plus`, with its order and defaults."""
+    """Options of an encode call, with the names, order and defaults of transformers' `_encode_plus`."""
 
     add_special_tokens: bool = True
     padding_strategy: Any = PaddingStrategy.DO_NOT_PAD
@@ -66,7 +66,7 @@ class Call:
 
     @classmethod
     def of(cls, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Self, dict[str, Any]]:
-        """The options of a call, and the unknown ones, which are removed from `options`."""
+        """Returns the options of a call, and the unknown options, which are removed from `options`."""
         try:
             return cls(*args, **options), {}
         except TypeError:
@@ -74,7 +74,7 @@ class Call:
             return cls(*args, **options), unknown
 
     def shape(self, form: str) -> str:
-        """Name of the form of the inputs, and of the options that determine how the call runs."""
+        """Returns a name for the form of the inputs and for the options that determine how the call runs."""
         names = [form] if form else []
         if self.padding_strategy != PaddingStrategy.DO_NOT_PAD:
             names.append("padded")
@@ -87,7 +87,7 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs the call on Jeton, and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
+        """Runs and counts the call on Jeton; None if it falls back. `inputs_of` returns the texts and `is_batched`."""
         counts, form = state_of(tok).counts, ""
         try:
             inputs, is_batched = inputs_of()
@@ -105,10 +105,10 @@ class Call:
         Args:
             tok: the tokenizer of transformers.
             inputs: the texts.
-            is_batched: whether the result has a row for each text; else the values of one text.
+            is_batched: True: the result has a row for each text; False: it has the values of a single text.
 
         Raises:
-            Unproven: the result may differ.
+            Unproven: the result may differ from the original's.
         """
         if not (
             type(self.add_special_tokens) is bool
@@ -150,10 +150,10 @@ class Call:
         return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
 
     def _settings(self, tok: Any, backend: Any) -> dict[str, Any]:
-        """Sets ``truncation`` and ``padding`` of the `tokenizers.Tokenizer`, and returns those of this call.
+        """Sets ``truncation`` and ``padding`` of the `tokenizers.Tokenizer`, and returns this call's values.
 
-        They are not read back, because another thread may have set its own in between. The methods of the original
-        check and convert the values.
+        The values are not read back from the tokenizer, because another thread may have set other values in between.
+        The original class's methods check and convert the values.
         """
         tok.set_truncation_and_padding(
             padding_strategy=self.padding_strategy,
@@ -163,7 +163,7 @@ class Call:
             pad_to_multiple_of=self.pad_to_multiple_of,
             padding_side=self.padding_side,
         )
-        if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # the tokenizer's own class may set others
+        if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # an override can set other values
             return {"truncation": backend.truncation, "padding": backend.padding}
         truncation = padding = None
         if self.truncation_strategy != PLAIN:
@@ -190,7 +190,7 @@ class Call:
         return {"truncation": truncation, "padding": padding}
 
     def _names(self, tok: Any) -> list[str]:
-        """Names of the result's values, in order."""
+        """Returns the names of the result's values, in order."""
         inputs = tok.model_input_names
         segments, mask = self.return_token_type_ids, self.return_attention_mask
         names = ["input_ids"]
@@ -209,7 +209,7 @@ class Call:
     def _short(
         self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, names: list[str]
     ) -> dict[str, Any] | None:
-        """Values of one text or pair with the most common options; None for others."""
+        """Returns the values of one text or pair, if the options are the most common ones; None for other options."""
         if (
             self.is_split_into_words
             or self.return_tensors is not None
@@ -227,7 +227,7 @@ class Call:
     def _long(
         self, tok: Any, rows: Rows, arguments: EncodeArguments, names: list[str], is_batched: bool
     ) -> dict[str, Any]:
-        """Values of rows."""
+        """Returns the values of rows, for any options."""
         self._warn(tok, rows)
         data = {}
         for name in names:
@@ -241,11 +241,11 @@ class Call:
         return data
 
     def _warn(self, tok: Any, rows: Rows) -> None:
-        """Warns of the first row that is too long for the model, as the original does."""
+        """Logs a warning for the first row that is too long for the model, as the original does."""
         limit = tok.model_max_length
         if self.max_length is None and self.verbose and rows.longest > limit:
             longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
-            ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only their number is used
+            ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only the number of these ids is used
             tok._eventual_warn_about_too_long_sequence(ids, self.max_length, self.verbose)
 
 
@@ -253,7 +253,7 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls `apply_chat_template` of the base class, which reads `char_to_token` or `offsets` for masks."""
+    """Calls the base class's `apply_chat_template`, which for masks reads `char_to_token` or `offsets` of encodings."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():
@@ -261,7 +261,7 @@ def with_masks(apply: Any, options: Any) -> Any:
 
 
 def tokens_of(tok: Any, result: BatchEncoding, adds: bool) -> list[str]:
-    """`result.tokens()`, computed from the ids if these determine the tokens."""
+    """Returns `result.tokens()`, computed from the ids if the ids determine the tokens."""
     lazy, ids = result._encodings, result.get("input_ids")
     if adds or not isinstance(lazy, LazyEncodings) or not isinstance(ids, list):
         return result.tokens()

@@ -1,9 +1,10 @@
-"""`LazyEncodings`: the list of `tokenizers.Encoding` of a result, made when it is first used.
+"""`LazyEncodings`: the list of `tokenizers.Encoding` of a result, built when it is first used.
 
-A private tokenizer of the library makes them, in the state of the call and with its arguments. So later changes of the
-tokenizer do not affect them. If nothing reads the encodings of a result, they are never made.
+A private `tokenizers.Tokenizer` builds the encodings, with the state that the tokenizer had at the call and with the
+call's arguments. So later changes of the tokenizer do not affect them. If no code reads the encodings of a result, they
+are never built.
 
-`BatchEncoding.word_ids` of more than a few texts reads a column of Jeton's core instead.
+For more than a few texts, `BatchEncoding.word_ids` reads a column of Jeton's core instead.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from .state import SharedEngine, Use
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 _WORD_IDS = BatchEncoding.word_ids.__code__
-FEW_CHARACTERS = 500  # a single shorter text takes the library less time than a batch takes Jeton
+FEW_CHARACTERS = 500  # for a single text below this, the library is faster than Jeton
 
 
 class EncodeArguments(NamedTuple):
-    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the state of the tokenizer that they do not include."""
+    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the tokenizer's settings that these do not include."""
 
     inputs: list[Any]
     settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
@@ -58,7 +59,7 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
     def words(self, engine: SharedEngine) -> Rows | None:
-        """The rows of the result with the words of their ids; None if the library takes less time, or may differ."""
+        """Returns the result's rows with the word of each id; None if the library is faster or may give other words."""
         inputs = self.inputs
         if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
             return None
@@ -70,30 +71,30 @@ class EncodeArguments(NamedTuple):
 
 
 class WordIndex(NamedTuple):
-    """Answers `word_ids` for one row, in the place of its `tokenizers.Encoding`."""
+    """Replacement of a row's `tokenizers.Encoding` that answers `word_ids`."""
 
     rows: Rows
     row: int
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The index of the word of each token."""
+        """Returns the index of the word of each token."""
         return self.rows.word_ids(self.row)
 
 
 class CharacterIndex(NamedTuple):
-    """Answers `char_to_token` and `offsets` for one row, in the place of its `tokenizers.Encoding`."""
+    """Replacement of a row's `tokenizers.Encoding` that answers `char_to_token` and `offsets`."""
 
     rows: Rows
     row: int
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Index of the first token that holds a character."""
+        """Returns the index of the first token that contains a character."""
         return self.rows.token_at(self.row, char) if sequence_index == 0 else None
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """Characters of each token, which transformers 5.24 reads."""
+        """Character range of each token, which transformers 5.24 reads."""
         return self.rows.hf_offsets(self.row)
 
 
@@ -105,13 +106,13 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """True inside of `character_indexes`: the caller reads only `char_to_token` and `offsets` of encodings."""
+    """Tests whether `character_indexes` is active: then only `char_to_token` and `offsets` of encodings are read."""
     return _WANTED.made is not None
 
 
 @contextmanager
 def character_indexes() -> Iterator[None]:
-    """Lets results made in the block answer `char_to_token` without encodings, until the block ends."""
+    """Lets results built inside the block answer `char_to_token` without encodings, until the block ends."""
     outer, made = _WANTED.made, list[LazyEncodings]()
     _WANTED.made = made
     try:
@@ -127,16 +128,16 @@ class LazyEncodings(list[Any]):
 
     Args:
         engine: the engine of the call.
-        arguments: those of the call.
-        use: notified of the first use.
-        rows: the result, for `character_indexes`.
+        arguments: the arguments of the call.
+        use: object that is notified when the list is first used.
+        rows: the rows of the result, which `character_indexes` needs.
     """
 
     def __init__(self, engine: SharedEngine, arguments: EncodeArguments, use: Use, rows: Rows | None = None) -> None:
         super().__init__()
         self._use = use
         self._source: tuple[SharedEngine, EncodeArguments] | None = (engine, arguments)
-        self.rows = rows  # for `character_indexes`
+        self.rows = rows  # read by `CharacterIndex`
         if rows is not None and _WANTED.made is not None:
             _WANTED.made.append(self)
 

@@ -1,4 +1,4 @@
-"""`accelerate`: a tokenizer of transformers runs on Jeton, in place; a `tokenizers.Tokenizer` becomes the drop-in."""
+"""`accelerate`: makes a tokenizer of transformers run on Jeton in place, or converts a `tokenizers.Tokenizer`."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ def accelerate(tok: T, *, strict: bool = True) -> T: ...
 def accelerate(tok: Any, *, strict: bool = True) -> Any:
     """Makes a fast tokenizer of transformers run on Jeton, in place.
 
-    The tokenizer keeps its class as a base class, its results, and its `tokenizers.Tokenizer`, which stays the source
-    of truth. Changes of the latter (added tokens, stages, options of the model) are noticed at the next call. A call
-    whose result is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of
-    each kind, and `stats` counts them.
+    The tokenizer keeps its results, its class (as a base class), and its `tokenizers.Tokenizer`, which stays the source
+    of truth. Changes of the `tokenizers.Tokenizer` (added tokens, stages, options of the model) are noticed at the next
+    call. A call whose result is not known to be equal runs on the original; the logger ``jeton.integrations`` logs the
+    first such call of each kind, and `stats` counts all of them.
 
-    A `tokenizers.Tokenizer` is implemented in Rust and cannot be changed in place: for one, the result is a
-    `jeton.compat.tokenizers.Tokenizer` in the same state. The two are independent from then on.
+    A `tokenizers.Tokenizer` itself is implemented in Rust and cannot be changed in place. For such an argument, the
+    result is the drop-in replacement `jeton.compat.tokenizers.Tokenizer` in the same state. Later changes of one do not
+    affect the other.
 
     Args:
         tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5, or a `tokenizers.Tokenizer`.
-        strict: False: a tokenizer that Jeton does not support is returned as it is, with a warning in the log.
+        strict: False: a tokenizer that Jeton does not support is returned unchanged, and a warning is logged.
 
     Returns:
-        The same object, or the drop-in.
+        The same object, or the drop-in replacement.
 
     Raises:
         MissingDependencyError: transformers is not installed.
-        TypeError: not a fast tokenizer.
+        TypeError: `tok` is not a fast tokenizer.
         UnsupportedFeatureError: Jeton does not support the tokenizer; it is unchanged.
 
     Examples:
@@ -94,10 +95,10 @@ def _tokenizer_class() -> type[Any]:
 
 
 def _drop_in_of(tok: Any, strict: bool) -> Any:
-    """The drop-in in the state of a tokenizer of the original.
+    """Returns the drop-in replacement in the state of a `tokenizers.Tokenizer`.
 
     Raises:
-        UnsupportedFeatureError: Jeton does not support it.
+        UnsupportedFeatureError: Jeton does not support the tokenizer.
     """
     try:
         serialized = tok.to_str()
@@ -105,9 +106,9 @@ def _drop_in_of(tok: Any, strict: bool) -> Any:
         reason: Exception = error
     else:
         made = drop_in.Tokenizer.from_str(serialized)
-        made.encode_special_tokens = tok.encode_special_tokens  # files do not have it
+        made.encode_special_tokens = tok.encode_special_tokens  # tokenizer.json does not contain it
         try:
-            if getattr(tok.model, "alpha", None) is not None:  # nor this
+            if getattr(tok.model, "alpha", None) is not None:  # tokenizer.json lacks it, too
                 raise Unproven("a model that samples")
             check(tok, made._engine())
             return made
@@ -137,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Calls that ran on Jeton and on the original: of one accelerated tokenizer, or of all of the process.
+    """Returns the numbers of calls on Jeton and on the original, of one tokenizer or of all in the process.
 
     Examples:
         >>> stats().share <= 1

@@ -1,6 +1,7 @@
-"""Inputs of encode calls: which of the forms of transformers they have, checked without a loop in Python.
+"""Inputs of encode calls: recognizes which of transformers' forms they have, without a loop in Python.
 
-Only forms whose meaning is certain are recognized. Others, and wrong ones, are left to the original and its exceptions.
+Only forms whose meaning is certain are recognized. All other inputs, including invalid ones, are left to the original,
+which raises its exceptions.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ class Inputs(NamedTuple):
 
     Attributes:
         texts: strings, or sequences of words.
-        pairs: the second text of each; None without pairs.
-        original: the argument of `tokenizers.Tokenizer.encode_batch`.
+        pairs: the second texts of pairs; None if there are no pairs.
+        original: the same texts in the form that `tokenizers.Tokenizer.encode_batch` takes.
         shape: name of the form.
     """
 
@@ -34,10 +35,10 @@ class Inputs(NamedTuple):
 
 
 def one_input(text: Any, pair: Any, is_split: bool) -> Inputs:
-    """Input of a call with one text or pair. An empty second text is none, as in transformers.
+    """Returns the input of a call with one text or pair. As in transformers, an empty second text counts as none.
 
     Raises:
-        Unproven: another form.
+        Unproven: the input has another form.
     """
     if is_split:
         _words((text,))
@@ -55,10 +56,10 @@ def one_input(text: Any, pair: Any, is_split: bool) -> Inputs:
 
 
 def batch_inputs(texts: Any, is_split: bool) -> Inputs:
-    """Input of a call with a list of texts, or of pairs (tuples).
+    """Returns the input of a call with a list of texts, or of pairs (tuples).
 
     Raises:
-        Unproven: another form, or no text.
+        Unproven: the input has another form, or contains no text.
     """
     if not texts:
         raise Unproven("no text")

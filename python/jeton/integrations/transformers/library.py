@@ -12,11 +12,11 @@ __all__ = ["base_class", "fast_class", "major"]
 
 @cache
 def major() -> int:
-    """Major version of the installed library, 4 or 5.
+    """Returns the major version of the installed transformers, 4 or 5.
 
     Raises:
-        MissingDependencyError: it, or `tokenizers`, is not installed.
-        UnsupportedFeatureError: its version is not supported.
+        MissingDependencyError: `transformers` or `tokenizers` is not installed.
+        UnsupportedFeatureError: the version is not supported.
     """
     try:
         import tokenizers  # noqa: F401
@@ -38,7 +38,7 @@ def major() -> int:
 
 @cache
 def base_class() -> type[Any]:
-    """The class whose calls run on Jeton, between the fast tokenizers' common class and their own classes."""
+    """Returns the class whose calls run on Jeton; it derives from the common class of fast tokenizers."""
     if major() == 5:
         from .v5 import JetonBackend
 
@@ -49,7 +49,7 @@ def base_class() -> type[Any]:
 
 
 def fast_class() -> type[Any]:
-    """`transformers.PreTrainedTokenizerFast`."""
+    """Imports and returns `transformers.PreTrainedTokenizerFast`."""
     major()
     from transformers import PreTrainedTokenizerFast
 

@@ -1,7 +1,7 @@
 """`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
-The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and the values by which a later
-call notices a change (`changes`). Equal tokenizers share one engine.
+The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one of its states, and values
+that a later call compares with current ones to detect a change (`changes`). Equal tokenizers share one engine.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ __all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "sh
 
 READS = 8
 CALLS_LEFT = 8
-TRIES = 8  # other threads may set truncation between two steps of the comparison
+TRIES = 8  # attempts: another thread can set truncation while states are compared
 MAX_PROBES = 4_096  # maximum number of normalized added tokens that are encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
 
 class SharedEngine(Engine):
-    """Engine with the serialized tokenizer from which it was made.
+    """Engine with the serialized tokenizer from which it was built.
 
     Attributes:
         serialized: content of a `tokenizer.json`.
-        stages: its stages, as JSON.
-        num_entries: number of entries of its model.
+        stages: stages of the tokenizer, as JSON.
+        num_entries: number of entries of the tokenizer's model.
     """
 
     def __init__(self, serialized: str) -> None:
@@ -49,7 +49,7 @@ class SharedEngine(Engine):
 
     @cached_property
     def _odd_ids(self) -> frozenset[int]:
-        """Ids for which Hugging Face's `tokens` shows text of the input."""
+        """Ids for which Hugging Face's `tokens` shows text of the input instead of a fixed token."""
         definition = self.tok.definition
         is_normalized = bool(definition.normalizer)
         odd = {
@@ -62,7 +62,7 @@ class SharedEngine(Engine):
         return frozenset(odd)
 
     def tokens(self, ids: list[int], backend: Any) -> list[str] | None:
-        """The tokens of the ids of a text without template; None if the ids do not determine them.
+        """Returns the tokens of a text's ids, without template; None if the ids do not determine the tokens.
 
         Args:
             ids: the ids.
@@ -77,13 +77,13 @@ class SharedEngine(Engine):
         return list(map(spelled.__getitem__, ids))
 
     def on_replica(self, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""
+        """Calls a function with a private `tokenizers.Tokenizer` in this state."""
         from tokenizers import Tokenizer
 
         with self._lock as lock:
-            if lock.depth > 1:  # a signal handler, during a call with the replica
+            if lock.depth > 1:  # a signal handler runs during a call with the replica
                 return call(Tokenizer.from_str(self.serialized))
-            if self._replica is None or lock.was_forked:  # a thread of the parent process may have been using it
+            if self._replica is None or lock.was_forked:  # a thread of the parent may have used it at the fork
                 self._replica = Tokenizer.from_str(self.serialized)
                 lock.was_forked = False
             return call(self._replica)
@@ -94,10 +94,10 @@ _lock = ForkLock()
 
 
 def shared_engine(serialized: str) -> SharedEngine:
-    """The engine of a serialized tokenizer; the same one for equal tokenizers.
+    """Returns the engine of a serialized tokenizer, the same object for equal tokenizers.
 
     Raises:
-        JetonError: Jeton does not support it.
+        JetonError: Jeton does not support the tokenizer.
     """
     key = hashlib.blake2b(serialized.encode(), digest_size=32).digest()
     engine = _ENGINES.get(key)
@@ -109,11 +109,11 @@ def shared_engine(serialized: str) -> SharedEngine:
 
 
 def engine_of(backend: Any) -> SharedEngine:
-    """The engine of a tokenizer's current state.
+    """Returns the engine for a tokenizer's current state.
 
     Raises:
-        JetonError: Jeton does not support it.
-        Unproven: it gives other ids than the serialized tokenizer.
+        JetonError: Jeton does not support the tokenizer.
+        Unproven: the tokenizer gives other ids than its serialized form.
     """
     engine = shared_engine(backend.to_str())
     check(backend, engine)
@@ -121,9 +121,9 @@ def engine_of(backend: Any) -> SharedEngine:
 
 
 def check(backend: Any, engine: Engine) -> None:
-    """Compares ids of a few texts that a tokenizer of the original and an engine give.
+    """Compares the ids that a `tokenizers.Tokenizer` and an engine give for a few texts.
 
-    A tokenizer that was changed step by step may differ from its serialized form: normalized added tokens keep the
+    A tokenizer that was changed step by step can differ from its serialized form: normalized added tokens keep the
     normalizer that was set when they were added.
     """
     added = [token.content for token in engine.tok.added_tokens.values() if token.normalized]
@@ -153,11 +153,11 @@ class Snapshot:
     """A state of a tokenizer.
 
     Attributes:
-        backend: the tokenizer.
+        backend: the `tokenizers.Tokenizer`.
         version, stages, model, options: values for the comparison with later states.
         engine: None if Jeton does not support the state.
-        reason: why it does not.
-        error: the exception.
+        reason: why Jeton does not support it; None if it does.
+        error: the exception that Jeton raised, if any.
     """
 
     backend: Any
@@ -170,18 +170,18 @@ class Snapshot:
     error: BaseException | None = field(default=None, repr=False)
 
     def is_current(self, backend: Any) -> bool:
-        """True if a tokenizer is still in this state."""
+        """Tests whether a tokenizer is still in this state."""
         if self.backend is not backend or self.version is not version(backend):
             return False
         try:
             found: bool = self.stages == stages(backend, self.options, self.model)
-        except Exception:  # a stage that is a Python object
+        except Exception:  # a stage is a Python object
             return self.stages is None
         return found
 
 
 class Use:
-    """Use of a result: whether anything read its encodings."""
+    """Record of whether any code read the encodings of a result."""
 
     __slots__ = ("is_read",)
 
@@ -190,20 +190,20 @@ class Use:
 
 
 class BackendState:
-    """Engine of a tokenizer, and counts of its calls. Copies and pickles are empty and fill themselves on use."""
+    """Engine of a tokenizer, and counts of its calls. A copied or unpickled state is empty and is rebuilt on use."""
 
     def __init__(self) -> None:
         self.counts = new_counts()
         self._snapshot: Snapshot | None = None
         self._last = Use()
-        self._num_read = 0  # number of results whose encodings were read, minus that of the others
-        self._num_left = 0  # calls left to the original since the last one on Jeton
+        self._num_read = 0  # rises with each result whose encodings were read, else falls
+        self._num_left = 0  # calls on the original since the last call on Jeton
 
     def next_use(self) -> Use | None:
-        """The use of the next result; None if the call is better left to the original.
+        """Returns the `Use` for the next result; None if the call should run on the original.
 
-        Encodings are made by the original. If the encodings of nearly every result are read, running on Jeton gains
-        nothing. One of every `CALLS_LEFT` calls still runs on Jeton, to notice when that changes.
+        The original builds encodings. So if the encodings of nearly every result are read, running on Jeton saves no
+        time. One of every `CALLS_LEFT` calls still runs on Jeton, to notice when this changes.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1
@@ -220,7 +220,7 @@ class BackendState:
         return BackendState()
 
     def current(self, backend: Any) -> Snapshot:
-        """The snapshot of a tokenizer's current state."""
+        """Returns the snapshot of a tokenizer's current state."""
         last = self._snapshot
         if hasattr(type(backend), "is_real"):  # a `DeferredBackend`
             return self._deferred(backend, last)
@@ -232,7 +232,7 @@ class BackendState:
         return snapshot
 
     def current_decoder(self, backend: Any) -> Snapshot:
-        """The snapshot, of which only the parts that affect decoding are checked, in less time."""
+        """Returns the snapshot, but checks only values that affect decoding, which takes less time."""
         last = self._snapshot
         if hasattr(type(backend), "is_real"):
             return self._deferred(backend, last)
@@ -243,7 +243,7 @@ class BackendState:
         return self.current(backend)
 
     def _deferred(self, backend: Any, last: Snapshot | None) -> Snapshot:
-        """The snapshot of a deferred tokenizer, which cannot have changed as long as the real one does not exist."""
+        """Returns the snapshot of a deferred tokenizer, which cannot change before the real tokenizer exists."""
         if backend.is_real:
             return self.current(backend.real())
         if last is None or last.backend is not backend:
@@ -260,7 +260,7 @@ class BackendState:
             if getattr(model, "alpha", None) is not None:  # `alpha` is not serialized
                 raise Unproven("a model that samples")
             engine = engine_of(backend)
-        except BaseException as error:  # an error of Jeton or the library, whose panics are not an `Exception`
+        except BaseException as error:  # `BaseException`, because panics of the library are not an `Exception`
             if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
                 raise
             return Snapshot(backend, seen, found, model, options, None, _reason(error), error)

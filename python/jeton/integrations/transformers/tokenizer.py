@@ -16,7 +16,7 @@ else:
 
 __all__ = ["JetonTokenizer", "register"]
 
-# Modules whose methods may get the deferred tokenizer; all other code gets the real one.
+# Modules whose code gets the deferred tokenizer; all other code gets the real tokenizer.
 INTERNAL = (
     "transformers.tokenization_utils_base",
     "transformers.tokenization_utils_fast",
@@ -27,8 +27,8 @@ INTERNAL = (
 class JetonTokenizer(Base):
     """`PreTrainedTokenizerFast` that runs on Jeton from the start.
 
-    It reads `tokenizer.json` with Jeton, and makes the `tokenizers.Tokenizer` when something needs it. It saves a plain
-    `PreTrainedTokenizerFast`, which loads anywhere.
+    It reads `tokenizer.json` with Jeton, and builds the `tokenizers.Tokenizer` only when code needs it. It saves an
+    ordinary `PreTrainedTokenizerFast`, which loads without Jeton.
 
     Examples:
         >>> import jeton, tempfile
@@ -41,7 +41,7 @@ class JetonTokenizer(Base):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         file = options.get("tokenizer_file")
-        # transformers 5 makes a template of its own for these, for which it needs the real tokenizer
+        # with these options, transformers 5 builds a template, for which it needs the real tokenizer
         changes = major() == 5 and ("add_bos_token" in options or "add_eos_token" in options)
         if (
             file is not None
@@ -56,7 +56,7 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """Implemented as in transformers' general class, for which a `tokenizer.json` is complete."""
+        """Calls the method of transformers' general class instead, which needs only a `tokenizer.json`."""
         return fast_class().convert_to_native_format(*args, **options)
 
     @property
@@ -74,11 +74,11 @@ class JetonTokenizer(Base):
 
     @property
     def decoder(self) -> Any:
-        """Its decoder."""
+        """The decoder of the `tokenizers.Tokenizer`."""
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """The deferred or the real tokenizer, by the module of the calling code."""
+        """Returns the deferred or the real tokenizer, depending on the module of the calling code."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")
@@ -87,7 +87,7 @@ class JetonTokenizer(Base):
         return found
 
     def save_pretrained(self, *args: Any, **options: Any) -> Any:
-        """Saves a plain `PreTrainedTokenizerFast`."""
+        """Saves an ordinary `PreTrainedTokenizerFast`."""
         plain = copy.copy(self)
         plain.__dict__["_tokenizer"] = self._found("")
         plain.__class__ = fast_class()

@@ -1,4 +1,4 @@
-"""The common class of accelerated tokenizers for transformers 4.57; `v5` describes its place among the base classes."""
+"""The common class of accelerated tokenizers for transformers 4.57; `v5` describes its position among base classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Call4(Call):
 
 
 class JetonBackend(PreTrainedTokenizerFast):
-    """Runs the calls of `PreTrainedTokenizerFast` on Jeton where the result is known to be equal."""
+    """Base class that runs calls of `PreTrainedTokenizerFast` on Jeton where the result is known to be equal."""
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
@@ -37,7 +37,7 @@ class JetonBackend(PreTrainedTokenizerFast):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
-        result, encode = None, self._batch_encode_plus  # the tokenizer's own class may override it
+        result, encode = None, self._batch_encode_plus  # the tokenizer's own class can override it
         if not unknown and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
             result = call.on_jeton(self, lambda: (one_input(text, text_pair, call.is_split_into_words), False))
             encode = super()._batch_encode_plus
@@ -54,7 +54,7 @@ class JetonBackend(PreTrainedTokenizerFast):
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template; assistant masks need no encodings."""
+        """Applies a chat template; builds no encodings for assistant masks."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:

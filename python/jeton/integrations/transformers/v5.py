@@ -1,7 +1,7 @@
 """The common class of accelerated tokenizers for transformers 5.
 
-It is a base class between the common class of fast tokenizers and their own classes, so that overrides in a tokenizer's
-own class keep their effect.
+In the order of base classes, it is between a tokenizer's own class and the common class of fast tokenizers, so that
+overrides in a tokenizer's own class keep their effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLEANED_BPE = "clean_up_tokenization_spaces with BPE"
 
 
 class JetonBackend(TokenizersBackend):
-    """Runs the calls of `TokenizersBackend` on Jeton where the result is known to be equal."""
+    """Base class that runs calls of `TokenizersBackend` on Jeton where the result is known to be equal."""
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call.of(args, options)
@@ -37,7 +37,7 @@ class JetonBackend(TokenizersBackend):
         return super()._encode_plus(text, text_pair, *args, **options, **unknown) if result is None else result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template; assistant masks need no encodings."""
+        """Applies a chat template; builds no encodings for assistant masks."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
@@ -89,10 +89,10 @@ class JetonBackend(TokenizersBackend):
 
 
 def _inputs(text: Any, pair: Any, is_split: bool, unknown: dict[str, Any]) -> tuple[Inputs, bool]:
-    """The texts of a call, and whether they are a batch.
+    """Returns the texts of a call, and whether they are a batch.
 
     Raises:
-        Unproven: another form, or an unknown option.
+        Unproven: the inputs have another form, or an option is unknown.
     """
     if any(unknown.values()):
         raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")

@@ -1,4 +1,4 @@
-"""API endpoints: one module each, with a function ``answer(catalog, request) -> dict``.
+"""API endpoints: one module for each, with a function ``answer(catalog, request) -> dict``.
 
 Request and response are JSON objects. `request_fields` validates common fields.
 """

@@ -1,8 +1,8 @@
 """``chat``: messages rendered by a chat template, with the origin of each token.
 
-A tokenizer without a chat template is shown with one of Jeton's. Special tokens that it lacks are added for this view,
-and the response lists them. A token belongs to the part of the text with its first character that is not white space:
-``▁Answer`` is the message's, although the space before it is the template's.
+A tokenizer without a chat template is shown with one of Jeton's presets. If the tokenizer lacks special tokens of the
+preset, they are added for this view, and the response lists them. A token's origin is that of its first character that
+is not white space: ``▁Answer`` comes from the message, although the space before it comes from the template.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_DRAWN = 20_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the drawing of the chat, the templates to choose from, and the special tokens added for the chosen one.
+    """Returns the drawing of the chat, the available templates, and the special tokens added for the chosen template.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -75,7 +75,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _num_generated(chat: Chat) -> int | None:
-    """Number of ids that the model generates; None if the template does not show it."""
+    """Returns the number of ids that the model generates; None if the template does not show which these are."""
     try:
         return sum(chat.mask)
     except ChatTemplateError:
@@ -85,7 +85,7 @@ def _num_generated(chat: Chat) -> int | None:
 def _messages(request: Mapping[str, Any]) -> list[Any]:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise ConfigError('the request lacks "messages", a list of at least one', option="messages")
+        raise ConfigError('the request has no "messages" (a list of at least one message)', option="messages")
     if len(messages) > MAX_MESSAGES:
         raise ConfigError(f"{len(messages):,} messages: the page shows {MAX_MESSAGES:,} at most", option="messages")
     length = 0
@@ -98,7 +98,7 @@ def _messages(request: Mapping[str, Any]) -> list[Any]:
 
 
 def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the tokenizer's own template, else the preset that fits it best, else the first one."""
+    """Returns the tokenizer's own template, else the preset that fits it best, else the first preset."""
     if templates(tok.definition.chat_template):
         return choices[0]
     best = next(iter(presets_for(tok)), None)
@@ -106,7 +106,7 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """Lists the templates for a tokenizer: its own, and Jeton's with the missing special tokens."""
+    """Lists the templates for a tokenizer: its own, and Jeton's presets with the special tokens that it lacks."""
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
@@ -121,7 +121,7 @@ def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
 
 
 def _places(chat: Chat) -> list[int]:
-    """Returns the first character of each token that is not white space, else its first one; ascending."""
+    """Returns the offset of each token's first character that is not white space, or else of its first character."""
     places = []
     for start, end in chat.encoding.char_spans:
         shown = chat.text[start:end]
@@ -131,12 +131,12 @@ def _places(chat: Chat) -> list[int]:
 
 
 def _rows(places: list[int], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the ranges of tokens in ranges of characters."""
+    """Converts ranges of characters to ranges of tokens."""
     return [(bisect_left(places, start), bisect_left(places, end)) for start, end in spans]
 
 
 def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of characters that the template took from messages."""
+    """Yields the ranges of characters of the chat that the template copied from messages."""
     ends = accumulate(piece.length for piece in chat.pieces)
     for piece, end in zip(chat.pieces, ends, strict=True):
         if piece.origin.source != "template":
@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists special tokens spelled in messages, where they are text, with their tokens in the drawing."""
+    """Lists the special tokens that messages spell, which are encoded as text, with their tokens in the drawing."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)

@@ -1,7 +1,7 @@
 """``classics``: frequently discussed texts, each with a short explanation and tokenizations by real tokenizers.
 
-If the catalog has the tokenizer, the tokenization is computed. Otherwise one recorded from the real vocabulary is
-shown, and marked as recorded. A tokenizer of the same name that gives other ids is not used.
+If the catalog has the tokenizer, the tokenization is computed. Otherwise a tokenization recorded from the real
+vocabulary is shown, and labeled as recorded. A tokenizer with the same name that gives other ids is not used.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from . import request_fields
 
 __all__ = ["answer", "recorded_answer"]
 
-# Other names of the same vocabulary.
+# Name of a vocabulary -> other names that it has in catalogs.
 ALIASES = {"r50k_base": ("gpt2", "hf:gpt2", "hf:openai-community/gpt2")}
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the list of classics; with an `id`, the whole classic.
+    """Returns the list of classics; if the request has an `id`, returns this classic in full.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -102,7 +102,7 @@ def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) 
                 continue
             try:
                 ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
-            except JetonError:  # displayed at its entry in the list
+            except JetonError:  # the page displays this error at the tokenizer's entry
                 continue
             if ids == record["ids"]:
                 return str(entry["key"])

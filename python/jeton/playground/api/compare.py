@@ -1,7 +1,7 @@
 """``compare``: comparison of up to four tokenizers on one text.
 
-Counts are for the whole text. If it is long, only its beginning is compared and drawn, as a separate text. A tokenizer
-that is missing or cannot encode the text is listed with its error, and the others are compared.
+Counts are for the whole text. If the text is long, only its beginning is compared and drawn, as a separate text. A
+tokenizer that is missing or cannot encode the text is listed with its error, and the others are compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# Drawn up to four times side by side.
+# The text is drawn up to four times side by side, so the limit is low.
 MAX_COMPARED_CHARS = 10_000
 
 
@@ -58,10 +58,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 def tokenizers(
     catalog: Catalog, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
 ) -> tuple[dict[str, tuple[Tokenizer, Result]], list[dict[str, str]]]:
-    """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and the errors by key.
+    """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and key -> error.
 
     Raises:
-        JetonError: all of them failed; the error of the first.
+        JetonError: all tokenizers failed; this is the error of the first.
     """
     done: dict[str, tuple[Tokenizer, Result]] = {}
     errors: dict[str, JetonError] = {}

@@ -1,7 +1,7 @@
-"""``download``: well-known vocabularies that are not on this machine.
+"""``download``: lists and downloads well-known vocabularies that are not on this machine.
 
-The server downloads them from their publisher, only on a request with a name, and verifies their hash, except for those
-of the hub, which have none.
+The server downloads a vocabulary from its publisher, only on a request with its name. It verifies the hash, except for
+repositories of the hub, for which no hash is pinned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists names, sizes and hosts; with a `name`, downloads that one and returns its entry of the catalog.
+    """Lists names, sizes and hosts; given a `name`, downloads this vocabulary and returns its catalog entry.
 
     Examples:
         >>> cl100k = answer(Catalog(cached=False), {})["downloads"][1]

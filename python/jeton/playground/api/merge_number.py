@@ -1,6 +1,6 @@
 """Merge numbers: the position of a merge in the order of learning, from 1, which all views display.
 
-Ranks order merges as well. But those of a rank file (tiktoken) are ids of tokens, and the first merge has rank 256.
+Ranks give the same order. But in a rank file (tiktoken) ranks are ids of tokens, and the first merge has rank 256.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["first_rank"]
 
 
 def first_rank(tok: Tokenizer) -> int:
-    """The rank of the first merge: the number of a merge is its rank minus this, plus one.
+    """Returns the rank of the first merge. The number of a merge is its rank minus this rank, plus one.
 
     Examples:
         >>> import jeton
@@ -23,4 +23,4 @@ def first_rank(tok: Tokenizer) -> int:
     model = tok.definition.model
     if not isinstance(model, Bpe) or model.ranks != "tokens" or not tok.merges:
         return 0
-    return tok.merges[0][2]  # in the order of ranks
+    return tok.merges[0][2]  # merges are in the order of ranks

@@ -1,4 +1,4 @@
-"""``paragraph``: token counts of one paragraph in twenty languages, the texts of `jeton.languages`."""
+"""``paragraph``: token counts of one paragraph in twenty languages, the built-in texts of `jeton.languages`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["flag", "integer", "no_surrogates", "one_of", "text", "texts"]
 
 
 def text(request: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """Reads a string; required if there is no default.
+    """Reads a string field, which is required if there is no default.
 
     Examples:
         >>> text({"tokenizer": "gpt2"}, "tokenizer")
@@ -48,7 +48,7 @@ def no_surrogates(value: str, name: str) -> str:
 
 
 def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], default: str) -> str:
-    """Reads one of several strings.
+    """Reads a string field whose value must be one of `choices`.
 
     Examples:
         >>> one_of({"level": "bit"}, "level", ("byte", "char"), "byte")
@@ -63,7 +63,7 @@ def one_of(request: Mapping[str, Any], name: str, choices: Sequence[str], defaul
 
 
 def texts(request: Mapping[str, Any], name: str, fewest: int, most: int) -> list[str]:
-    """Reads a list of strings, without duplicates.
+    """Reads a list of `fewest` to `most` strings, and removes duplicates.
 
     Examples:
         >>> texts({"tokenizers": ["a", "b", "a"]}, "tokenizers", 1, 4)
@@ -78,7 +78,7 @@ def texts(request: Mapping[str, Any], name: str, fewest: int, most: int) -> list
 
 
 def flag(request: Mapping[str, Any], name: str, default: bool = False) -> bool:
-    """Reads a boolean.
+    """Reads a boolean field.
 
     Examples:
         >>> flag({"special": True}, "special"), flag({}, "special")
@@ -91,7 +91,7 @@ def flag(request: Mapping[str, Any], name: str, default: bool = False) -> bool:
 
 
 def integer(request: Mapping[str, Any], name: str, default: int | None, low: int, high: int) -> int:
-    """Reads an integer from `low` to `high`, inclusive; required if there is no default.
+    """Reads an integer field from `low` to `high`, inclusive, which is required if there is no default.
 
     Examples:
         >>> integer({"limit": 5}, "limit", 10, 1, 100)

@@ -14,7 +14,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the facts of one id.
+    """Returns the properties and the merge tree of one id.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "id": 65})

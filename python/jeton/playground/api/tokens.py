@@ -1,7 +1,7 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are of the whole text. Only the first tokens of a long text are described. They are computed from a prefix, as
-far as its ids equal those of the whole text.
+Counts are for the whole text. Of a long text, the response has only the first tokens. They are computed from a prefix
+of the text, as far as the prefix's ids equal the ids of the whole text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ __all__ = ["MAX_DRAWN", "answer", "drawn"]
 MAX_DRAWN = 200_000
 # Texts of up to this many characters are tokenized as a whole; for longer ones, the ids are computed first.
 SHORT_TEXT = 1 << 16
-# Maximum number of prefixes, each twice as long as the previous one. The result of the last is drawn in any case.
+# Maximum number of prefixes, each twice as long as the previous prefix. The result of the last prefix is drawn in any
+# case.
 MAX_TRIES = 5
 
 
@@ -62,7 +63,7 @@ def drawn(catalog: Catalog, request: Mapping[str, Any]) -> tuple[Drawing, int]:
 
 
 def _beginning(tok: Tokenizer, text: str, limit: int) -> tuple[Drawing, int]:
-    """Draws the first tokens of a long text from a prefix that is doubled until it has enough of them."""
+    """Draws the first tokens of a long text from a prefix that is doubled until it has enough tokens."""
     ids = tok.encode_array(text)
     wanted = min(limit, len(ids))
     num_chars = 1 + len(text) * wanted // max(len(ids), 1) + SHORT_TEXT // 4

@@ -1,8 +1,8 @@
 """``train``: a training run on a short text, with every step.
 
-The page reconstructs the sequences from the initial symbols and the rank of the merge that removed each boundary. BPE
-of bytes and characters trains on the text in order. The word-based algorithms train on each distinct word once, with
-its count. Unigram has no merges: each step is a separate run with a smaller vocabulary.
+The page reconstructs each step's sequence of symbols from the initial symbols and the rank of the merge that removed
+each boundary. BPE of bytes and characters trains on the text in order. The word-based algorithms train on each distinct
+word once, with its count. Unigram has no merges: each step is a separate run with a smaller vocabulary.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from . import request_fields
 __all__ = ["ALGORITHMS", "MAX_MERGES", "MAX_TEXT_BYTES", "answer"]
 
 ALGORITHMS = ("bpe", "words", "wordpiece", "sentencepiece", "unigram")
-# Every step counts all pairs again; a replay of this size takes one or two seconds.
+# Every training step counts all pairs again; with these limits, a replay takes one or two seconds.
 MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
 # Upper bound of alphabet and merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
-# Runs of Unigram; each takes some milliseconds.
+# Maximum number of runs of Unigram; each takes some milliseconds.
 MAX_RUNS = 20
 
 END_OF_WORD = "</w>"
-# Merges of the word-based algorithms if no size is given; SentencePiece reserves three pieces.
+# Number of merges of the word-based algorithms if no size is given. SentencePiece reserves three pieces in addition.
 DEFAULT_MERGES = 30
 RESERVED_PIECES = 3
-# As in the peers, but suited to a text of a few words: rare characters and pairs stay, and a small vocabulary is
-# accepted.
+# Rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and a small
+# vocabulary is accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
     "sentencepiece": SentencePiece(character_coverage=1.0, hard_vocab_limit=False),
@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_json` of the run with looks instead of bytes, and the known patterns; of Unigram, the runs.
+    """Returns `Replay.to_json` of the run, with `_looks` instead of bytes, and pattern names; for Unigram, its runs.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -105,7 +105,7 @@ def _common(algorithm: str, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bpe(text: str, vocab_size: int, request: Mapping[str, Any]) -> Tokenizer:
-    """BPE by Jeton's own rules, inside of the pretokens of a pattern."""
+    """Trains BPE with Jeton's own rules, within the pretokens of a pattern."""
     level = cast(SymbolLevel, request_fields.one_of(request, "level", ("byte", "char"), "byte"))
     return train(
         [text],
@@ -119,9 +119,9 @@ def _bpe(text: str, vocab_size: int, request: Mapping[str, Any]) -> Tokenizer:
 
 
 def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBreak) -> tuple[Counts, Tokenizer]:
-    """The counted words, and the tokenizer that a word-based algorithm learns from them.
+    """Counts words, and trains a word-based algorithm on them.
 
-    Without a size, it learns up to `DEFAULT_MERGES` merges.
+    Without a size, training learns up to `DEFAULT_MERGES` merges.
     """
     preset = PRESETS.get(algorithm)
     if preset is None:
@@ -135,16 +135,16 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
     counts = count(open_corpus(documents), recipe.stages, cuts, lambda event: None, limits=Limits.of(None, 1))
     if vocab_size is None:
         words = [word.decode() for word, _ in counts.items()]
-        alphabet = len({*"".join(words)}) + (preset is None)  # with the end mark
+        alphabet = len({*"".join(words)}) + (preset is None)  # plus the end-of-word mark
         if algorithm == "wordpiece":
-            alphabet += len({char for word in words for char in word[1:]})  # with the prefix
+            alphabet += len({char for word in words for char in word[1:]})  # characters with the continuing prefix
         num_special = RESERVED_PIECES if algorithm == "sentencepiece" else len(recipe.special_tokens)
         vocab_size = alphabet + num_special + DEFAULT_MERGES
     return counts, train(counts, vocab_size, threads=1, progress=False, **own)
 
 
 def _num_merged(run: Replay) -> Counter[int]:
-    """Rank -> number of places that the merge joined: less than the pair's count where occurrences overlap."""
+    """Returns rank -> number of pairs that the merge joined: fewer than the pair's count if occurrences overlap."""
     merged: Counter[int] = Counter()
     for sequence in run.sequences:
         for rank in sequence.joined:
@@ -154,8 +154,8 @@ def _num_merged(run: Replay) -> Counter[int]:
 
 
 def _unigram(text: str, vocab_size: int | None) -> dict[str, Any]:
-    """Runs of Unigram, from the largest vocabulary that the text yields down to the requested one, or else to single
-    characters.
+    """Runs Unigram several times, from the largest vocabulary that the text yields down to the requested size or,
+    without one, to single characters.
     """
     documents = text.split("\n")
 
@@ -179,13 +179,13 @@ def _unigram(text: str, vocab_size: int | None) -> dict[str, Any]:
 
 
 def _piece_looks(tok: Tokenizer) -> dict[str, Any]:
-    """Returns piece -> look, of pieces and special tokens."""
+    """Returns piece -> look (how it is drawn), for pieces and special tokens."""
     spell = Spelling(tok)
     return {spell(id).decode(): draw([(id, spell(id))]).to_json()["table"][0] for id in sorted(tok.vocab)}
 
 
 def _sizes(largest: int, smallest: int) -> list[int]:
-    """Vocabulary sizes of the runs after the first, descending to `smallest`, at equal ratios.
+    """Returns the vocabulary sizes of the runs after the first, descending to `smallest` at equal ratios.
 
     Examples:
         >>> _sizes(26, 22), _sizes(20, 30), len(_sizes(2_000, 100))
@@ -200,7 +200,7 @@ def _sizes(largest: int, smallest: int) -> list[int]:
 
 
 def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | None) -> dict[str, Any]:
-    """A run: its pieces with scores, the tokens of the text, and the changes of pieces since the previous run."""
+    """Returns a run: pieces with scores, tokens of the text, and the changes of pieces since the previous run."""
     spell, pieces = Spelling(tok), _pieces(tok)
     earlier = pieces if before is None else _pieces(before)
     tokens = [[spell(id).decode() for id in tok.encode(document)] for document in documents]
@@ -215,12 +215,12 @@ def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | N
 
 
 def _pieces(tok: Tokenizer) -> dict[str, float]:
-    """Piece -> score, without special tokens."""
+    """Returns piece -> score, without special tokens."""
     spell, scores, special = Spelling(tok), tok._core.scores(), set(tok.special_tokens.values())
     return {spell(id).decode(): scores[id] for id in sorted(tok.vocab) if id not in special}
 
 
 def _looks(run: Replay, tokens: Mapping[int, str]) -> dict[str, Any]:
-    """Returns, for each id, how its token is drawn alone."""
+    """Returns id -> look: how the token is drawn by itself."""
     drawn = {id: draw([(id, bytes.fromhex(data))]).to_json()["table"][0] for id, data in tokens.items()}
     return {str(id): look for id, look in drawn.items()}

@@ -1,7 +1,7 @@
 """``vocabulary``: paged listing and substring search of a tokenizer's entries.
 
-The index is one byte string of all entries, so a search runs at the speed of `bytes.find`. It is built on the first
-request and has the lifetime of the tokenizer.
+The search index is one byte string of all entries, so a search runs at the speed of `bytes.find`. The index is built on
+the first request and has the lifetime of the tokenizer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from . import request_fields
 __all__ = ["KINDS", "answer"]
 
 MAX_ENTRIES = 500
-# Entries are truncated in lists, since a hostile file may have entries of megabytes. The card displays all of one.
+# Lists truncate entries, since a hostile file can have entries of megabytes. The page's card of an entry displays it in
+# full.
 MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
@@ -76,7 +77,7 @@ def _id(query: str) -> int:
 
 @dataclass(frozen=True)
 class _Index:
-    """Search index of a tokenizer's entries by ascending id: ids, kinds (indices into `KINDS`), offsets into `data`."""
+    """Search index of entries, by ascending id: ids, kinds (indices into `KINDS`), offsets into `data`."""
 
     ids: Sequence[int]
     kinds: bytes
@@ -112,11 +113,11 @@ class _Index:
             if at + len(needle) <= end:
                 yield place
                 at = self.data.find(needle, end)
-            else:  # a match across the boundary of two entries
+            else:  # skip a match across the boundary of two entries
                 at = self.data.find(needle, at + 1)
 
     def since(self, id: int) -> Sequence[int]:
-        """Returns the entries from an id on."""
+        """Returns the entries whose ids are at least `id`."""
         return range(bisect_right(self.ids, id - 1), len(self.ids))
 
     def entry(self, place: int) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _kind(data: bytes, *, is_byte: bool) -> int:
 
 
 def _is_byte(tok: Tokenizer, id: int) -> bool:
-    """Tests for a byte-fallback entry such as ``<0x0A>``."""
+    """Tests whether an id is a byte-fallback entry such as ``<0x0A>``."""
     spelling = tok.id_to_token(id)
     return len(spelling) == 6 and spelling.startswith("<0x") and spelling.endswith(">")
 

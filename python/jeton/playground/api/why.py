@@ -13,7 +13,7 @@ from .merge_number import first_rank
 
 __all__ = ["MAX_CHARS", "answer"]
 
-# A merge with its other candidates takes about 100 bytes of JSON.
+# Limit of the explained text: a merge with its competing candidates takes about 100 bytes of JSON.
 MAX_CHARS = 10_000
 
 

@@ -1,7 +1,7 @@
-"""The exercises: a file for each lesson, with a Chinese page beside it.
+"""Exercises: a file for each lesson, with a Chinese page beside it.
 
 The docstring of `exercises/step04.py` asks for functions, `exercises/step04.zh.md` asks for the same in Chinese, and
-`TASKS` has the cases that `python -m jeton.reference.check step04 my_file.py` runs. You can read them, but try the
+`TASKS` has the cases that `python -m jeton.reference.check step04 my_file.py` runs. You can read the cases, but try the
 exercise first. Answers: the lesson itself, and `solutions/step04.py`.
 """
 
@@ -17,13 +17,13 @@ NO_HINT: Hint = ("", "")
 
 
 class Raises(NamedTuple):
-    """The expected result of a call that must fail."""
+    """Expected result of a call that must raise an error."""
 
     error: type[Exception]
 
 
 class Case(NamedTuple):
-    """Arguments, the expected result, and a hint for a wrong one."""
+    """Arguments of a call, its expected result, and a hint that is shown for a wrong result."""
 
     arguments: tuple[Any, ...]
     expected: Any
@@ -31,10 +31,10 @@ class Case(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A function that an exercise asks for."""
+    """Function that an exercise asks for, with its cases."""
 
     name: str
-    cases: Callable[[], Iterable[Case]]  # made when they are needed: some take time
-    hint: Hint  # for cases without one
+    cases: Callable[[], Iterable[Case]]  # a function, because making some cases takes time
+    hint: Hint  # for cases that have no hint
     call: Callable[..., Any] = lambda function, *arguments: function(*arguments)
-    seconds: float = 10.0  # for one case
+    seconds: float = 10.0  # time limit of one case

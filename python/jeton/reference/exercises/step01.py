@@ -1,7 +1,7 @@
 """Exercises of step 1: levels.
 
 **1.** Close the lesson and write `levels(text)` again. It returns three lists: the UTF-8 bytes of the text as numbers,
-its characters (code points), and its words (what white space separates).
+its characters (code points), and its words, which white space separates.
 
 >>> [list(level) for level in levels("小 cat")]
 [[229, 176, 143, 32, 99, 97, 116], ['小', ' ', 'c', 'a', 't'], ['小', 'cat']]
@@ -34,7 +34,7 @@ EDGES = (
 
 
 def level_cases() -> Iterator[Case]:
-    """Texts at three levels."""
+    """Yield texts, with their bytes, characters and words."""
     for text, hint in (
         ("", WORDS),
         ("cat", WORDS),
@@ -47,7 +47,7 @@ def level_cases() -> Iterator[Case]:
 
 
 def utf8_cases() -> Iterator[Case]:
-    """Code points on both sides of each border, and some in between."""
+    """Yield the code points on both sides of each change of length, and some in between."""
     borders = (0, 0x41, 0x7F, 0x80, 0xE9, 0x7FF, 0x800, 0x5C0F, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x20BB7, 0x10FFFF)
     for code in (*borders, *range(0x100, 0xD000, 997)):
         yield Case((code,), list(chr(code).encode("utf-8")), EDGES if code in borders else ("", ""))

@@ -28,7 +28,7 @@ ORDER = (
 
 
 def counting() -> Iterator[Case]:
-    """Sequences, with weights and without."""
+    """Yield sequences, with weights and without."""
     overlap = ("`[1, 1, 1]` holds the pair (1, 1) twice", "`[1, 1, 1]` 中 (1, 1) 出现两次")
     weights = ("multiply by the weight of the sequence", "要乘以该序列的权重")
     borders = ("no pair goes from one sequence to the next", "相邻对不能跨越两个序列")
@@ -45,7 +45,7 @@ def counting() -> Iterator[Case]:
 
 
 def replacing() -> Iterator[Case]:
-    """Runs of one id, in which occurrences overlap, and other lists."""
+    """Yield runs of one id, in which occurrences overlap, and other lists."""
     rng = random.Random(22)
     runs = [[7] * length for length in range(6)]
     for ids in (*runs, *(rng.choices((7, 8), k=rng.randrange(12)) for _ in range(20))):

@@ -6,8 +6,8 @@ from left to right, without overlap.
 >>> merge([5, 6, 6, 7, 9, 1], (6, 7), 99)
 [5, 6, 99, 9, 1]
 
-**2.** Nothing is lost by merging. Write `unmerge(ids, merges)`, which takes apart all ids that merges made, where
-`merges` is a list of `(left, right, new)` in the order of training.
+**2.** Merging loses nothing. Write `unmerge(ids, merges)`, which replaces each id that came from a merge by its two
+parts, until no such id is left. `merges` is a list of `(left, right, new)` in the order of training.
 
 >>> unmerge([258, 97], [(97, 98, 256), (256, 99, 257), (257, 256, 258)])
 [97, 98, 99, 97, 98, 97]
@@ -28,7 +28,7 @@ LEFT = (
 
 
 def merging() -> Iterator[Case]:
-    """Lists and a pair."""
+    """Yield lists of ids, each with a pair to merge."""
     end = ("the last id has no right neighbor", "最后一个 ID 没有右邻")
     again = ("the new id is not looked at again", "新 ID 不再参与本轮合并")
     yield Case(([5, 6, 6, 7, 9, 1], (6, 7), 99), [5, 6, 99, 9, 1])
@@ -45,7 +45,7 @@ def merging() -> Iterator[Case]:
 
 
 def unmerging() -> Iterator[Case]:
-    """Lists of ids that merging made, with the ids before it."""
+    """Yield merged lists of ids, with the lists before merging."""
     rng = random.Random(33)
     yield Case(([], []), [])
     yield Case(([97], [(97, 98, 256)]), [97])

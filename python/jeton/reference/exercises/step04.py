@@ -1,14 +1,14 @@
 """Exercises of step 4: training.
 
 **1.** Close the lesson and write `train_bytes(text, vocab_size)` again. It starts from the UTF-8 bytes of the text,
-and returns the merges as `(left, right, new, count)`. Ids of new tokens begin at 256; of several pairs with the
-highest count, the one whose first occurrence comes first is merged; training ends early when no pair is left.
+and returns the merges as `(left, right, new, count)`. Ids of new tokens begin at 256. If several pairs have the highest
+count, the pair that occurs first is merged. Training ends early when no pair is left.
 
 >>> [tuple(merge) for merge in train_bytes("abab", 300)]
 [(97, 98, 256, 2), (256, 256, 257, 1)]
 
 **2.** How often does the tie rule decide? Write `tied(text, num_merges)`: train as in 1, and return for each round how
-many pairs have the highest count. 1 means that all tie rules agree.
+many pairs have the highest count. If this number is 1, all tie rules agree.
 
 >>> tied("abcababcaabc", 4)
 [1, 1, 4, 3]
@@ -36,14 +36,14 @@ TEXTS = (
 
 
 def random_texts() -> Iterator[str]:
-    """Short texts of few letters, in which many pairs have equal counts."""
+    """Yield short texts of few letters, in which many pairs have equal counts."""
     rng = random.Random(4)
     for _ in range(20):
         yield "".join(rng.choices("ab c", k=rng.randrange(2, 30)))
 
 
 def training() -> Iterator[Case]:
-    """Texts, and the merges that the lesson learns from them."""
+    """Yield texts, and the merges that the lesson learns from them."""
     overlap = (
         "`aaaa` holds the pair (a, a) three times; merging replaces two of them, from left to right",
         "`aaaa` 中 (a, a) 出现三次；合并时从左到右、不重叠，只替换两处",
@@ -54,7 +54,7 @@ def training() -> Iterator[Case]:
 
 
 def ties() -> Iterator[Case]:
-    """Texts, and the numbers of pairs with the highest count."""
+    """Yield texts, and the numbers of pairs with the highest count."""
     for text in (*TEXTS, *random_texts()):
         ids, found = list(text.encode()), []
         for new in range(256, 262):

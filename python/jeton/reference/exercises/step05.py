@@ -6,9 +6,9 @@
 >>> encode(list(b"ababa"), {(97, 98): (0, 256)})
 [256, 256, 97]
 
-**2.** Some tokens can never come out of encoding, because an earlier merge takes their parts away. Write
-`unreachable(merges)` for a list of `(left, right, new)`: the new ids, in ascending order, that `encode` does not give
-for their own bytes. All ids below 256 are bytes.
+**2.** Encoding can never give some tokens, because an earlier merge uses up their parts. Write `unreachable(merges)`
+for a list of `(left, right, new)`. It returns, in ascending order, the new ids that `encode` does not give for their
+own bytes. All ids below 256 are bytes.
 
 >>> unreachable([(97, 98, 256), (98, 99, 257), (97, 257, 258)])  # ab, bc, a + bc
 [258]
@@ -28,7 +28,7 @@ Three = tuple[int, int, int]
 
 
 def random_merges(rng: random.Random) -> list[Three]:
-    """Merges of a, b and earlier results, each pair once."""
+    """Return random merges of a, b and earlier results, each pair once."""
     merges: list[Three] = []
     for _ in range(rng.randrange(1, 9)):
         known = [97, 98, *range(256, 256 + len(merges))]
@@ -39,7 +39,7 @@ def random_merges(rng: random.Random) -> list[Three]:
 
 
 def encoding() -> Iterator[Case]:
-    """Texts of a and b, and the well-known example."""
+    """Yield texts of a and b, and the well-known example."""
     rank = (
         "take the pair with the lowest rank, not the first pair that has a merge, and not the longest token",
         "要取 rank 最小的相邻对，而不是最先遇到的一对，也不是最长的词元",
@@ -56,7 +56,7 @@ def encoding() -> Iterator[Case]:
 
 
 def reaching() -> Iterator[Case]:
-    """Lists of merges."""
+    """Yield lists of merges, with their unreachable tokens."""
     rng = random.Random(55)
     yield Case(([],), [])
     for _ in range(40):

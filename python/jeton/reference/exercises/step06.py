@@ -1,14 +1,15 @@
 """Exercises of step 6: decoding.
 
 **1.** Close the lesson and write `decode(ids, spelling, errors="replace")` again, where `spelling` is a dictionary from
-id to bytes. Bytes that are not UTF-8 become U+FFFD, or an error if `errors` is "strict"; an unknown id is a `KeyError`.
+id to bytes. Bytes that are not UTF-8 become U+FFFD, or raise an error if `errors` is "strict"; an unknown id raises a
+`KeyError`.
 
 >>> decode([256, 97, 0xFF], {256: "小".encode(), 97: b"a", 0xFF: bytes([255])})
 '小a�'
 
 **2.** A model gives one id after another, and the user wants to see text as early as possible, but no half characters.
-Write `stream(ids, spelling)`: a list of the text that becomes complete with each id, and at the end one more item, the
-U+FFFD for bytes that are left over, or an empty string.
+Write `stream(ids, spelling)`. It returns a list: for each id, the text that becomes complete with it; at the end, one
+more item, U+FFFD for bytes that are left over, or else an empty string.
 
 >>> stream([0xE5, 0xB0, 0x8F, 97, 0xE5], {id: bytes([id]) for id in range(256)})
 ['', '', '小', 'a', '', '�']
@@ -32,7 +33,7 @@ JOIN = (
 
 
 def decoding() -> Iterator[Case]:
-    """Lists of ids, whole characters and parts of them."""
+    """Yield lists of ids that spell whole characters, and parts of characters."""
     yield Case(([], SPELLING), "")
     yield Case(([97, 257, 32], SPELLING), "aab ")
     yield Case(([256, 0x80], SPELLING), decode([256, 0x80], SPELLING), JOIN)
@@ -48,7 +49,7 @@ def decoding() -> Iterator[Case]:
 
 
 def streaming() -> Iterator[Case]:
-    """The same, one id after another."""
+    """Yield lists of ids, with the text that each id completes."""
     rng = random.Random(66)
     for ids in ([], [97], [256, 0x8F], [256], *(rng.choices(list(SPELLING), k=rng.randrange(9)) for _ in range(40))):
         reader = codecs.getincrementaldecoder("utf-8")("replace")

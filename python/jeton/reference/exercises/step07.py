@@ -9,7 +9,7 @@ special tokens, in order, without empty pieces.
 
 **2.** Write `chat(messages, special)`, which gives the ids of a conversation at byte level (the id of a byte is its
 value): for each `(role, content)` the id of `<|im_start|>`, the role, a newline, the content, the id of `<|im_end|>`,
-a newline. Users write the contents, so no content may give a special token.
+a newline. Users write the contents, so special tokens in a content must become ordinary bytes.
 
 >>> chat([("user", "hi")], {"<|im_start|>": 300, "<|im_end|>": 301})
 [300, 117, 115, 101, 114, 10, 104, 105, 301, 10]
@@ -36,7 +36,7 @@ USER = (
 
 
 def cutting() -> Iterator[Case]:
-    """Texts with special tokens, permitted and not."""
+    """Yield texts with special tokens, some of them permitted."""
     empty = ("no empty pieces", "不要产生空片段")
     yield Case(("x<a>y", SPECIAL), ["x<a>y"], ("nothing is permitted by default", "默认不许可任何特殊词元"))
     yield Case(("x<a>y", {"<a>": 1}, "all"), ["x", 1, "y"], ("cut at each special token", "在每个特殊词元处切开"))
@@ -56,7 +56,7 @@ def cutting() -> Iterator[Case]:
 
 
 def chats() -> Iterator[Case]:
-    """Conversations, one with a user who writes a special token."""
+    """Yield conversations; in one, the user writes a special token."""
     special = {"<|im_start|>": 300, "<|im_end|>": 301}
     for messages, hint in (
         ([], USER),

@@ -2,8 +2,8 @@
 
 **1.** Close the lesson and write `split(text, pattern)` again, for the pattern "gpt2" and ASCII texts. The
 alternatives, in this order: the endings 's 't 're 've 'm 'll 'd; an optional space and letters; an optional space and
-digits; an optional space and other characters that are not white space; white space except the last character of it,
-if something follows; white space.
+digits; an optional space and other characters that are not white space; white space without its last character, if
+something follows; white space.
 
 >>> split("don't  stop 123!", "gpt2")
 ['don', "'t", ' ', ' stop', ' 123', '!']
@@ -30,7 +30,7 @@ ORDER = (
 
 
 def splitting() -> Iterator[Case]:
-    """ASCII texts."""
+    """Yield ASCII texts, with their pretokens."""
     space = (
         r"`\s+(?!\S)` leaves the last space of a run to the next word",
         r"`\s+(?!\S)` 把一串空白的最后一个留给后面的词",
@@ -53,7 +53,7 @@ def splitting() -> Iterator[Case]:
 
 
 def grouping() -> Iterator[Case]:
-    """Strings of digits."""
+    """Yield strings of digits, with their groups."""
     for digits in ("", "7", "12", "123", "1234", "0012", "123456", "1234567", "9" * 30):
         start = len(digits) % 3
         expected = [digits[:start]] * bool(start) + [digits[at : at + 3] for at in range(start, len(digits), 3)]

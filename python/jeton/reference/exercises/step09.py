@@ -26,7 +26,7 @@ ZERO = ("0 is an id, and `if unk:` takes it for None", "0 也是 ID，`if unk:` 
 
 
 def looking_up() -> Iterator[Case]:
-    """Known and unknown characters."""
+    """Yield texts of known and unknown characters."""
     yield Case(("", STRINGS), [])
     yield Case(("天气a", STRINGS), [5, 6, 7])
     yield Case(("天晴", STRINGS, 99), [5, 99])
@@ -35,7 +35,7 @@ def looking_up() -> Iterator[Case]:
 
 
 def falling_back() -> Iterator[Case]:
-    """Texts with unknown characters of one to four bytes."""
+    """Yield texts with unknown characters of one to four bytes."""
     for text in ("", "天a", "b", "é天", "晴气", "𠮷a", "👍👍"):
         id_of = {spelling.decode(): id for id, spelling in STRINGS.items()}
         expected = []

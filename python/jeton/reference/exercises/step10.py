@@ -2,7 +2,8 @@
 
 **1.** Close the lesson and write `longest_first(word, tokens)` again: put the end mark `</w>` behind the word, take the
 longest token that occurs anywhere in it, then the next longest in what is left, and so on. Each run of letters that no
-token covers becomes one `</u>`. The mark is one letter; of tokens of equal length, the one listed first goes first.
+token covers becomes one `</u>`. The mark counts as one letter. Of tokens of equal length, the one that is listed first
+is taken first.
 
 >>> longest_first("lowest", ["low", "est</w>", "e", "s", "t"])
 ['low', 'est</w>']
@@ -38,7 +39,7 @@ DOT = ("compare as text, not as a regular expression: `.` is a letter", "按普�
 
 
 def greedy() -> Iterator[Case]:
-    """Words and tokens."""
+    """Yield words and lists of tokens."""
     for word, tokens, hint in (
         ("lowest", ["low", "est</w>", "e", "s", "t"], LENGTH),
         ("newer", ["e", "r", "</w>"], DROP),
@@ -58,7 +59,7 @@ def greedy() -> Iterator[Case]:
 
 
 def weighing() -> Iterator[Case]:
-    """Corpora as words with counts, counted by writing each word as often as it occurs."""
+    """Yield corpora as words with counts. Expected results come from writing each word as often as it occurs."""
     rng = random.Random(100)
     corpora = [{"".join(rng.choices("ab", k=rng.randrange(1, 5))): rng.randrange(1, 9) for _ in range(4)}]
     for words in ({}, {"a": 1}, {"low": 5, "lower": 2, "newest": 6, "widest": 3}, {"aaa": 2}, *corpora):

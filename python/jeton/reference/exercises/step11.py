@@ -6,9 +6,9 @@ number of its characters, and the number of ids.
 >>> tuple(measure("小 cat", [1, 2, 3]))
 (7, 5, 3)
 
-**2.** The loss of a model is given per token, so models with different tokenizers cannot be compared by it: fewer
-tokens, more loss for each. What can be compared is *bits per byte*. Write `bits_per_byte(loss, num_tokens, text)`,
-where `loss` is the mean loss per token in nats (natural logarithm).
+**2.** The loss of a model is given per token, so it cannot compare models with different tokenizers: with fewer tokens,
+each has more loss. *Bits per byte* can be compared. Write `bits_per_byte(loss, num_tokens, text)`, where `loss` is the
+mean loss per token in nats (natural logarithm).
 
 >>> round(bits_per_byte(2.0, 100, "x" * 400), 4)
 0.7213
@@ -25,7 +25,7 @@ UTF8 = ("count the bytes of `text.encode()`", "字节数是 `text.encode()` 的�
 
 
 def measuring() -> Iterator[Case]:
-    """Texts and numbers of ids."""
+    """Yield texts and lists of ids."""
     for text, ids, expected in (
         ("", [], (0, 0, 0)),
         ("cat", [1], (3, 3, 1)),
@@ -36,7 +36,7 @@ def measuring() -> Iterator[Case]:
 
 
 def comparing() -> Iterator[Case]:
-    """Losses, numbers of tokens and texts."""
+    """Yield losses, numbers of tokens and texts."""
     for loss, num_tokens, text in (
         (2.0, 100, "x" * 400),
         (math.log(2), 8, "12345678"),

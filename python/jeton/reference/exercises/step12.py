@@ -4,15 +4,15 @@
 
 >>> check([[0, 9]], rows=10)
 
-**2.** A lookup is a product: a row of zeros with a single 1, *one-hot*, times the table. Write
-`one_hot_lookup(ids, table)`, which makes the one-hot rows and multiplies; it must give the rows of the table.
+**2.** A lookup is a product: a *one-hot* row, zeros with a single 1, times the table. Write `one_hot_lookup(ids,
+table)`, which makes the one-hot rows and multiplies them by the table. The result must be the rows of the ids.
 
 >>> one_hot_lookup([2, 0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 [[5.0, 6.0], [1.0, 2.0]]
 
-**3.** Training moves the rows that were looked up: each by `-rate` times its gradient. Write
-`step(table, ids, gradients, rate)` for a list of ids with one gradient (a row) each. It returns a new table. The
-gradients of an id that occurs twice add up.
+**3.** Training changes each row that was looked up by `-rate` times its gradient. Write `step(table, ids, gradients,
+rate)` for a list of ids with one gradient (a row) for each id. It returns a new table. The gradients of an id that
+occurs twice add up.
 
 >>> step([[1.0, 1.0], [2.0, 2.0]], [0, 0], [[1.0, 0.0], [1.0, 2.0]], 0.5)
 [[0.0, 0.0], [2.0, 2.0]]
@@ -36,7 +36,7 @@ TWICE = (
 
 
 def checking() -> Iterator[Case]:
-    """Batches with and without an id that is too high."""
+    """Yield batches with and without an id that is too high."""
     yield Case(([[0, 9]], 10), None)
     yield Case(([], 0), None)
     yield Case(([[0], [10]], 10), Raises(IndexError), ("10 rows have the ids 0 to 9", "10 行对应的 ID 为 0 到 9"))
@@ -44,13 +44,13 @@ def checking() -> Iterator[Case]:
 
 
 def looking_up() -> Iterator[Case]:
-    """Ids of a table of three rows."""
+    """Yield ids for a table of three rows."""
     for ids in ([], [0], [2, 0], [1, 1, 2]):
         yield Case((ids, TABLE), [TABLE[id] for id in ids])
 
 
 def stepping() -> Iterator[Case]:
-    """Gradients of one row, of none, and of a row twice."""
+    """Yield gradients for one row, for no row, and twice for the same row."""
     yield Case((TABLE, [], [], 0.1), TABLE, TWICE)
     yield Case((TABLE, [1], [[1.0, -2.0, 0.0]], 0.1), [TABLE[0], [2.9, 4.2, -1.0], TABLE[2]])
     yield Case((TABLE, [2], [[0.0, 0.0, 0.0]], 5.0), TABLE)

@@ -1,9 +1,9 @@
 """Exercises of step 13: the class.
 
 **1.** Write `Tokenizer` again, with what you wrote for the earlier lessons, or with the lessons' functions:
-`Tokenizer.train(text, vocab_size, pattern)` makes one (a class method; `pattern` is the name of a pattern, or None: the
-text is not split), `encode(text)` gives ids, `decode(ids)` text, and `vocab_size` is a property. Ties: the pair that
-occurs first.
+`Tokenizer.train(text, vocab_size, pattern)` is a class method that returns a tokenizer (`pattern` is the name of a
+pattern, or None: the text is not split), `encode(text)` returns ids, `decode(ids)` returns text, and `vocab_size` is a
+property. Of pairs with equal counts, merge the pair that occurs first.
 
 >>> tok = Tokenizer.train("abab abab", 258, None)
 >>> tok.encode("ababab"), tok.decode([257, 97]), tok.vocab_size
@@ -11,8 +11,8 @@ occurs first.
 
 **2.** A file must be validated when it is read. Write `load(text)` for files of this kind: a line `left right` for each
 merge, whose new id is 256 for the first, 257 for the second and so on, and lines `special ID SPELLING`. It returns the
-merges `(left, right, new)` and a dictionary from spelling to id. If a merge uses an id that is neither a byte nor made
-by an earlier merge, raise a `ValueError`, and likewise for a special id that another token has.
+merges `(left, right, new)` and a dictionary from spelling to id. Raise a `ValueError` if a merge uses an id that is
+neither a byte nor made by an earlier merge, or if a special token has the id of another token.
 
 >>> load("97 98\\n256 99\\nspecial 300 <|end|>\\n")
 ([(97, 98, 256), (256, 99, 257)], {'<|end|>': 300})
@@ -30,14 +30,14 @@ CORPUS = "old older fast faster fastest best better yes desk mess. It's 2026, it
 
 
 def use(tokenizer: Any, corpus: str, vocab_size: int, pattern: str | None, text: str) -> tuple[list[int], str, int]:
-    """Train, encode and decode."""
+    """Train a tokenizer, then encode and decode a text; return the ids, the decoded text and `vocab_size`."""
     tok = tokenizer.train(corpus, vocab_size, pattern)
     ids = list(tok.encode(text))
     return ids, tok.decode(ids), tok.vocab_size
 
 
 def tokenizers() -> Iterator[Case]:
-    """Corpora, patterns, and texts to encode."""
+    """Yield corpora, patterns, and texts to encode."""
     splits = (
         "split in `train` and in `encode` alike: no merge crosses a pretoken",
         "`train` 和 `encode` 都要先切分：合并不能跨越片段",
@@ -54,7 +54,7 @@ def tokenizers() -> Iterator[Case]:
 
 
 def loading() -> Iterator[Case]:
-    """Files, right and wrong."""
+    """Yield valid and invalid files."""
     future = ("a merge may use bytes and ids of earlier merges only", "合并只能使用字节和更早的合并产生的 ID")
     twice = ("this id belongs to a token already", "这个 ID 已经属于另一个词元")
     spaces = ("split the line twice at most: the spelling may hold spaces", "每行最多切两次：字符串里可能有空格")

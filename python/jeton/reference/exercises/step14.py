@@ -1,9 +1,9 @@
 r"""Exercise of step 14: the regex, row by row.
 
-Which alternative of GPT-2's pattern matched? Write `which(text, name)`, for the name "gpt2" and ASCII texts: a list of
-`(alternative, pretoken)`. They are 1 the endings 's 't 're 've 'm 'll 'd · 2 an optional space and letters · 3 an
-optional space and digits · 4 an optional space and other characters that are not white space · 5 white space that no
-other character follows, `\s+(?!\S)` · 6 white space, `\s+`.
+Which alternative of GPT-2's pattern matched? Write `which(text, name)`, for the name "gpt2" and ASCII texts. It returns
+a list of `(alternative, pretoken)`. The alternatives are 1 the endings 's 't 're 've 'm 'll 'd · 2 an optional space
+and letters · 3 an optional space and digits · 4 an optional space and other characters that are not white space · 5
+white space that no other character follows, `\s+(?!\S)` · 6 white space, `\s+`.
 
 >>> which("I'm 20,  ok", "gpt2")
 [(2, 'I'), (1, "'m"), (3, ' 20'), (4, ','), (5, ' '), (2, ' ok')]
@@ -23,7 +23,7 @@ PATTERN = re.compile(
 
 
 def cases() -> Iterator[Case]:
-    """Texts of ASCII characters."""
+    """Yield ASCII texts, with their pretokens and alternatives."""
     rng = random.Random(14)
     fixed = ("", "I'm 20,  ok", "we'll\n\n  see  ", "a\tb", "'tis 'T", "x  ", " \n x")
     for text in (*fixed, *("".join(rng.choices("aZ5 \n\t'sm!", k=rng.randrange(12))) for _ in range(40))):

@@ -6,9 +6,9 @@ its rank. It returns a dictionary from bytes to rank.
 >>> read_ranks(b"IQ== 0\\nIg== 1\\n")
 {b'!': 0, b'"': 1}
 
-**2.** The file has tokens with their ranks, and no merges. They can be recovered: encode the bytes of a token with the
-tokens of lower rank only; two parts are left. Write `halves(token, ranks)`: the list of these parts, with one part for
-a single byte.
+**2.** The file has tokens with their ranks, but no merges. The merges can be recovered: encode the bytes of a token
+with only the tokens of lower rank; two parts are left. Write `halves(token, ranks)`, which returns the list of these
+parts. A single byte has one part.
 
 >>> ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5}
 >>> halves(b"abc", ranks), halves(b"a", ranks)
@@ -32,7 +32,7 @@ LOWEST = (
 
 
 def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
-    """Encode with the tokens of lower rank."""
+    """Encode a token with only the tokens of lower rank."""
     known = {part: rank for part, rank in ranks.items() if rank < ranks[token]}
     parts = [bytes([byte]) for byte in token]
     while found := [(known[a + b], at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in known]:
@@ -42,7 +42,7 @@ def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
 
 
 def cases() -> Iterator[Case]:
-    """Tokens of small vocabularies, whose tokens are all made of two others."""
+    """Yield tokens of small vocabularies, in which each token is made of two others."""
     example = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5}
     for token in (b"a", b"bc", b"abc"):
         yield Case((token, example), by_definition(token, example))
@@ -58,7 +58,7 @@ def cases() -> Iterator[Case]:
 
 
 def files() -> Iterator[Case]:
-    """Rank files."""
+    """Yield rank files."""
     for tokens in (
         [],
         [b"!", b'"'],

@@ -28,7 +28,7 @@ SPEED = (
 
 
 def oracle(ids: list[int], ranks: Ranks) -> list[int]:
-    """The merges of the lowest rank first, by a heap over positions."""
+    """Encode by a heap of positions, the lowest rank first; gives the expected results."""
     symbols: list[int | None] = list(ids)
     after = list(range(1, len(ids) + 1))
     before = list(range(-1, len(ids) - 1))
@@ -57,7 +57,7 @@ def oracle(ids: list[int], ranks: Ranks) -> list[int]:
 
 
 def random_ranks(rng: random.Random, letters: range, size: int) -> Ranks:
-    """Merges of letters and earlier results."""
+    """Return random merges of letters and earlier results."""
     ranks: Ranks = {}
     known = list(letters)
     while len(ranks) < size:
@@ -69,7 +69,7 @@ def random_ranks(rng: random.Random, letters: range, size: int) -> Ranks:
 
 
 def cases() -> Iterator[Case]:
-    """Short lists with overlaps, and long ones."""
+    """Yield short lists with overlaps, and long lists."""
     yield Case(([], {}), [])
     yield Case(([97] * 5, {(97, 97): (0, 256)}), [256, 256, 97], STALE)
     rng = random.Random(16)

@@ -1,16 +1,16 @@
 """Exercises of step 17: fast training.
 
-**1.** Which pairs change their count when a pair is merged? Only those next to an occurrence. Write
-`changes(ids, pair, new)`: a dictionary from pair to the difference of its count after merging `pair` into `new`, from
-left to right, without overlap. Pairs whose count stays as it was are left out.
+**1.** Which pairs change their count when a pair is merged? Only pairs that touch an occurrence. Write `changes(ids,
+pair, new)`. It merges `pair` into `new`, from left to right, without overlap, and returns a dictionary from each pair
+to the change of its count. Pairs whose count is unchanged are left out.
 
 >>> sorted(changes([1, 2, 3], (2, 3), 9).items())  # (1, 2) and (2, 3) are gone, (1, 9) is new
 [((1, 2), -1), ((1, 9), 1), ((2, 3), -1)]
 
 **2.** Write `train_fast(sequences, weights, strings, num_merges)`, with the arguments and the result of `train` of step
-4: `weights` is a list or None, the first new id is the highest of `strings` plus one, and ties go to the pair that
-occurs first in the corpus as it is now. Do not count all pairs again after each merge: the last case has 20,000 words
-and 300 merges, and a limit of ten seconds.
+4: `weights` is a list or None, the first new id is the highest of `strings` plus one, and of pairs with equal counts,
+the one that occurs first in the current corpus is merged. Do not count all pairs again after each merge: the last case
+has 20,000 words and 300 merges, and a limit of ten seconds.
 
 >>> [tuple(merge) for merge in train_fast([[1, 2, 3, 1, 2]], None, {1: b"a", 2: b"b", 3: b"c"}, 1)]
 [(1, 2, 4, 2)]
@@ -36,7 +36,7 @@ SLOW = (
 
 
 def merged(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
-    """The list after the merge."""
+    """Return the list after the merge."""
     result: list[int] = []
     for id in ids:
         if result and (result[-1], id) == pair and pair[0] != new:
@@ -47,7 +47,7 @@ def merged(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
 
 
 def cases() -> Iterator[Case]:
-    """Lists in which occurrences touch and overlap, counted before and after."""
+    """Yield lists in which occurrences touch and overlap. Counting before and after gives the expected results."""
     touch = (
         "in 1 2 1 2 the right neighbor of the first pair is itself a part of a pair: afterwards it is (9, 9)",
         "在 1 2 1 2 中，第一对右边的符号也属于要合并的一对，所以合并之后得到 (9, 9)",
@@ -65,13 +65,13 @@ def cases() -> Iterator[Case]:
 
 
 def words(seed: int, number: int) -> list[list[int]]:
-    """Random words of the letters a to t, of which a few are frequent."""
+    """Return random words of the letters a to t, a few of which are frequent."""
     rng = random.Random(seed)
     return [[int(20 * rng.random() ** 2) for _ in range(rng.randrange(4, 14))] for _ in range(number)]
 
 
 def training() -> Iterator[Case]:
-    """Small corpora, and a large one, whose last merges are known."""
+    """Yield small corpora, and a large corpus, of which only the last merges are compared."""
     strings = {id: bytes([97 + id]) for id in range(20)}
     weight = ("a pair counts as often as its word: the weight", "相邻对的频次要乘以词的权重")
     tie = (
@@ -87,7 +87,7 @@ def training() -> Iterator[Case]:
 
 
 def learned(function: Any, *arguments: Any) -> list[tuple[int, ...]]:
-    """The merges; of the large corpus, the last three."""
+    """Return the merges that a function learns; for the large corpus, only the last three."""
     if arguments == (LARGE,):
         strings = {id: bytes([97 + id]) for id in range(20)}
         return [tuple(merge) for merge in function(words(17, 20_000), None, strings, 300)][-3:]

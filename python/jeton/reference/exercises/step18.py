@@ -1,8 +1,9 @@
 """Exercise of step 18: the BPE of SentencePiece.
 
-Write `encode(text, pieces)`: begin with the characters; join the two neighbors whose joined text is in `pieces` and has
-the highest score, the leftmost of equals; repeat until no joined neighbors are pieces. `pieces` is a dictionary from
-text to a `Piece` of the lesson, whose `kind` is "normal" here; characters stay even if they are not pieces.
+Write `encode(text, pieces)`. Begin with the characters. Join the two neighbors whose joined text is in `pieces` and has
+the highest score; of equal scores, the leftmost. Repeat until no two neighbors, joined, are a piece. `pieces` is a
+dictionary from text to a `Piece` of the lesson, whose `kind` is "normal" here. Characters stay even if they are not
+pieces.
 
 >>> from jeton.reference.step18_sentencepiece import Piece  # not needed for the answer
 >>> encode("abcd", {"ab": Piece(-2.0), "bc": Piece(-1.0), "bcd": Piece(-3.0)})
@@ -20,14 +21,14 @@ from . import Case, Task
 
 
 class Piece(NamedTuple):
-    """A piece of a model: its score, and its kind."""
+    """Piece of a model: its score, and its kind."""
 
     score: float
     kind: str = "normal"
 
 
 def model(scores: dict[str, float]) -> dict[str, Piece]:
-    """Pieces with these scores."""
+    """Return pieces with these scores."""
     return {text: Piece(score) for text, score in scores.items()}
 
 
@@ -38,7 +39,7 @@ SCORE = (
 
 
 def by_definition(symbols: list[str], scores: dict[str, float]) -> list[str]:
-    """Join the best two neighbors until there are none."""
+    """Join the two neighbors with the best score, repeatedly, until no two can be joined."""
     found = [(scores[a + b], -at) for at, (a, b) in enumerate(pairwise(symbols)) if a + b in scores]
     if not found:
         return symbols
@@ -47,7 +48,7 @@ def by_definition(symbols: list[str], scores: dict[str, float]) -> list[str]:
 
 
 def cases() -> Iterator[Case]:
-    """Texts with the mark of SentencePiece, and random ones."""
+    """Yield texts with SentencePiece's mark `▁`, and random texts."""
     equal = ("of equal scores the leftmost is joined first", "得分相同时，先合并最左边的")
     yield Case(("", model({})), [])
     yield Case(("x", model({"x": -1.0})), ["x"])

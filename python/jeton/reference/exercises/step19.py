@@ -1,15 +1,15 @@
 """Exercises of step 19: characters in UTF-8, and the ids of fairseq.
 
-**1.** Write `one_char_len(first)`: how many bytes a character has that begins with the byte `first`, 1 to 4. For a byte
-that continues a character, give 1, as SentencePiece does: then a broken text is continued at the next byte.
+**1.** Write `one_char_len(first)`: the number of bytes, 1 to 4, of a character whose first byte is `first`. For a byte
+that continues a character, return 1, as SentencePiece does, so that reading a damaged text continues at the next byte.
 
 >>> [one_char_len(byte) for byte in (0x61, 0xC3, 0xE5, 0xF0, 0x80)]
 [1, 2, 3, 4, 1]
 
-**2.** XLM-R has a SentencePiece model, whose pieces begin with `<unk>`, `<s>`, `</s>`, and ids of its own: `<s>` 0,
-`<pad>` 1, `</s>` 2, `<unk>` 3; every other piece has its id in the model plus 1; `<mask>` has the id after the last
-piece. Write `fairseq_id(piece, pieces)`, where `pieces` is the list of the model; an unknown piece has the id of
-`<unk>`.
+**2.** XLM-R has a SentencePiece model, whose first pieces are `<unk>`, `<s>`, `</s>`, but XLM-R assigns its own ids:
+`<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; every other piece has its id in the model plus 1; `<mask>` has the id after the
+last piece. Write `fairseq_id(piece, pieces)`, where `pieces` is the list of the model's pieces; an unknown piece has
+the id of `<unk>`.
 
 >>> pieces = ["<unk>", "<s>", "</s>", ",", ".", "▁", "s"]
 >>> [fairseq_id(piece, pieces) for piece in ("<s>", "<unk>", ",", "s", "<mask>", "?")]
@@ -50,14 +50,14 @@ MASK = (
 
 
 def cases() -> Iterator[Case]:
-    """Each special token and each piece, and unknown ones."""
+    """Yield each special token, each piece, and unknown pieces."""
     for piece, id in EXPECTED.items():
         yield Case((piece, PIECES), id, MASK if piece == "<mask>" else FIRST)
     yield Case(("<mask>", PIECES[:5]), 6, MASK)
 
 
 def lengths() -> Iterator[Case]:
-    """All bytes."""
+    """Yield all 256 bytes, with the length of the character that each begins."""
     starts = {0: 1, 0x80: 1, 0xC0: 2, 0xE0: 3, 0xF0: 4}  # first byte of a range -> length
     for byte in range(256):
         yield Case((byte,), starts[max(start for start in starts if start <= byte)])

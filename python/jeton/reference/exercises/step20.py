@@ -1,8 +1,9 @@
 """Exercise of step 20: Viterbi.
 
-A Unigram model gives each piece a score, its natural log-probability, and a segmentation the sum of the scores of its
-pieces. Write `viterbi(text, scores)`: the segmentation with the highest score, as `(score, pieces)`. Every character of
-the text is a piece. Trying all segmentations takes forever for long texts, and a case has one of 300 letters.
+In a Unigram model, each piece has a score, its natural log-probability. The score of a segmentation is the sum of the
+scores of its pieces. Write `viterbi(text, scores)`, which returns the segmentation with the highest score, as `(score,
+pieces)`. Every character of the text is a piece. Do not try all segmentations, which takes forever for long texts: one
+case has a text of 300 letters.
 
 >>> viterbi("unhug", {"u": -2.0, "n": -2.5, "h": -3.0, "g": -2.2, "un": -2.25, "hug": -1.75, "ug": -2.1})
 (-4.0, ['un', 'hug'])
@@ -24,7 +25,7 @@ GREEDY = ("the longest piece is not always a part of the best segmentation", "�
 
 
 def segmentations(text: str, scores: dict[str, float]) -> Iterator[tuple[float, list[str]]]:
-    """All of them."""
+    """Yield all segmentations of a text, with their scores."""
     if not text:
         yield 0.0, []
     for length in range(1, len(text) + 1):
@@ -34,7 +35,7 @@ def segmentations(text: str, scores: dict[str, float]) -> Iterator[tuple[float, 
 
 
 def cases() -> Iterator[Case]:
-    """Texts of few letters, against all segmentations, and a long text."""
+    """Yield texts of few letters, with the best of all their segmentations, and a long text."""
     empty = ("the empty text has the empty segmentation, of score 0", "空文本的切分为空，得分为 0")
     yield Case(("", {"a": -1.0}), (0.0, []), empty)
     yield Case(("abc", {"ab": -5.0, "a": -1.0, "b": -1.0, "c": -1.0}), (-3.0, ["a", "b", "c"]), GREEDY)
@@ -44,7 +45,7 @@ def cases() -> Iterator[Case]:
         scores = {piece: -rng.uniform(0.5, 4.0) for piece in spelled}
         text = "".join(rng.choices("ab", k=rng.randrange(1, 10)))
         ranked = sorted(segmentations(text, scores), reverse=True)
-        if len(ranked) < 2 or ranked[0][0] - ranked[1][0] > 1e-6:  # no two best ones
+        if len(ranked) < 2 or ranked[0][0] - ranked[1][0] > 1e-6:  # not if the two best segmentations have equal scores
             yield Case((text, scores), ranked[0], GREEDY)
     yield Case(("ab" * 150, {"a": -1.0, "b": -1.0, "ab": -1.5}), (-225.0, ["ab"] * 150), VITERBI)
 

@@ -1,8 +1,8 @@
 """Exercise of step 21: WordPiece.
 
-Write `encode_word(word, vocab)`, as BERT encodes a word: from the left, take the longest token of `vocab` that the rest
-of the word begins with; tokens inside of a word are written with `##` in front. If at any point no token fits, the
-whole word becomes `["[UNK]"]`.
+Write `encode_word(word, vocab)`, which encodes a word as BERT does: from the left, take the longest token of `vocab`
+with which the rest of the word begins. Tokens inside a word are written with `##` in front. If at any point no token
+fits, the whole word becomes `["[UNK]"]`.
 
 >>> encode_word("hugs", {"hu", "##gs", "hug", "##s"}), encode_word("hugx", {"hug"})
 (['hug', '##s'], ['[UNK]'])
@@ -23,7 +23,7 @@ WHOLE = ("one gap makes all of the word [UNK], also what was found before", "只
 
 
 def by_definition(word: str, vocab: set[str]) -> list[str]:
-    """The longest token first."""
+    """Encode a word by definition, the longest token first."""
     found: list[str] = []
     mark = ""
     while word:
@@ -38,7 +38,7 @@ def by_definition(word: str, vocab: set[str]) -> list[str]:
 
 
 def cases() -> Iterator[Case]:
-    """Words of few letters."""
+    """Yield words of few letters."""
     for word, vocab, hint in (
         ("hugs", {"hu", "##gs", "hug", "##s"}, INSIDE),
         ("hugx", {"hug"}, WHOLE),

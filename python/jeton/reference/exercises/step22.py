@@ -1,15 +1,15 @@
 """Exercises of step 22: words as tokens, and joining vocabularies.
 
 **1.** Write `add_words(merges, words)`, which appends merges until each word is one token: encode the word with all
-merges; while it has more than one token, append the merge of its first two, whose id is the next free one. `merges` are
-`Merge`s of step 3; the first has the id 256. You may use `encode` of step 5.
+merges; while it has more than one token, append a merge of its first two tokens, with the next free id. `merges` are
+`Merge`s of step 3; the first merge has the id 256. You may use `encode` of step 5.
 
 >>> [merge[:3] for merge in add_words([Merge(97, 98, 256)], ["abba"])]
 [(97, 98, 256), (256, 98, 257), (257, 97, 258)]
 
-**2.** Write `join(tokens, others)` for two vocabularies as lists, in which the place of a token is its id. It returns
-the joined list and, for each id of `others`, the id in it. The ids of the first list stay as they are; tokens of
-the second that the first lacks follow in their order.
+**2.** Write `join(tokens, others)` for two vocabularies as lists, in which the index of a token is its id. It returns
+the joined list and, for each id of `others`, the new id in the joined list. The ids of the first list are unchanged.
+Tokens of the second list that the first list lacks follow, in their order.
 
 >>> join([b"a", b"b", b"ab"], [b"b", b"c", b"ab", b"bc"])
 ([b'a', b'b', b'ab', b'c', b'bc'], [1, 3, 2, 4])
@@ -31,7 +31,7 @@ STAY = (
 
 
 def cases() -> Iterator[Case]:
-    """Lists of tokens, without a token twice in one list."""
+    """Yield pairs of lists of distinct tokens."""
     rng = random.Random(22)
     known = [bytes(rng.choices(b"abc", k=length)) for length in (1, 2, 2, 3, 3, 4, 4, 5)]
     fixed: list[tuple[list[bytes], list[bytes]]] = [
@@ -48,7 +48,7 @@ def cases() -> Iterator[Case]:
 
 
 def adding() -> Iterator[Case]:
-    """Words, some of which are tokens already, or become so by a merge of another word."""
+    """Yield words, some of which already are tokens, or become tokens by a merge for another word."""
     again = (
         "encode again after each merge: it may also have joined later parts, as `ab` in `abab`",
         "每加入一次合并都要重新编码：新的合并可能也合并了后面的部分，如 `abab` 中的 `ab`",

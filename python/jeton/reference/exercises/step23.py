@@ -1,7 +1,8 @@
 """Exercises of step 23: the tokens of a text, capitals and spaces.
 
-**1.** Questions about tokens begin with a look at them. Write `tokens(vocab, text)`, where `vocab` has the attributes
-`rank_of` (a dictionary from bytes to rank), `pattern` (the name of a pattern of step 8) and `special` (not used here).
+**1.** To answer questions about tokens, look at the tokens first. Write `tokens(vocab, text)`, where `vocab` has the
+attributes `rank_of` (a dictionary from bytes to rank), `pattern` (the name of a pattern of step 8) and `special` (not
+used here).
 It returns a string: the tokens with `|` between them, three spaces, and the ids with a space between them. Bytes that
 are not UTF-8 are shown as U+FFFD. You may use `split` of step 8 and `encode_by_rank` of step 5.
 
@@ -10,7 +11,7 @@ are not UTF-8 are shown as U+FFFD. You may use `split` of step 8 and `encode_by_
 
 **2.** To a model, `egg`, ` egg`, `Egg` and ` EGG` are different tokens, if they are tokens at all. Write
 `variants(word, tokens)`: the tokens of the list (bytes) that spell the word, in any capitals, with one space in front
-or without. Tokens that are not UTF-8 spell nothing.
+or without. Skip tokens that are not UTF-8.
 
 >>> variants("egg", [b"egg", b" Egg", b"eggs", b"  egg", bytes([255]), b"EGG"])
 [b'egg', b' Egg', b'EGG']
@@ -30,7 +31,7 @@ from . import Case, Task
 
 
 class Vocabulary(NamedTuple):
-    """A vocabulary of ranks."""
+    """Vocabulary of ranks."""
 
     name: str
     rank_of: Mapping[bytes, int]
@@ -39,7 +40,7 @@ class Vocabulary(NamedTuple):
 
 
 def trained(text: str, vocab_size: int) -> Vocabulary:
-    """The vocabulary that training on a text gives."""
+    """Train a vocabulary on a text."""
     spelling = vocabulary(BYTES, train_bytes(text, vocab_size, split=lambda doc: split(doc, "gpt2")))
     return Vocabulary("small", {token: id for id, token in spelling.items()}, "gpt2", {})
 
@@ -57,7 +58,7 @@ UTF8 = (
 
 
 def cases() -> Iterator[Case]:
-    """Words and lists of tokens."""
+    """Yield words and lists of tokens."""
     yield Case(("egg", []), [])
     yield Case(("egg", [b"egg", b" Egg", b"eggs", b"EGG"]), [b"egg", b" Egg", b"EGG"], SPACE)
     yield Case(("egg", [b"  egg", b"egg ", b"\tegg", b" egg"]), [b" egg"], SPACE)
@@ -68,7 +69,7 @@ def cases() -> Iterator[Case]:
 
 
 def showing() -> Iterator[Case]:
-    """Texts in two vocabularies."""
+    """Yield texts, for two vocabularies."""
     broken = (
         'a token may be a part of a character: decode with errors="replace"',
         '词元可能只是字符的一部分：解码时用 errors="replace"',

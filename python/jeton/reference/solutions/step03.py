@@ -2,7 +2,7 @@
 
 
 def unmerge(ids: list[int], merges: list[tuple[int, int, int]]) -> list[int]:
-    """Take apart the ids that merges made, the last merge first."""
+    """Replace each id that came from a merge by its two parts, the last merge first."""
     for left, right, new in reversed(merges):
         ids = [part for id in ids for part in ((left, right) if id == new else (id,))]
     return ids

@@ -4,6 +4,6 @@ import codecs
 
 
 def stream(ids: list[int], spelling: dict[int, bytes]) -> list[str]:
-    """Decode id by id without half characters."""
+    """Decode id by id, and return only whole characters."""
     reader = codecs.getincrementaldecoder("utf-8")(errors="replace")
     return [*(reader.decode(spelling[id]) for id in ids), reader.decode(b"", final=True)]

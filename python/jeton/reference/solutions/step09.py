@@ -2,7 +2,7 @@
 
 
 def with_fallback(text: str, strings: dict[int, bytes], first: int) -> list[int]:
-    """Look up characters; unknown ones become the ids of their bytes."""
+    """Look up characters; an unknown character becomes the ids of its bytes."""
     id_of = {spelling: id for id, spelling in strings.items()}
     ids: list[int] = []
     for character in text:

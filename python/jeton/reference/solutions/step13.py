@@ -2,7 +2,7 @@
 
 
 def load(text: str) -> tuple[list[tuple[int, int, int]], dict[str, int]]:
-    """Read merges and special tokens, and refuse contradictions."""
+    """Read merges and special tokens; raise an error if they contradict each other."""
     merges: list[tuple[int, int, int]] = []
     special: dict[str, int] = {}
     taken = set(range(256))

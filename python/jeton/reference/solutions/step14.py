@@ -1,4 +1,4 @@
-"""An answer to the exercise of step 14, without a regular expression for all of it."""
+"""An answer to the exercise of step 14, with one regular expression per row."""
 
 import re
 

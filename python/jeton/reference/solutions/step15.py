@@ -18,6 +18,6 @@ def halves(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
     pieces = [token[at : at + 1] for at in range(len(token))]
     while len(pieces) > 2:
         joined = [ranks.get(left + right, len(ranks)) for left, right in pairwise(pieces)]
-        at = joined.index(min(joined))  # the leftmost of equals
+        at = joined.index(min(joined))  # of equal ranks, the leftmost
         pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
     return pieces

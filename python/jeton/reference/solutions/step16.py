@@ -4,7 +4,7 @@ import heapq
 
 
 def encode_fast(ids: list[int], ranks: dict[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """Merge the lowest rank first, without reading the list again."""
+    """Merge the lowest rank first, without reading the whole list for each merge."""
     symbols = list(ids)
     following = [*range(1, len(ids)), -1] if ids else []  # -1: none
     previous = list(range(-1, len(ids) - 1))
@@ -23,7 +23,7 @@ def encode_fast(ids: list[int], ranks: dict[tuple[int, int], tuple[int, int]]) -
         _, at, left, right = heapq.heappop(heap)
         second = following[at]
         if not alive[at] or second < 0 or (symbols[at], symbols[second]) != (left, right):
-            continue  # stale: one of the two was merged in the meantime
+            continue  # stale: one of the two symbols was merged in the meantime
         symbols[at] = ranks[left, right][1]
         alive[second] = False
         following[at] = following[second]

@@ -7,9 +7,9 @@ Pair = tuple[int, int]
 
 
 def changes(ids: list[int], pair: tuple[int, int], new: int) -> dict[tuple[int, int], int]:
-    """Find the differences of the counts of pairs that a merge makes."""
+    """Compute how a merge changes the counts of pairs."""
     difference: Counter[tuple[int, int]] = Counter()
-    done: list[int] = []  # the list after the merge, up to here
+    done: list[int] = []  # the merged list, up to the current position
     at = 0
     while at < len(ids):
         found = tuple(ids[at : at + 2]) == pair
@@ -30,11 +30,11 @@ def changes(ids: list[int], pair: tuple[int, int], new: int) -> dict[tuple[int, 
 def train_fast(
     sequences: list[list[int]], weights: list[int] | None, strings: dict[int, bytes], num_merges: int
 ) -> list[tuple[int, int, int, int]]:
-    """Learn merges; after each, read only the sequences that hold the pair."""
+    """Learn merges; for each merge, read only the sequences that contain the pair."""
     current = [list(sequence) for sequence in sequences]
     weight = weights or [1] * len(current)
     counts: Counter[Pair] = Counter()
-    holders: defaultdict[Pair, set[int]] = defaultdict(set)  # pair -> sequences that may hold it
+    holders: defaultdict[Pair, set[int]] = defaultdict(set)  # pair -> indices of sequences that possibly contain it
     for at, sequence in enumerate(current):
         for pair in pairwise(sequence):
             counts[pair] += weight[at]
@@ -61,7 +61,7 @@ def train_fast(
                 holders[pair].add(at)
             current[at] = merged(sequence, best, new)
         del counts[best]
-        counts = +counts  # without pairs that are gone
+        counts = +counts  # drops pairs whose count is 0
         new += 1
     return merges
 

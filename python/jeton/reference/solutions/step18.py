@@ -5,7 +5,7 @@ from typing import Any
 
 
 def encode(text: str, pieces: Mapping[str, Any]) -> list[str]:
-    """Join the neighbors with the highest score, the leftmost of equals, as long as there are any."""
+    """Join the neighbors with the highest score, of equal scores the leftmost, until nothing can be joined."""
     symbols = list(text)
     while True:
         best: tuple[float, int] | None = None

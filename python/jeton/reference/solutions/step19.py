@@ -7,7 +7,7 @@ def one_char_len(first: int) -> int:
 
 
 def fairseq_id(piece: str, pieces: list[str]) -> int:
-    """Look up the id of a piece: named specials first, then the id of the model plus one."""
+    """Look up the id of a piece: first among the special tokens, else its id in the model plus one."""
     special = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": len(pieces) + 1}
     if piece in special:
         return special[piece]

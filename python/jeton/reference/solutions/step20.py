@@ -2,8 +2,8 @@
 
 
 def viterbi(text: str, scores: dict[str, float]) -> tuple[float, list[str]]:
-    """Find the segmentation of the highest score, from left to right."""
-    best: list[tuple[float, int]] = [(0.0, 0)]  # of each position: the best score, and where its last piece begins
+    """Find the segmentation with the highest score, position by position from the left."""
+    best: list[tuple[float, int]] = [(0.0, 0)]  # for each position: the best score, and the start of the last piece
     for end in range(1, len(text) + 1):
         starts = (start for start in range(end) if text[start:end] in scores)
         best.append(max((best[start][0] + scores[text[start:end]], start) for start in starts))

@@ -14,7 +14,7 @@ def add_words(merges: list[Merge], words: list[str]) -> list[Merge]:
 
 
 def join(tokens: list[bytes], others: list[bytes]) -> tuple[list[bytes], list[int]]:
-    """Append the tokens that the first vocabulary lacks, and find the new id of each of the second."""
+    """Append the tokens that the first vocabulary lacks, and find the new id of each token of the second one."""
     id_of = {token: id for id, token in enumerate(tokens)}
     new_ids = [id_of.setdefault(token, len(id_of)) for token in others]
     return list(id_of), new_ids

@@ -1,4 +1,4 @@
-"""Layouts of shards: one class a format, which writes, reads and joins its files.
+"""Layouts of shards. Each format has a class, which writes, reads and joins the files of shards.
 
 ```text
 base        the interface, ends of documents, memory-mapped documents

@@ -1,8 +1,8 @@
-"""Interface of the layouts; lengths of documents, spooled to disk; documents of a shard, memory-mapped.
+"""Interface of the layouts, and classes that they share: `Spool` for lengths of documents, `Documents` of a shard.
 
 A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk. In a packed shard, ids are rows of one length; a *document* of this package is
-then a piece of one in a row, or the padding at the end of a row.
+lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and *document* means a
+piece of a document within a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ConfigError, ShardError, UnsupportedFeatureError, keyword
-from ...util.arguments import choice
 from ..outputs import OutputFiles
 
 __all__ = [
@@ -38,17 +37,18 @@ __all__ = [
 
 Int64 = NDArray[np.int64]
 SPOOL_BYTES = 8 << 20
-BLOCK = 1 << 20  # items of a spool at a time
+BLOCK = 1 << 20  # items of a spool that are read at a time
 
 
 class Places(NamedTuple):
     """Sources of consecutive documents.
 
     Attributes:
-        file: their file, or the file of each.
-        numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
-        num_documents: their number.
-        fields: fields of the record of each, as JSON; None if no fields are kept, or there are no records.
+        file: the file of all documents, or a list with the file of each.
+        numbers: line or row of each document, from 1; None if each document is a whole file. A number 0 also means a
+            whole file.
+        num_documents: number of the documents.
+        fields: the kept fields of each document's record, as JSON; None if no fields are kept, or there are no records.
     """
 
     file: str | Sequence[str]
@@ -58,13 +58,13 @@ class Places(NamedTuple):
 
 
 class ShardFacts(NamedTuple):
-    """Facts that a layout writes into its files, or checks them against.
+    """Facts that a layout writes into the files of a shard, or compares with the files.
 
     Attributes:
         dtype: type of the ids.
         tokenizer: fingerprint of the tokenizer.
         tokens, documents: totals of the shard; 0 while it is written.
-        row_length: ids of a row, if the shard is packed.
+        row_length: ids of a row; None if the shard is not packed.
         has_mask: True if there is a loss mask.
     """
 
@@ -79,13 +79,13 @@ class ShardFacts(NamedTuple):
 def shard_facts(
     dtype: str | None, tokenizer: str | None, row_length: int | None = None, has_mask: bool = False
 ) -> ShardFacts:
-    """Facts of a shard that is opened or written."""
+    """Returns the facts of a shard that is opened or written."""
     dtypes = np.dtype(dtype).newbyteorder("<")
     return ShardFacts(dtypes, tokenizer or "", row_length=row_length, has_mask=has_mask)
 
 
 class Spool:
-    """int64 values, in memory up to 8 MiB, then in a temporary file.
+    """List of int64 values: up to 8 MiB in memory, more in a temporary file.
 
     Examples:
         >>> spool = Spool()
@@ -114,20 +114,20 @@ class Spool:
             yield np.frombuffer(data, "<i8")
 
     def close(self) -> None:
-        """Removes the file."""
+        """Closes the temporary file, which removes it."""
         self._file.close()
 
 
 def as_bytes(values: NDArray[Any]) -> memoryview:
-    """The memory of an array; its byte order must be little-endian."""
+    """Returns a view of the bytes of an array, whose byte order must be little-endian."""
     return memoryview(np.ascontiguousarray(values).data).cast("B") if values.size else memoryview(b"")
 
 
 def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int = -1) -> NDArray[Any]:
-    """A file as a memory-mapped array, read-only.
+    """Maps a file into memory as a read-only array.
 
     Raises:
-        ShardError: the file is shorter than that.
+        ShardError: the file has fewer than `offset` bytes and `count` items.
     """
     dtype = np.dtype(dtype)
     with path.open("rb") as file:
@@ -140,13 +140,13 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
             raise ShardError(f"{path}: it is too short for {needed:,} bytes from byte {offset:,} on", path=str(path))
         if count == 0:
             return np.empty(0, dtype)
-        # Without np.memmap, which takes five times as long to make and several times as long to index.
+        # Not np.memmap: it takes five times as long to create and several times as long to index.
         whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return np.frombuffer(whole, dtype, count, offset)
 
 
 def positions(lengths: Int64) -> NDArray[np.int32]:
-    """Position ids: they begin at 0 with each document.
+    """Returns position ids, which begin at 0 with each document.
 
     Examples:
         >>> positions(np.array([3, 2])).tolist()
@@ -160,8 +160,8 @@ def positions(lengths: Int64) -> NDArray[np.int32]:
 class Documents:
     """Documents of one shard.
 
-    The size of all files is checked here, that is, whether documents and mask end where the ids do. The ends of the
-    documents are checked when they are used, because `check` reads all of them.
+    The constructor checks that the documents and the mask end where the ids do. The end of each document is checked
+    when it is used; `check` checks all ends, but reads all of them.
 
     Attributes:
         name: path of the shard, for errors.
@@ -170,7 +170,7 @@ class Documents:
         mask: uint8, 1 for each id whose loss counts; None without a loss mask.
 
     Raises:
-        ShardError: files contradict each other.
+        ShardError: the files contradict each other.
     """
 
     def __init__(
@@ -191,27 +191,27 @@ class Documents:
     def __getitem__(self, index: int) -> NDArray[Any]:
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
-            raise IndexError(f"document {index} of {len(self):,}")
+            raise IndexError(f"document {index} is out of range: there are {len(self):,}, from 0")
         start, end = self._span(number)
         if not 0 <= start < end <= len(self.tokens):
             raise self.damaged(number)
         return self.tokens[start:end]
 
     def _span(self, number: int) -> tuple[int, int]:
-        """Start and end of a document."""
+        """Returns the start and end of a document."""
         ends = self.ends
         return int(ends[number - 1]) if number else 0, int(ends[number])
 
     def damaged(self, number: int) -> ShardError:
-        """The error for a document whose end is not after its start, or beyond the ids."""
+        """Returns the error for a document that ends at or before its start, or after the last id."""
         message = f"{self.name}: the ends of its documents are not ascending: document {number:,}"
         return ShardError(message, path=self.name)
 
     def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of documents; never negative.
+        """Returns the starts and ends of documents, after checking them against the ids.
 
         Raises:
-            ShardError: one is empty, or outside of the ids.
+            ShardError: a document is empty, or outside of the ids.
         """
         starts, ends = self._spans(numbers)
         wrong = np.flatnonzero((starts < 0) | (starts >= ends) | (ends > len(self.tokens)))
@@ -225,17 +225,16 @@ class Documents:
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
     def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
-        """The lengths of the documents in rows of ids; document `first` begins with the first row.
+        """Returns the lengths of the documents in rows, from id `start`, where document `first` begins, to id `end`.
 
         Raises:
-            ShardError: they are not ascending, or one of them does not end where its row does.
+            ShardError: ends of documents are not ascending, or a document extends into the next row.
         """
-        # In the type of the ends; for another one the search would convert all of them.
+        # `end` is converted to the type of `ends`; otherwise the search would convert the whole array.
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends ascend, so each row ends with a document if there are as many ends at multiples of its length as
-        # rows.
+        # The ends ascend. So if as many ends are multiples of `row` as there are rows, each row ends with a document.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -243,10 +242,10 @@ class Documents:
         return lengths
 
     def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
-        """Boundaries of documents inside of ranges of ids: start and end of a slice for `boundaries`, for each range.
+        """Finds the boundaries of documents inside each range of ids; returns a slice (start, end) for `boundaries`.
 
         Raises:
-            ShardError: the ends of the documents are not ascending there. The caller checks the boundaries themselves.
+            ShardError: an end of a slice is before its start. The caller checks the boundaries in a slice.
         """
         bounds, unit = self._bounds()
         found = bounds.searchsorted(np.concatenate([starts + 1, ends]) * unit).tolist()
@@ -257,16 +256,16 @@ class Documents:
         return slices
 
     def boundaries(self, first: int, last: int) -> Int64:
-        """Ids before each of some boundaries."""
+        """Returns the number of ids before each of the boundaries `first` to `last`."""
         bounds, unit = self._bounds()
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """The array of all boundaries between documents, ascending, and the factor by which they are scaled in it."""
+        """Returns all boundaries between documents, ascending, multiplied by a factor; and the factor."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
-        """Yields the index of the first id of each document, in blocks; no document is empty."""
+        """Yields the index of the first id of each document, in blocks. Requires that no document is empty."""
         before = 0
         for block in self._end_blocks():
             yield np.concatenate([[before], block[:-1]])
@@ -290,14 +289,14 @@ class Documents:
             yield self.ends[start : start + BLOCK].astype(np.int64)
 
     def check(self, name: str) -> None:
-        """Checks that the documents are ascending.
+        """Checks that the ends of all documents are ascending.
 
         Raises:
-            ShardError: they are not.
+            ShardError: the ends are not ascending.
         """
         before = 0
         for block in self._end_blocks():
-            # Checked against the number of ids first, because differences of larger values may overflow.
+            # The number of ids is checked first, because differences of larger values can overflow.
             if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
@@ -314,7 +313,7 @@ class ShardWriter(ABC):
         places: Sequence[Places],
         mask: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources.
+        """Appends documents: their ids, in the type of the file; the number of ids of each document; and their sources.
 
         `mask` has a value for each id, if the shard has a loss mask. For a packed shard, the ids are whole rows.
         """
@@ -325,7 +324,7 @@ class ShardWriter(ABC):
 
     @property
     def totals(self) -> dict[str, Any]:
-        """Totals of this writer for the completion file, after `finish`."""
+        """Entries that this writer adds to the completion file, after `finish`."""
         return {}
 
     def close(self) -> None:  # noqa: B027
@@ -337,13 +336,13 @@ class Layout(ABC):
 
     Attributes:
         name: as in ``format=``.
-        dtypes: types that ids may have.
+        dtypes: types of ids that the format supports.
         suffix: suffix of the file of ids.
         can_read: True if `jeton.shards.open` supports it.
-        can_join: True if shards can be joined to one.
+        can_join: True if shards can be joined into one file.
         can_mask: True if shards can have a loss mask.
-        masks_padding: True if packed shards always have one.
-        has_sources: True if its files name the source of each document.
+        masks_padding: True if packed shards always have a loss mask.
+        has_sources: True if files of the format name the source of each document.
     """
 
     name: ClassVar[str]
@@ -357,25 +356,25 @@ class Layout(ABC):
 
     @abstractmethod
     def auto(self, vocab_size: int) -> str:
-        """The type for ``dtype="auto"``."""
+        """Returns the type of ids for ``dtype="auto"``."""
 
     @abstractmethod
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
-        """Starts a shard."""
+        """Opens the files of a new shard, and returns their writer."""
 
     @abstractmethod
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
         """Opens a shard, memory-mapped.
 
         Raises:
-            ShardError: its files contradict each other or the facts.
+            ShardError: the files contradict each other or the facts.
         """
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """Writes all shards as one, without reading a whole shard into memory.
+        """Writes all shards as one shard, without reading a whole shard into memory.
 
         Raises:
-            UnsupportedFeatureError: shards of this format are not joined.
+            UnsupportedFeatureError: the format does not support joining.
         """
         if not self.can_join:
             message = f"joining shards of format {self.name!r} is not supported"
@@ -393,26 +392,27 @@ class Layout(ABC):
             writer.close()
 
     def index(self, shards: Sequence[Mapping[str, Any]], facts: ShardFacts) -> dict[str, bytes]:
-        """Files for readers that name all shards: name -> content. `shards`: their entries of the manifest."""
+        """Returns the index files that libraries read: name -> content. `shards`: entries of the manifest."""
         return {}
 
     def check_installed(self) -> None:  # noqa: B027
         """Checks that the packages that the format needs are installed.
 
         Raises:
-            MissingDependencyError: one is not.
+            MissingDependencyError: a package is not installed.
         """
 
     def dtype(self, asked: str, vocab_size: int) -> str:
-        """The type of ids, checked against the highest possible one.
+        """Returns the type of ids, and checks that the highest possible id fits.
 
         Raises:
-            ConfigError: the format does not have the type, or it is too small.
+            ConfigError: the format does not support the type, or the type is too small for the vocabulary.
         """
         if asked == "auto":
             asked = self.auto(vocab_size)
         elif asked not in self.dtypes:
-            choice(asked, f"dtype (of format {self.name})", ("auto", *self.dtypes))
+            names = ", ".join(("auto", *self.dtypes))
+            raise ConfigError(f"{keyword('dtype', asked)} is not a type of the format {self.name}; types: {names}")
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
             message = (

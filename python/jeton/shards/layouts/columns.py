@@ -1,11 +1,11 @@
-"""Parquet and Arrow: ``input_ids``, a list of ids per document, and ``loss_mask`` beside it, if there is one.
+"""Parquet and Arrow: column ``input_ids`` with a list of ids per document, and column ``loss_mask`` if there is a mask.
 
-A packed shard has one list per row: ``input_ids``, ``position_ids``, which begin at 0 with each document, and
-``loss_mask``, which is 0 for padding.
+A packed shard has one list per row in each of three columns: ``input_ids``; ``position_ids``, which begin at 0 with
+each document; and ``loss_mask``, which is 0 for padding.
 
-Rows are grouped by their number of ids, not by the batches in which they were encoded, so that the bytes do not depend
-on how the input was read. A group has less than 2^31 ids, whose offsets fit 32 bits. The Arrow file is a stream of
-record batches, which `datasets.Dataset.from_file` memory-maps.
+A group of rows ends after a fixed number of ids or documents, not with a batch of encoding, so that the bytes do not
+depend on how the input was read. A group has less than 2^31 ids, so offsets fit into 32 bits. The Arrow file is a
+stream of record batches, which `datasets.Dataset.from_file` memory-maps.
 
 The bytes of a Parquet file also depend on the version of pyarrow.
 """
@@ -35,11 +35,11 @@ class _Columns(Layout):
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False
-    can_join: ClassVar[bool] = False  # readers take a folder of files
+    can_join: ClassVar[bool] = False  # not needed: readers open a folder of files
     masks_padding: ClassVar[bool] = True
 
     def auto(self, vocab_size: int) -> str:
-        """int32, which every reader has."""
+        """Returns int32, which every reader supports."""
         return "int32"
 
     def check_installed(self) -> None:
@@ -51,7 +51,7 @@ class _Columns(Layout):
         return _Writer(files, stem + self.suffix, facts)
 
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
-        """Reads a shard into memory: its lists are not back to back in the file.
+        """Reads a shard into memory. It cannot be mapped, because its lists are not back to back in the file.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.
@@ -63,7 +63,7 @@ class _Columns(Layout):
             return self._read(pa, path, facts)
         except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
+                raise  # an I/O error; for corrupt data, pyarrow raises an OSError without errno
             raise ShardError(f"{path}: it cannot be read ({error})", path=str(path)) from None
 
     def _read(self, pa: Any, path: Path, facts: ShardFacts) -> Documents:
@@ -79,7 +79,7 @@ class _Columns(Layout):
         for group in groups:
             if {field.name: field.type for field in group.schema} != types:
                 raise ValueError(f"its columns are {group.schema.to_string()}")
-            group.validate(full=True)  # before its buffers are read
+            group.validate(full=True)  # validated before its buffers are read
             if any(column.null_count or column.values.null_count for column in group.columns):
                 raise ValueError("it has nulls")
         ids = _values(groups, "input_ids", facts.dtype)
@@ -104,7 +104,7 @@ class Arrow(_Columns):
 
 
 def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
-    """The columns of a file, and the types of the items of their lists."""
+    """Returns the columns of a file: name -> type of the items of its lists."""
     types = {"input_ids": facts.dtype}
     if facts.row_length is not None:
         types["position_ids"] = np.dtype(np.int32)
@@ -114,7 +114,7 @@ def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
 
 
 def _values(groups: Sequence[Any], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The items of all lists of a column."""
+    """Returns the items of all lists of a column as one array."""
     values = [np.asarray(group.column(name).flatten()) for group in groups]
     return np.concatenate(values) if values else np.empty(0, dtype)
 
@@ -154,7 +154,7 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Up to and with the document that fills the group.
+            # Documents up to and including the one that fills the group.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])

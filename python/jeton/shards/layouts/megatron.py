@@ -1,10 +1,10 @@
-"""Megatron's indexed dataset: ``.bin`` with ids back to back, ``.idx`` with the index; one sequence per document.
+"""Megatron's indexed dataset: ``.bin`` has ids back to back, ``.idx`` the index. Each document is one sequence.
 
-In a packed shard a sequence is a row, and ``.documents``, Jeton's own file, has the ends of documents (uint64).
-Megatron has no place for a loss mask.
+In a packed shard, each row is one sequence, and ``.documents``, Jeton's own file, has the ends of documents (uint64).
+The format cannot store a loss mask.
 
-    .idx    9 bytes MMIDIDX\\0\\0, u64 version 1, u8 dtype code, u64 sequences S, u64 documents + 1 D
-            i32[S] lengths in tokens; i64[S] byte offsets in .bin; i64[D] sequences before each document, and S
+    .idx    9 bytes MMIDIDX\\0\\0, u64 version 1, u8 dtype code, u64 S = sequences, u64 D = documents + 1
+            i32[S] lengths in tokens; i64[S] byte offsets in .bin; i64[D] sequences before each document, then S
 
 Source: NVIDIA/Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 """
@@ -29,7 +29,7 @@ __all__ = ["Megatron"]
 MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<QBQQ")
 HEAD_BYTES = len(MAGIC) + HEADER.size
-CODES = {"int32": 4, "uint16": 8}  # there is no uint32
+CODES = {"int32": 4, "uint16": 8}  # Megatron has no uint32
 MAX_UINT16_VOCAB = 65500  # `optimal_dtype`
 
 
@@ -40,7 +40,7 @@ class Megatron(Layout):
     can_mask = False
 
     def auto(self, vocab_size: int) -> str:
-        """uint16 below 65,500 ids, as in `optimal_dtype`, by which programs derive the type from the vocabulary."""
+        """Returns uint16 below 65,500 ids, like Megatron's `optimal_dtype`, from which programs infer the type."""
         return "uint16" if vocab_size < MAX_UINT16_VOCAB else "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
@@ -69,7 +69,7 @@ class Megatron(Layout):
 
 
 class _Sequences(Documents):
-    """Documents by the byte offsets of an index."""
+    """Documents whose boundaries are the byte offsets in an index."""
 
     def __init__(self, tokens: NDArray[Any], starts: Int64, index: Path) -> None:
         self._starts, self._size, self._index = starts, tokens.itemsize, index
@@ -108,7 +108,7 @@ class _Sequences(Documents):
 
 
 class _Rows(Documents):
-    """Documents of a packed shard, whose sequences are rows."""
+    """Documents of a packed shard; the sequences of its index are rows."""
 
     def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], starts: Int64, index: Path) -> None:
         super().__init__(index, tokens, ends)
@@ -124,10 +124,10 @@ class _Rows(Documents):
 
 
 def _check_index(index: Path, expected: Iterable[Int64], starts: Int64, size: int) -> None:
-    """Checks lengths, offsets and boundaries of an index, as Megatron reads them, against the lengths of sequences.
+    """Checks that the lengths, offsets and boundaries in an index, which Megatron reads, match the expected lengths.
 
     Raises:
-        ShardError: they differ.
+        ShardError: the index differs.
     """
     number, at, total = len(starts), 0, 0
     lengths = mapped(index, "<i4", HEAD_BYTES, number)

@@ -1,14 +1,14 @@
-"""Ids back to back, with the ends of documents in a file of their own: nanoGPT, llm.c, datatrove, OLMo.
+"""Formats of nanoGPT, llm.c, datatrove and OLMo: ids back to back; the ends of documents are in a separate file.
 
     bin         .bin: ids                                           .documents: ends    .mask
     llmc        .bin: 256 int32 of header, ids                      .documents: ends    .mask
     datatrove   .ds: ids; .ds.metadata: tokenizer, number of ids    .ds.index: ends     .ds.loss
     olmo        .npy: ids, without NumPy's header; .csv.gz          .documents: ends    .mask
 
-An end is a uint64: one past the last id of a document. ``.documents`` is Jeton's own file, for `jeton.shards.open`:
-nanoGPT and llm.c know only the ids. A row of ``.csv.gz`` is start, end, id, source, line; the id is the source and the
-line. The compressed bytes depend on the version of zlib. A loss mask is a byte for each id, 0 or 1, as datatrove and
-OLMo-core (`label_mask_paths`) read it.
+An end is a uint64: one past the last id of a document. ``.documents`` is Jeton's own file, for `jeton.shards.open`;
+nanoGPT and llm.c read only the ids. A row of ``.csv.gz`` has the columns start, end, id, source, line; the id is made
+of the source and the line. The compressed bytes depend on the version of zlib. A loss mask is a byte for each id, 0 or
+1, as datatrove and OLMo-core (`label_mask_paths`) read it.
 
 Sources: karpathy/nanoGPT, data/openwebtext/prepare.py; karpathy/llm.c, dev/data/data_common.py; huggingface/datatrove,
 pipeline/tokens/tokenizer.py; allenai/dolma, python/dolma/tokenizer/memmap_writer.py.
@@ -44,7 +44,7 @@ class _Raw(Layout):
     ends_suffix, mask_suffix = ".documents", ".mask"
 
     def auto(self, vocab_size: int) -> str:
-        """uint16 if all ids fit."""
+        """Returns uint16 if all ids fit, else uint32."""
         return "uint16" if vocab_size <= MAX_UINT16_VOCAB else "uint32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
@@ -52,11 +52,11 @@ class _Raw(Layout):
         return _Writer(files.open(stem + self.suffix), *self.beside(files, stem, facts))
 
     def beside(self, files: OutputFiles, stem: str, facts: ShardFacts) -> tuple[OutputFile, OutputFile | None]:
-        """Starts the files of the ends and of the mask."""
+        """Opens the files for the ends of documents and for the mask."""
         return files.open(stem + self.ends_suffix), files.open(stem + self.mask_suffix) if facts.has_mask else None
 
     def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
-        """The ids of a shard."""
+        """Returns the ids of a shard."""
         return mapped(folder / (stem + self.suffix), facts.dtype)
 
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
@@ -67,11 +67,11 @@ class _Raw(Layout):
 
 
 class _Writer(ShardWriter):
-    """Writes ids to one file, the ends of documents to another, and the mask to a third."""
+    """Writes the ids to one file, the ends of documents to another, and the mask to a third."""
 
     def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile, mask: OutputFile | None) -> None:
         self._tokens, self._ends, self._mask = tokens, ends, mask
-        self.num_tokens = 0  # ids of the documents
+        self.num_tokens = 0  # ids of the documents written so far
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
@@ -110,7 +110,7 @@ class LlmC(_Raw):
         return _LlmCWriter(tokens, *self.beside(files, stem, facts), held, facts)
 
     def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
-        """The ids of a shard."""
+        """Returns the ids of a shard."""
         path = folder / f"{stem}.bin"
         head = mapped(path, "<i4", 0, 256)
         tokens = mapped(path, facts.dtype, self.HEAD_BYTES)
@@ -121,7 +121,7 @@ class LlmC(_Raw):
 
 
 class _LlmCWriter(_Writer):
-    """Writes the header, which has the number of ids, then the ids, which wait in a temporary file."""
+    """Writes the header, then the ids. The header has the number of ids, so the ids wait in a temporary file."""
 
     def __init__(
         self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts
@@ -174,7 +174,7 @@ class _DatatroveWriter(_Writer):
 
 
 def _metric(number: int) -> str:
-    """Three digits and a unit, as `humanize.metric(number, unit="T")` has them.
+    """Formats a number like `humanize.metric(number, unit="T")`: three digits, a metric prefix and the unit T.
 
     Examples:
         >>> _metric(999), _metric(1234), _metric(45_678_901)
@@ -190,7 +190,7 @@ class Olmo(_Raw):
     """``format="olmo"``."""
 
     name, suffix = "olmo", ".npy"
-    can_join = False  # rows of the table count ids from the start of their file
+    can_join = False  # offsets in the table count from the start of its own shard
     has_sources = True
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
@@ -202,7 +202,7 @@ class Olmo(_Raw):
 class _OlmoWriter(_Writer):
     def __init__(self, tokens: OutputFile, ends: OutputFile, mask: OutputFile | None, table: OutputFile) -> None:
         super().__init__(tokens, ends, mask)
-        # Without a name and a time, so that equal rows give equal bytes.
+        # The gzip header has no name and no time, so that equal rows give equal bytes.
         self._zip = gzip.GzipFile("", "wb", 6, cast(BinaryIO, table), mtime=0)
         self._text = io.TextIOWrapper(cast(BinaryIO, self._zip), "utf-8", "surrogateescape", newline="")
         self._rows = csv.writer(self._text, lineterminator="\n")
@@ -231,7 +231,7 @@ class _OlmoWriter(_Writer):
 
 
 def _names(files: Sequence[str], numbers: Sequence[int]) -> list[str]:
-    """Names of documents: the file, and the line if there is one."""
+    """Returns the names of documents: the file, followed by the line if there is one."""
     if min(numbers, default=1) > 0:
         return list(map("{}:{}".format, files, numbers))
     return [f"{file}:{number}" if number else file for file, number in zip(files, numbers, strict=True)]

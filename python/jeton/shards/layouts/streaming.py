@@ -3,17 +3,17 @@
     mds       .mds: head, configuration as JSON, samples        index.json
     litdata   .bin: head, ids back to back    (.documents)      index.json
 
-The head of both is a uint32, the number of samples or items N, and uint32[N + 1], the offsets in the file at which they
-begin, and the end of the last one; so a file has less than 4 GiB. ``index.json``, which `merge` writes, names the files
+The head of both is a uint32, the number N of samples or items, then uint32[N + 1]: the offset at which each begins, and
+the end of the last one. Offsets of 32 bits limit a file to 4 GiB. `merge` writes ``index.json``, which lists the files
 that have samples.
 
-A sample of MDS has the columns ``tokens``, with a loss mask ``loss_mask``, and in packed shards ``position_ids``, in
-alphabetical order. Without packing it begins with the size of each column as uint32, and a column with its shape: a
-byte (number of dimensions << 2 | log2 of the bytes of a dimension), and the dimension. In packed shards, all samples
-have one size and no such prefix.
+A sample of MDS has, in alphabetical order, the columns ``tokens``; ``loss_mask`` if there is a loss mask; and
+``position_ids`` in packed shards. Without packing, a sample begins with the size of each column as uint32, and each
+column begins with its shape: a byte (number of dimensions << 2 | log2 of the bytes of a dimension), and the dimension.
+In packed shards, all samples have the same size, and neither sizes nor shapes are stored.
 
 An item of litdata is a document, or a row; `TokensLoader` cuts the ids of each file into blocks. In packed shards
-``.documents``, Jeton's own file, has the ends of documents (uint64). There is no place for a loss mask.
+``.documents``, Jeton's own file, has the ends of documents (uint64). The format cannot store a loss mask.
 
 Source: mosaicml/streaming 0.13, base/format/mds; Lightning-AI/litData 0.2.76, streaming/writer.py and item_loader.py.
 """
@@ -39,7 +39,7 @@ from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWrit
 __all__ = ["LitData", "Mds"]
 
 INDEX = "index.json"
-MAX_BYTES = (1 << 32) - 1  # bytes of a file
+MAX_BYTES = (1 << 32) - 1  # limit of the size of a file
 MDS_VERSION = 2
 TORCH_CODES = {"int32": 16, "uint16": 20}  # litdata's codes of PyTorch's types
 # litdata's description of an item that is one tensor.
@@ -52,11 +52,11 @@ class Mds(Layout):
     name, suffix = "mds", ".mds"
     dtypes = ("int32", "uint32", "uint16")
     can_read = False
-    can_join = False  # readers take a folder of files
+    can_join = False  # not needed: readers open a folder of files
     masks_padding = True
 
     def auto(self, vocab_size: int) -> str:
-        """int32, which every version of PyTorch has."""
+        """Returns int32, which every version of PyTorch supports."""
         return "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
@@ -64,7 +64,7 @@ class Mds(Layout):
         return _MdsWriter(files, stem + self.suffix, facts)
 
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
-        """Reads a shard into memory: its ids are not back to back in the file.
+        """Reads a shard into memory. It cannot be mapped, because its ids are not back to back in the file.
 
         Raises:
             ShardError: the file is damaged.
@@ -98,7 +98,7 @@ class Mds(Layout):
 
 
 def _config(facts: ShardFacts) -> dict[str, Any]:
-    """The configuration in a file of MDS."""
+    """Returns the configuration that is stored in each MDS file."""
     types, row = _columns(facts), facts.row_length
     shape = "" if row is None else f":{row}"
     return {
@@ -114,7 +114,7 @@ def _config(facts: ShardFacts) -> dict[str, Any]:
 
 
 def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
-    """The columns of a sample, in order, and their types."""
+    """Returns the columns of a sample, in order: name -> type."""
     types: dict[str, np.dtype[Any]] = {"loss_mask": np.dtype(np.uint8)} if facts.has_mask else {}
     if facts.row_length is not None:
         types["position_ids"] = np.dtype("<i4")
@@ -124,7 +124,7 @@ def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
 def _filled(
     shards: Sequence[Mapping[str, Any]], suffix: str
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yields name and facts of the file of each shard that has documents, or rows: readers expect some in each."""
+    """Yields name and facts of each file of ids that is not empty, because the libraries reject empty files."""
     for shard in shards:
         if shard.get("rows", shard["documents"]):
             name = next(name for name in shard["files"] if name.endswith(suffix))
@@ -132,10 +132,10 @@ def _filled(
 
 
 def _read_head(path: Path, gap: int = 0) -> tuple[NDArray[np.uint8], Int64]:
-    """The bytes of a file, and the offsets of its samples; `gap`: bytes between the head and the first sample.
+    """Reads a file; returns its bytes and the offsets of its samples. `gap`: bytes between head and first sample.
 
     Raises:
-        ShardError: they contradict the size of the file.
+        ShardError: the offsets contradict the size of the file.
     """
     data = mapped(path, "u1")
     number = int(mapped(path, "<u4", 0, 1)[0])
@@ -148,7 +148,7 @@ def _read_head(path: Path, gap: int = 0) -> tuple[NDArray[np.uint8], Int64]:
 def _read_rows(
     path: Path, data: NDArray[np.uint8], offsets: Int64, facts: ShardFacts
 ) -> tuple[dict[str, NDArray[Any]], Int64]:
-    """The columns of samples of one size."""
+    """Reads samples that all have the same size; returns their columns, and their lengths in ids."""
     types, row = _columns(facts), facts.row_length or 0
     sizes = [row * dtype.itemsize for dtype in types.values()]
     if (np.diff(offsets) != sum(sizes)).any():
@@ -163,20 +163,20 @@ def _read_rows(
 def _read_documents(
     path: Path, data: NDArray[np.uint8], offsets: Int64, facts: ShardFacts
 ) -> tuple[dict[str, NDArray[Any]], Int64]:
-    """The columns of samples of any size, and their lengths."""
+    """Reads samples of any size; returns their columns, and their lengths in ids."""
     types = _columns(facts)
     damaged = ShardError(f"{path}: a sample has other columns than the file", path=str(path))
     starts, widths = offsets[:-1], np.diff(offsets)
     head = 4 * len(types)
     if (widths < head + 2 * len(types)).any():
         raise damaged
-    sizes = data[starts[:, None] + np.arange(head)].view("<u4").astype(np.int64)  # samples, columns
+    sizes = data[starts[:, None] + np.arange(head)].view("<u4").astype(np.int64)  # shape: samples, columns
     if (sizes.sum(1) + head != widths).any() or (sizes < 2).any():
         raise damaged
     at, columns, lengths = starts + head, {}, None
     for number, (name, dtype) in enumerate(types.items()):
         code, last = data[at], len(data) - 1
-        dimension = 1 << (code & 3).astype(np.int64)  # bytes of it
+        dimension = 1 << (code & 3).astype(np.int64)  # bytes that store the dimension
         count = np.zeros(len(at), np.int64)
         for byte in range(4):
             values = data[np.minimum(at + 1 + byte, last)].astype(np.int64) << (8 * byte)
@@ -191,19 +191,19 @@ def _read_documents(
 
 
 def _copied(data: NDArray[np.uint8], starts: Int64, sizes: Int64, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Ranges of bytes, back to back, as values of a type."""
+    """Copies ranges of bytes back to back, and returns them as values of `dtype`."""
     return np.frombuffer(gather(as_bytes(data), as_bytes(starts), as_bytes(sizes), 1), dtype)
 
 
 class _HeadedWriter(ShardWriter):
-    """Writes a head with the offsets of all samples, then the samples, which wait in a temporary file."""
+    """Writes a head with the offsets of all samples, then the samples, which are in a temporary file until then."""
 
     def __init__(self, files: OutputFiles, name: str, format: str, config: bytes = b"") -> None:
         self._file, self._held = files.open(name), files.temporary()
         self._sizes, self._num_bytes, self._format, self._config = Spool(), 0, format, config
 
     def hold(self, data: Any, sizes: Int64) -> None:
-        """Appends the bytes of samples."""
+        """Appends the bytes of samples to the temporary file."""
         self._held.write(data)
         self._sizes.add(sizes)
         self._num_bytes += int(sizes.sum())
@@ -263,7 +263,7 @@ class _MdsWriter(_HeadedWriter):
 
 
 def _shape(length: int) -> bytes:
-    """The shape of an array of one dimension."""
+    """Encodes the shape of an array of one dimension."""
     log = 0 if length < 1 << 8 else 1 if length < 1 << 16 else 2
     return bytes([1 << 2 | log]) + length.to_bytes(1 << log, "little")
 
@@ -273,11 +273,11 @@ class LitData(Layout):
 
     name, suffix = "litdata", ".bin"
     dtypes = ("int32", "uint16")
-    can_join = False  # readers take a folder of files
+    can_join = False  # not needed: readers open a folder of files
     can_mask = False
 
     def auto(self, vocab_size: int) -> str:
-        """int32, which every version of PyTorch has."""
+        """Returns int32, which every version of PyTorch supports."""
         return "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
@@ -317,7 +317,7 @@ class LitData(Layout):
             "encryption": None,
             "item_loader": "TokensLoader",
         }
-        # litdata only compares the time with that of its cache, so a digest of the content does as well.
+        # litdata only compares this time with the time in its cache, so a digest of the content also works.
         index = {"chunks": chunks, "config": config, "updated_at": content.hexdigest()[:16]}
         return {INDEX: json.dumps(index, sort_keys=True).encode()}
 

@@ -1,6 +1,6 @@
-"""Presets: the rules of training. Those of a peer library yield its merges or pieces, in its order.
+"""Presets: sets of training rules. The preset of a peer library yields that library's merges or pieces, in its order.
 
-A name selects a preset with the peer's defaults, its class takes options: ``preset="sentencepiece"`` is
+A name selects a preset with the peer's defaults; a class takes options. So ``preset="sentencepiece"`` equals
 ``preset=SentencePiece()``. Without a preset, `train` applies Jeton's own rules, `Native`.
 """
 
@@ -41,15 +41,15 @@ PRESETS: Mapping[str, type[TrainingPreset]] = {
     **{each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)},
     "unigram": SentencePieceUnigram,
 }
-# "unigram" reproduces no bugs, accepts lines of any length, and accepts fewer pieces than requested.
+# The preset "unigram" does not reproduce bugs, accepts lines of any length, and can yield fewer pieces than requested.
 _UNIGRAM = {"bug_compatible": False, "hard_vocab_limit": False, "max_sentence_length": 1_073_741_824}
 
 
 def resolve(preset: str | TrainingPreset | None) -> TrainingPreset:
-    """Resolves `preset=`; None is `Native`.
+    """Converts the argument `preset=` to a preset; None becomes `Native`.
 
     Raises:
-        ConfigError: neither a preset nor the name of one.
+        ConfigError: the value is neither a preset nor the name of a preset.
 
     Examples:
         >>> resolve("hf") == Hf(), resolve(None) == Native(), resolve("unigram") == SentencePieceUnigram()

@@ -1,7 +1,8 @@
-"""`TrainingPreset`: the base class of presets, which define training: counting, learning and the resulting tokenizer.
+"""`TrainingPreset`: base class of presets. A preset defines counting, learning and the resulting tokenizer.
 
-A preset is a frozen dataclass whose fields are its options, for a peer library with the peer's names and defaults.
-`TrainingPreset.recipe` combines it with the other arguments of `train` into a `Recipe`, and refuses contradictions.
+A preset is a frozen dataclass whose fields are its options. The preset of a peer library has the peer's names and
+defaults. `TrainingPreset.recipe` combines it with the other arguments of `train` into a `Recipe`, and raises for
+contradictions.
 `train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
 """
 
@@ -32,9 +33,9 @@ __all__ = [
     "given_or_own",
 ]
 
-DEFAULT_VOCAB_SIZE = 32_000  # default of `train`
+DEFAULT_VOCAB_SIZE = 32_000  # default of `vocab_size=` of `train`
 
-# Options that presets of peer libraries refuse.
+# Options that presets of peer libraries refuse -> the reason.
 OWN_RULES = {"rules": "it has its own rules", "superwords": "it has its own rules"}
 
 
@@ -43,11 +44,11 @@ class LearningContext:
     """Input of `Recipe.learn`.
 
     Attributes:
-        counts: the pretokens.
+        counts: counts of the pretokens to learn from.
         limits: memory, threads, and the folder of the checkpoint.
         options: preset and arguments, as saved with the checkpoint.
-        progress: called with the number of learned merges.
-        recount: counts the corpus with `Recipe.second_stages`; None if there are none.
+        progress: called with the number of merges learned so far.
+        recount: function that counts the corpus again with `Recipe.second_stages`; None if the recipe has none.
     """
 
     counts: Counts
@@ -57,20 +58,20 @@ class LearningContext:
     recount: Callable[[], Counts] | None = None
 
     def run(self, options: Mapping[str, Any] | None = None) -> _core.Run:
-        """The core's run settings.
+        """Returns the core's run settings.
 
         Args:
-            options: saved with the checkpoint instead of `self.options`: all that determines the merges, except the
-                vocabulary size.
+            options: options to save with the checkpoint instead of `self.options`: everything that determines the
+                merges, except the vocabulary size.
 
         Raises:
-            ConfigError: the checkpoint is of other counts or options.
-            FormatError: it is corrupt.
+            ConfigError: the checkpoint was made from other counts or options.
+            FormatError: the checkpoint is corrupt.
         """
         return checkpointed_run(self.counts, self.options if options is None else options, self.limits, self.progress)
 
     def piece_run(self, vocab_size: int, progress: Callable[[int], object]) -> _core.Run:
-        """The core's run settings for the pieces of Unigram; `progress` is called with the number of remaining pieces.
+        """Returns the core's run settings for Unigram; `progress` is called with the number of remaining pieces.
 
         Raises:
             ConfigError, FormatError: as `run`.
@@ -78,7 +79,7 @@ class LearningContext:
         return checkpointed_piece_run(self.counts, self.options, vocab_size, self.limits, progress)
 
     def second_stage(self, num_merges: int) -> LearningContext:
-        """Context of the second stage of learning, after the `num_merges` merges of the first; counts the corpus."""
+        """Counts the corpus again; returns the context of a second stage of learning, after `num_merges` merges."""
         if self.recount is None:
             raise RuntimeError("the recipe has no second_stages")
         return replace(
@@ -96,10 +97,10 @@ class Learned:
 
     Attributes:
         vocabulary: all entries of the tokenizer.
-        num_requested: requested number of merges.
+        num_requested: number of merges that were requested.
         columns: columns of the training log, with a row for each merge: pair counts, corpus tokens, tokens in use.
-        merges: the merges; None if the vocabulary has them.
-        stopped: reason for a smaller vocabulary, if it does not follow from the merges.
+        merges: the merges; None if the vocabulary stores them.
+        stopped: reason for a smaller vocabulary, if the number of merges does not explain it.
     """
 
     vocabulary: _core.Vocabulary
@@ -114,14 +115,14 @@ class Recipe:
     """Complete description of a training run.
 
     Attributes:
-        tie_break, min_frequency: as saved with the tokenizer; Unigram has no ties.
+        tie_break, min_frequency: values to save with the tokenizer; `tie_break` is None for Unigram, which has no ties.
         stages: stages that turn documents into pretokens.
-        learn: learns the vocabulary.
+        learn: function that learns the vocabulary.
         definition: definition of the tokenizer.
-        special_tokens: tokens that split the documents first.
-        second_stages: stages of a second count of the corpus, for a second stage of learning; None without one.
+        special_tokens: tokens that split the documents before the stages.
+        second_stages: stages for counting the corpus again, for a second stage of learning; None if there is only one.
         by_line: True if the peer reads each line of a file as a document.
-        unit: unit of progress.
+        unit: unit of the progress that `learn` reports.
     """
 
     tie_break: TieBreak | None
@@ -137,10 +138,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainingPreset:
-    """Training rules; base class.
+    """Base class of training rules.
 
     Attributes:
-        name: as in ``preset=``.
+        name: name of the preset for ``preset=``.
         algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
     """
 
@@ -151,12 +152,12 @@ class TrainingPreset:
         """Builds the training run from the preset and the other arguments of `train`.
 
         Raises:
-            ConfigError: contradicting options.
+            ConfigError: options contradict each other.
         """
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """The options that differ from the defaults, as saved with the tokenizer.
+        """Returns the options that differ from the defaults, as saved with the tokenizer.
 
         Examples:
             >>> from jeton.training.presets import Hf
@@ -167,7 +168,7 @@ class TrainingPreset:
         return {each.name: given[each.name] for each in fields(self) if getattr(self, each.name) != _default(each)}
 
     def facts(self) -> dict[str, Any]:
-        """The fields of `TrainingFacts` that describe the preset.
+        """Returns the fields of `TrainingFacts` that describe the preset.
 
         Examples:
             >>> from jeton.training.presets import Hf
@@ -182,10 +183,10 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: TrainingPreset) -> None:
-    """Checks the fields of a preset by their annotated types; the range of an integer is in the field's metadata.
+    """Checks that the fields of a preset have their annotated types, and that integers are in their `integer` ranges.
 
     Raises:
-        ConfigError: a value of the wrong type or outside its range.
+        ConfigError: a value has the wrong type or is outside its range.
     """
     for each in fields(preset):
         value, kind = getattr(preset, each.name), str(each.type)
@@ -213,15 +214,15 @@ def checked(preset: TrainingPreset) -> None:
 
 
 def integer(default: int | None, low: int, high: int = (1 << 63) - 1) -> Any:
-    """Field for an integer in a range, or None if that is the default."""
+    """Returns a dataclass field for an integer from `low` to `high`; None is also valid if it is the default."""
     return field(default=default, metadata={"range": (low, high)})
 
 
 def given_or_own(given: Any, own: Any, option: str, default: Any) -> Any:
-    """Value of an option that both `train` and the preset have; `default` is the preset's.
+    """Returns the value of an option that both `train` and the preset have; `default`: the preset's default.
 
     Raises:
-        ConfigError: both were given, and differ.
+        ConfigError: both values were given, and they differ.
     """
     if given is not None and own != default and given != own:
         raise ConfigError(f"{keyword(option, given)} was given, and {own!r} to the preset; pass one of them")

@@ -2,11 +2,11 @@
 
 Merges and ids equal the trainer's, including ties, with these differences:
 
-- The trainer's order depends in two cases on a hash map and differs between processes. Here it is defined: among
-  equally frequent characters at the limit of `limit_alphabet` the lower code point stays, and symbols with a prefix or
-  a suffix are sorted by their string.
-- Special tokens split the corpus; the trainer learns from their spelling.
-- Counts have 64 bits; the trainer's have 32.
+- In two cases the trainer's order depends on a hash map and differs between processes. Here the order is fixed: if
+  `limit_alphabet` must choose among equally frequent characters, lower code points stay; and symbols with a prefix or a
+  suffix are sorted by their string.
+- Here special tokens split the corpus; the trainer learns from their spelling.
+- Here counts have 64 bits; in the trainer, 32 bits.
 
 Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and
 implementations/bert_wordpiece.py for BERT's defaults (facts).
@@ -36,17 +36,18 @@ _BERT_ROLES = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "
 
 @dataclass(frozen=True)
 class Hf(TrainingPreset):
-    """`BpeTrainer`, by default over ``ByteLevel(add_prefix_space=False)`` with the whole byte alphabet.
+    """Rules of `BpeTrainer`, by default with ``ByteLevel(add_prefix_space=False)`` and the whole byte alphabet.
 
     Attributes:
         min_frequency: pairs with a lower count are not merged.
-        limit_alphabet: maximum number of initial symbols; the most frequent are kept, others are removed from words.
+        limit_alphabet: maximum number of initial symbols; the most frequent ones are kept, the others are removed from
+            words.
         initial_alphabet: characters that are kept even if the corpus lacks them. None: all 256 bytes at byte level
-            (``ByteLevel.alphabet()``), no characters at character level; ``()``: no characters. Bytes are spelled in
-            the byte alphabet, as in the trainer.
-        continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; at character level.
+            (``ByteLevel.alphabet()``), no characters at character level; ``()``: no characters. At byte level, write
+            bytes in the byte alphabet, as for the trainer.
+        continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; only at character level.
         end_of_word_suffix: suffix of the last symbol of a word, such as ``"</w>"``.
-        max_token_length: exclusive maximum length of a token of more than two symbols, as in the trainer.
+        max_token_length: tokens of more than two symbols must be shorter than this, as in the trainer.
         pre_tokenizer: components of a `tokenizer.json` that split the text; None splits by ``pattern=``.
 
     Examples:
@@ -122,7 +123,7 @@ class Hf(TrainingPreset):
         return _recipe(options, special, Definition(model, pretokenizer=parts, decoder=decoder))
 
     def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
-        """The symbol level and the pre-tokenizer."""
+        """Returns the symbol level, and the components of the pre-tokenizer."""
         if self.pre_tokenizer is None:
             level = request.level or ("char" if suffix or self.continuing_subword_prefix else "byte")
             default = "gpt2" if level == "byte" else "whitespace" if suffix else "none"
@@ -144,11 +145,11 @@ class Hf(TrainingPreset):
 
 @dataclass(frozen=True)
 class Bert(TrainingPreset):
-    """`BertWordPieceTokenizer`: `WordPieceTrainer` with BERT's normalizer and pre-tokenizer.
+    """Rules of `BertWordPieceTokenizer`: `WordPieceTrainer` with BERT's normalizer and pre-tokenizer.
 
-    The trainer is `BpeTrainer` with a prefix; only the learned vocabulary is kept, not the merges. Without
-    `special_tokens` the tokenizer gets BERT's five. `WordPieceTrainer`'s own defaults are ``Bert(min_frequency=0,
-    limit_alphabet=None)``.
+    `WordPieceTrainer` is `BpeTrainer` with a prefix, and keeps only the learned vocabulary, not the merges. Without
+    `special_tokens`, the tokenizer gets BERT's five special tokens. `WordPieceTrainer`'s own defaults are
+    ``Bert(min_frequency=0, limit_alphabet=None)``.
 
     Attributes:
         clean_text, handle_chinese_chars, strip_accents, lowercase: options of ``BertNormalizer``.
@@ -185,7 +186,7 @@ class Bert(TrainingPreset):
             self.name,
             {
                 "level": "symbols are characters",
-                "pattern": "BERT's pre-tokenizer splits",
+                "pattern": "BERT's pre-tokenizer splits the text",
                 "tie_break": "ties go to the lowest ids",
                 "end_of_word": f"WordPiece marks entries inside a word: {keyword('wordpieces_prefix')}",
             }
@@ -273,7 +274,7 @@ def _check_alphabet(alphabet: object) -> None:
 
 
 def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list[int]:
-    """The initial alphabet as bytes or code points."""
+    """Returns the initial alphabet as bytes or code points."""
     if level == "char":
         return [ord(char) for char in alphabet or ()]
     if alphabet is None:
@@ -291,19 +292,19 @@ def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list
 
 
 def _check_special(special: Sequence[str], initial: Sequence[int], level: SymbolLevel) -> None:
-    """Refuses a special token that is also an initial symbol; in HF both have one id."""
+    """Raises if a special token is also an initial symbol, because Hugging Face gives both the same id."""
     for token in special:
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
         if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):
             raise ConfigError(
-                f"the special token {token!r} is also a symbol of the alphabet; Hugging Face gives both the "
-                "same id, which is not supported: choose a longer token",
+                f"the special token {token!r} is also a symbol of the alphabet, and both would get the same id, as "
+                "with Hugging Face; choose a longer token",
                 option="special_tokens",
             )
 
 
 def _bert_template(special: Sequence[str]) -> Component | None:
-    """``[CLS] A [SEP] B [SEP]``, if these tokens exist."""
+    """Returns the template ``[CLS] A [SEP] B [SEP]``; None if one of these tokens is missing."""
     if not {"[CLS]", "[SEP]"} <= set(special):
         return None
     cls, sep = special.index("[CLS]"), special.index("[SEP]")

@@ -1,4 +1,4 @@
-"""karpathy/minbpe: `BasicTokenizer`, and with a pattern its `RegexTokenizer`.
+"""Rules of karpathy/minbpe: `BasicTokenizer`, and with a pattern `RegexTokenizer`.
 
 Source: karpathy/minbpe, minbpe/basic.py and minbpe/regex.py (facts).
 """
@@ -18,7 +18,7 @@ __all__ = ["MinBpe"]
 
 @dataclass(frozen=True)
 class MinBpe(Native):
-    """minbpe's trainers: byte level; ties go to the pair that occurs first.
+    """Rules of minbpe's trainers: byte level; of pairs with equal counts, the one that occurs first is merged.
 
     Attributes:
         pattern: None does not split (`BasicTokenizer`); ``"gpt4"`` is the pattern of `RegexTokenizer`.
@@ -41,5 +41,5 @@ class MinBpe(Native):
         return super().recipe(replace(request, pattern=pattern))
 
     def facts(self) -> dict[str, Any]:
-        """Implements `TrainingPreset.facts`. The pattern is saved in the tokenizer, not as an option."""
+        """Implements `TrainingPreset.facts`. The pattern is not an option there, because the tokenizer stores it."""
         return {"preset": self.name}

@@ -1,6 +1,6 @@
 """Jeton's own training rules, which `train` applies without a preset: BPE under `Rules` and `Superwords`.
 
-Learning has three steps: merges inside pretokens; for superwords, merges across words, on the same corpus with a
+Learning has three steps: merges inside pretokens; for superwords, merges across words, on the same corpus split by a
 coarser pattern; and merges that complete required tokens.
 """
 
@@ -35,7 +35,7 @@ class Native(TrainingPreset):
         level: SymbolLevel = request.level or ("byte" if request.end_of_word is None else "char")
         min_frequency = 1 if request.min_frequency is None else request.min_frequency
         pattern = self._pattern(request, level)
-        request = replace(  # all defaults filled in
+        request = replace(  # fills in all defaults
             request,
             level=level,
             end_of_word_style=request.end_of_word_style or "symbol",
@@ -64,14 +64,14 @@ class Native(TrainingPreset):
         )
 
     def _pattern(self, request: TrainingRequest, level: SymbolLevel) -> Pattern:
-        """Pattern of the (first) stage of learning."""
+        """Returns the pattern of the first stage of learning."""
         default = "whitespace" if request.end_of_word else self.default_byte_pattern if level == "byte" else "none"
         pattern = default if request.pattern is None else request.pattern
         if request.end_of_word:
             if pattern != "whitespace":
                 raise ConfigError(
-                    f"{named('end_of_word')} marks words, which white space separates; "
-                    f"{keyword('pattern', pattern)} splits differently",
+                    f"{named('end_of_word')} needs words that are separated by white space; "
+                    f"{keyword('pattern', pattern)} splits differently, so omit it",
                     option="pattern",
                 )
             for option, is_given in (("rules", request.rules != NO_RULES), ("superwords", request.superwords)):
@@ -85,7 +85,7 @@ class Native(TrainingPreset):
 
 
 def _check_size(request: TrainingRequest) -> None:
-    """Checks that the alphabet, as far as it is known before counting, and the special tokens fit."""
+    """Checks that the vocabulary has space for special tokens and for the alphabet, as far as it is known."""
     marked, num_special = request.end_of_word is not None, len(request.special_tokens)
     alphabet = 0 if request.by_character else 512 if marked and request.end_of_word_style == "suffix" else 256 + marked
     least = max(alphabet + num_special, 1)
@@ -102,7 +102,7 @@ def _check_size(request: TrainingRequest) -> None:
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
-    """Learns all merges."""
+    """Learns all merges: inside pretokens, across words, and of required tokens."""
     max_entries = request.vocab_size - len(request.special_tokens)
     learned = _inside(request, context, max_entries)
     if request.superwords is not None:
@@ -127,7 +127,7 @@ def _inside(request: TrainingRequest, context: LearningContext, max_entries: int
 
 
 def _across(request: TrainingRequest, learned: Learned, context: LearningContext) -> Learned:
-    """Learns merges on text split by another pattern, starting from the tokens that the first merges yield."""
+    """Learns merges across words, in text that a coarse pattern has split and the earlier merges have encoded."""
     first = learned.columns
     known = Tokenizer(Definition(Bpe(level=request.level or "byte")), learned.vocabulary)
     max_words = request.superwords.max_words if request.superwords else None
@@ -147,7 +147,7 @@ def _across(request: TrainingRequest, learned: Learned, context: LearningContext
 
 
 def _with_required(request: TrainingRequest, learned: Learned, max_entries: int) -> Learned:
-    """Appends the merges of required tokens. Their pairs were not counted, so the log has 0 there."""
+    """Appends the merges of required tokens. The log has 0 as the count of their pairs, which were not counted."""
     vocabulary, kept = add_required(
         learned.vocabulary, request.rules.required, max_entries, by_character=request.by_character
     )

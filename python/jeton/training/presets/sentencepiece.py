@@ -1,12 +1,13 @@
-"""SentencePiece's BPE trainer.
+"""Rules of SentencePiece's BPE trainer.
 
-Each line is a document; it ends with LF or CR LF. It is normalized, split at control and user-defined symbols, and
-split before white space. The most frequent characters enter the vocabulary until they cover `character_coverage` of the
-text. Pieces are learned from the rest of the words, in the order of count, then length, then string; the characters
-follow them. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as SentencePiece's own.
+Each line, which ends with LF or CR LF, is a document. A line is normalized, then split at control and user-defined
+symbols and before white space. The most frequent characters enter the vocabulary until they cover `character_coverage`
+of the text. Pieces are learned from what is left of the words, in the order of count, then length, then string. In the
+vocabulary, the characters follow the pieces. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as
+SentencePiece's own.
 
-Left out, and refused by name: sampling (``input_sentence_size``), which uses the C++
-library's random numbers, ``auto_character_coverage``, and a pre-tokenizer for training.
+Left out (these options raise an error): sampling (``input_sentence_size``, which uses the C++ library's random
+numbers); ``auto_character_coverage``; a pre-tokenizer for training.
 
 Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
 """
@@ -33,33 +34,37 @@ __all__ = ["SentencePiece"]
 
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _SPACE, _RARE = "\u2581", "\u2585"
-_SPECIAL, _USER_DEFINED, _BYTE = 4, 3, 6  # kinds of entries, in the core's numbers
+_SPECIAL, _USER_DEFINED, _BYTE = 4, 3, 6  # the core's numbers for kinds of entries
 
 
 @dataclass(frozen=True)
 class SentencePiece(TrainingPreset):
-    """``spm_train --model_type=bpe``, under the names of its flags.
+    """Rules of ``spm_train --model_type=bpe``; options have the names of its flags.
 
     Attributes:
-        normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"``, these with ``_cf``, which fold case, or ``"identity"``.
-        normalization_rules: additional rules, text -> text, which override the named ones (``normalization_rule_tsv``).
-        add_dummy_prefix, remove_extra_whitespaces: normalization of white space.
+        normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"``, or ``"identity"``; ``"nmt_nfkc_cf"`` and ``"nfkc_cf"`` also
+            fold case.
+        normalization_rules: additional rules, text -> text, which override the named rules
+            (``normalization_rule_tsv``).
+        add_dummy_prefix, remove_extra_whitespaces: add a space to each line; remove leading, trailing and repeated
+        spaces.
         character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
         required_chars: characters that are always in the vocabulary.
         max_sentence_length: longer lines, in bytes, are skipped.
         max_sentencepiece_length: maximum length of a piece, in characters.
-        split_by_unicode_script: a piece has one script.
-        split_by_number: digits and letters do not share a script.
+        split_by_unicode_script: all characters of a piece have the same script.
+        split_by_number: digits count as a script of their own, so pieces do not mix them with letters.
         split_by_whitespace: a piece does not cross white space.
-        split_digits: every digit is a piece of its own.
+        split_digits: every digit is a separate piece.
         treat_whitespace_as_suffix: white space ends a word instead of beginning it.
-        allow_whitespace_only_pieces: runs of white space may be pieces.
-        control_symbols: pieces that no text matches.
+        allow_whitespace_only_pieces: runs of white space can become pieces.
+        control_symbols: pieces that encoding never produces from text.
         user_defined_symbols: texts that are always one piece.
-        byte_fallback: 256 byte pieces, for characters that are not in the vocabulary.
-        hard_vocab_limit: fewer pieces than requested are an error; else the vocabulary is smaller.
-        unk_id, bos_id, eos_id, pad_id: ids of these pieces; -1: none.
-        unk_piece, bos_piece, eos_piece, pad_piece: their spellings.
+        byte_fallback: add 256 byte pieces, for characters that are not in the vocabulary.
+        hard_vocab_limit: True: it is an error if fewer pieces than requested are found; False: the vocabulary is
+            smaller.
+        unk_id, bos_id, eos_id, pad_id: ids of these pieces; -1: no such piece.
+        unk_piece, bos_piece, eos_piece, pad_piece: spellings of these pieces.
         unk_surface: decoded text of the unknown piece.
 
     Examples:
@@ -180,7 +185,7 @@ class SentencePiece(TrainingPreset):
         return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
 
     def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
-        """(id, kind, content) of the pieces that are not learned; those without an explicit id get the lowest free."""
+        """Returns (id, kind, content) of pieces that are not learned; the lowest free id for a piece without id."""
         at: dict[int, tuple[int, str]] = {}
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
@@ -222,10 +227,10 @@ class SentencePiece(TrainingPreset):
         }
 
     def _words(self) -> tuple[Component, ...]:
-        """The pre-tokenizer of a normalized line."""
+        """Returns the components that split a normalized line into words."""
         if not self.split_by_whitespace:
             return ()
-        if self.allow_whitespace_only_pieces:  # runs of white space stay together
+        if self.allow_whitespace_only_pieces:  # keeps runs of white space together
             run, rest = f"{_SPACE}+", f"[^{_SPACE}]"
             ends = self.treat_whitespace_as_suffix
             return ({"type": "Pattern", "regex": f"{rest}*{run}|{rest}+" if ends else f"{run}{rest}*|{rest}+"},)
@@ -253,7 +258,7 @@ _ROLES = ("unk", "bos", "eos", "pad")
 
 @functools.lru_cache(maxsize=8)
 def character_map(name: str, rules: tuple[tuple[str, str], ...]) -> str | None:
-    """Normalization rules in the format of a `.model`, in base64; None if there are none.
+    """Returns normalization rules in the format of a `.model`, in base64; None if there are none.
 
     Examples:
         >>> character_map("identity", ()) is None, len(character_map("identity", (("a", "b"),))) > 1000

@@ -1,11 +1,12 @@
-"""subword-nmt's ``learn-bpe``.
+"""Rules of subword-nmt's ``learn-bpe``.
 
-Spaces separate words in a line; the last character of a word has the suffix ``</w>``. Ties go to the larger pair of
-strings, and pairs with a count below `min_frequency` are not merged. The lines of its codes file are the merges in
-order.
+Spaces separate words in a line; the last character of a word has the suffix ``</w>``. Of pairs with equal counts, the
+larger pair of strings is merged; pairs with a count below `min_frequency` are not merged. The merges, in order, equal
+the lines of subword-nmt's codes file.
 
-One deliberate difference: in a word with a Unicode space other than U+0020 (such as U+00A0), subword-nmt's merging
-regex takes that space for the end of a symbol, so it counts pairs that it does not merge. Here they are merged.
+One deliberate difference: in a word with a Unicode space other than U+0020 (such as U+00A0), subword-nmt's regex for
+merging treats this space as the end of a symbol, so it counts pairs that it does not merge. Here these pairs are
+merged.
 
 Source: rsennrich/subword-nmt 0.3.8, learn_bpe.py (facts).
 """
@@ -40,13 +41,13 @@ _SPACES = {"type": "Split", "pattern": {"Regex": "[ \\r\\n]+"}, "behavior": "Rem
 
 @dataclass(frozen=True)
 class SubwordNmt(TrainingPreset):
-    """``subword-nmt learn-bpe``, under the names of its flags.
+    """Rules of ``subword-nmt learn-bpe``; options have the names of its flags.
 
     Attributes:
         symbols: number of merges; None: as many as fit into `vocab_size`.
         min_frequency: pairs with a lower count are not merged.
-        total_symbols: subtract the size of the alphabet from `symbols`; a character counts once inside and once at the
-            end of words.
+        total_symbols: subtract the size of the alphabet from `symbols`. A character inside words and the same character
+            at the end of words count as two symbols.
 
     Examples:
         >>> import jeton
@@ -118,7 +119,7 @@ class SubwordNmt(TrainingPreset):
         )
 
     def _size(self, max_entries: int, alphabet: int) -> int:
-        """Number of entries to learn, including the alphabet."""
+        """Returns the number of entries to learn, including the alphabet."""
         if self.symbols is None:
             return max_entries
         return max(self.symbols, alphabet) if self.total_symbols else alphabet + self.symbols

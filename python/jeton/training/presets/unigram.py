@@ -1,15 +1,15 @@
-"""SentencePiece's Unigram trainer.
+"""Rules of SentencePiece's Unigram trainer.
 
-The model draws each piece of a text independently. Training maximizes the likelihood of the corpus: it starts from
-frequent substrings as seeds, then alternates between EM, which estimates probabilities, and pruning of the pieces with
-the least loss. Reading, normalization, splitting and reserved pieces are those of SentencePiece's BPE
-(`sentencepiece`).
+In the model, the pieces of a text are drawn independently. Training maximizes the likelihood of the corpus: it starts
+from frequent substrings as seeds, then alternates between EM, which estimates probabilities, and pruning, which removes
+the pieces that contribute least to the likelihood. Reading, normalization, splitting and reserved pieces are the same
+as for SentencePiece's BPE (`sentencepiece`).
 
-Sums are in f64 and in a fixed order, so scores are equal to the last bit for any number of threads. SentencePiece adds
-in f32 in the order of its threads; its pieces are the same except for a few.
+Sums are computed in f64 in a fixed order, so scores do not depend on the number of threads, to the last bit.
+SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
 
-Left out, and refused by name: the options that `sentencepiece` leaves out, pieces across white space, white space at
-the end of words, seeds from a file, ``use_sparse_pruning``.
+Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
+space at the end of words, seeds from a file, ``use_sparse_pruning``.
 
 Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, unigram_model_trainer.cc (facts).
 """
@@ -29,22 +29,22 @@ from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
 
-_MOST_SEEDS = 1 << 23  # keeps the ids of seeds below the maximum id
-LONGEST = 254  # the core counts the characters of a piece in 8 bits
+_MOST_SEEDS = 1 << 23  # maximum number of seeds; keeps their ids below the maximum id
+LONGEST = 254  # characters; the core stores the length of a piece in 8 bits
 
 
 @dataclass(frozen=True)
 class SentencePieceUnigram(SentencePiece):
-    """``spm_train --model_type=unigram``, under the names of its flags: those of `SentencePiece`, and these.
+    """Rules of ``spm_train --model_type=unigram``. Its flags are the options: those of `SentencePiece`, and these.
 
     Attributes:
-        seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary, at least 100,000.
+        seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary size, but at least 100,000.
         shrinking_factor: share of the pieces kept by each pruning, from 0.5 to 0.95.
-        num_sub_iterations: EM iterations before each pruning.
-        bug_compatible: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds
-            whose following characters all have the same first byte (such as a space). It adds the counts of characters
-            that are not pieces to the most frequent one. ``preset="unigram"`` sets False, which gives a higher
-            likelihood of the corpus.
+        num_sub_iterations: number of EM iterations before each pruning.
+        bug_compatible: reproduce two bugs of SentencePiece. (1) It omits seeds that occur only at the end of a line,
+            and seeds whose following characters all have the same first byte (such as a space). (2) It adds the counts
+            of characters that are not pieces to the most frequent character. ``preset="unigram"`` sets False, which
+            gives a higher likelihood of the corpus.
 
     Examples:
         >>> import jeton
@@ -86,7 +86,7 @@ class SentencePieceUnigram(SentencePiece):
             )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `TrainingPreset.recipe`. Special tokens become control symbols, and the unknown token a piece."""
+        """Implements `TrainingPreset.recipe`. Special tokens become control symbols, the unknown token `unk_piece`."""
         if request.special_tokens or request.unk_token is not None:
             symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
             unk_piece = request.unk_token or self.unk_piece

@@ -1,29 +1,29 @@
 //! `ByteFallback` on strings that arrive in fragments.
 //!
-//! Hugging Face replaces every byte of a run of byte pieces by U+FFFD if the run as a whole is not UTF-8. So a run,
-//! whose length is not bounded, is held back until it ends or cannot become valid. If the caller wants bytes and the
+//! Hugging Face replaces every byte of a run of byte pieces by U+FFFD if the run as a whole is not UTF-8. So a run is
+//! held back until it ends or cannot become valid. Its length is not bounded. If the caller wants bytes and the
 //! following step joins the strings, nothing is held back.
 //!
-//! An *early* run is written as it is read, up to a byte that makes it invalid, if the following step joins the
-//! strings. It gives the text of the ids so far without copying the run for each id. The caller must check afterwards
+//! An *early* run is written as it is read, up to a byte that makes the run invalid, if the following step joins the
+//! strings. This gives the text of the ids so far without copying the run for each id. The caller must check afterwards
 //! that the run was valid.
 
 use super::super::pieces::StringList;
 use super::super::steps::{byte_of, BYTE_PIECE};
 use super::utf8::{Invalid, Utf8};
 
-/// State of `ByteFallback`.
+/// State of the step `ByteFallback` in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct ByteRun {
-    joined: bool,    // the following step joins the strings
-    piece: Vec<u8>,  // start of the current string, which may become a byte piece
-    is_text: bool,   // the current string is not a byte piece
+    joined: bool,    // true if the following step joins the strings
+    piece: Vec<u8>,  // start of the current string, while it may become a byte piece
+    is_text: bool,   // true if the current string is not a byte piece
     run: Vec<u8>,    // bytes of the current run that are held back
-    utf8: Utf8,      // state of the current run
-    is_broken: bool, // the current run is not UTF-8
+    utf8: Utf8,      // UTF-8 state of the current run
+    is_broken: bool, // true if the current run is not UTF-8
     is_early: bool,
     num_early: usize, // bytes of the current run that were written early
-    is_wrong: bool,   // a run that was written early was not UTF-8
+    is_wrong: bool,   // true if a run that was written early was not UTF-8
 }
 
 impl ByteRun {
@@ -41,7 +41,7 @@ impl ByteRun {
         }
     }
 
-    /// Writes runs early from now on; returns false if that is not possible.
+    /// Makes runs be written early from now on; returns false if the following step does not permit it.
     pub fn write_early(&mut self) -> bool {
         self.is_early = self.joined && self.run.is_empty();
         self.is_early

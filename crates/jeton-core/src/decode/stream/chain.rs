@@ -7,12 +7,12 @@ use crate::error::Result;
 use crate::util::cancel::most_bytes;
 use crate::vocab::{Kind, Vocab};
 
-/// State of a [`Chain`].
+/// State of a [`Chain`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct ChainState {
     stages: Vec<Stage>,
     written: Vec<usize>, // bytes that each stage has written
-    read: usize,         // bytes and strings that the first stage has read
+    read: usize,         // number of bytes and strings that the first stage has read
     lists: [StringList; 2],
 }
 
@@ -23,11 +23,11 @@ impl ChainState {
         Self { written: vec![0; stages.len()], stages, read: 0, lists: Default::default() }
     }
 
-    /// Calls [`Stage::write_early`] for all stages; returns true if a stage supports it.
+    /// Calls [`Stage::write_early`] for all stages; returns true if any stage supports it.
     pub fn write_early(&mut self) -> bool {
         let mut any = false;
         for stage in &mut self.stages {
-            any |= stage.write_early(); // called for all stages
+            any |= stage.write_early(); // no short circuit: called for all stages
         }
         any
     }
@@ -37,7 +37,7 @@ impl ChainState {
         self.stages.iter().any(Stage::is_wrong)
     }
 
-    /// Decodes entries and appends the final bytes to `out`.
+    /// Decodes entries and appends the bytes that are final to `out`.
     ///
     /// # Errors
     /// As [`Chain::run`], for the text of the ids so far.
@@ -65,8 +65,8 @@ impl ChainState {
         self.run(chain, true, lossy, out)
     }
 
-    /// Decodes an entry like [`ChainState::push`], but without lists, if there is a single context-free step and the
-    /// entry's string is stored. Otherwise returns false and changes nothing.
+    /// Decodes an entry like [`ChainState::push`], but without building lists. This is possible if there is a single
+    /// context-free step and the entry's string is stored. Otherwise returns false and changes nothing.
     ///
     /// # Errors
     /// As [`ChainState::push`].

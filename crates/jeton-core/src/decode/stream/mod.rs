@@ -1,20 +1,21 @@
-//! Decoding of ids that arrive one by one: text as soon as it is final.
+//! Decoding of ids that arrive one by one. Text is returned as soon as it is final.
 //!
 //! Invariant: the concatenated text of all pushes and of the end equals that of the batch
 //! ([`super::Decoder::decode_text`], or [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division
-//! into pushes. Text that was returned is never changed; text that later ids can change is held back. With stop
-//! strings the text ends before the first match. After a prompt, the text is that of all ids, without the beginning
-//! that it shares with the text of the prompt; an incomplete character at the end of the prompt does not count as its
-//! text.
+//! into pushes. Text that was returned is never changed; text that later ids can change is held back. With stop strings
+//! the text ends before the first match. After a prompt, the text is that of all ids, without the beginning that it
+//! shares with the text of the prompt. An incomplete character at the end of the prompt does not count as text of the
+//! prompt.
 //!
-//! Cost: amortized constant time for each id, apart from its content. Memory: the text, and the bytes that are held
-//! back: a few, or a run of byte pieces; `stage` lists them for each step.
+//! Cost: amortized constant time for each id, plus the length of its content. Memory: the text, and the bytes that are
+//! held back. These are a few bytes, or a run of byte pieces; `stage` lists them for each step.
 //!
 //! ```text
 //! ids ─ Contents | SentenceState | ChainState ─ bytes ─ utf8 ─ text ─ stop ─►  final text
 //! ```
 //!
-//! Left out: the output limit for a text as a whole. A stream fails if the text of the ids so far exceeds it.
+//! Left out: an output limit for the returned text. A stream fails if the text of the ids so far exceeds the limit of
+//! decoding these ids at once.
 
 mod byte_run;
 mod chain;
@@ -41,11 +42,11 @@ use utf8::{Invalid, NotUtf8, Utf8};
 /// Policy for bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidUtf8 {
-    /// U+FFFD, as [`super::Decoder::decode_text`].
+    /// Becomes U+FFFD, as in [`super::Decoder::decode_text`].
     Replace,
-    /// Omit.
+    /// Is omitted.
     Ignore,
-    /// [`ErrorKind::NotUtf8`].
+    /// Is an error, [`ErrorKind::NotUtf8`].
     Strict,
 }
 
@@ -56,11 +57,11 @@ pub struct Stream {
     skip_special: bool,
     invalid: InvalidUtf8,
     utf8: Utf8,
-    prompt: VecDeque<char>, // text of the prompt that was not final at its end, and has not been decoded since
+    prompt: VecDeque<char>, // text of the prompt that was held back at its end and has not become final since
     stop: Option<StopMatcher>,
-    text: String, // final
+    text: String, // final text
     status: Status,
-    bytes: Vec<u8>, // scratch
+    bytes: Vec<u8>, // scratch buffer
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,8 @@ enum Status {
 
 #[derive(Debug, Clone)]
 enum PlanState {
-    /// Concatenation of contents; true after an id that ends a word, since a space is written before the next one.
+    /// Concatenation of contents. The flag is true after an id that ends a word, since a space is written before the
+    /// next id.
     Contents(bool),
     Sentence(SentenceState),
     Chain(ChainState),
@@ -110,7 +112,7 @@ impl Stream {
         }
     }
 
-    /// See [`super::Decoder::begin_text`].
+    /// Implements [`super::Decoder::begin_text`].
     pub(super) fn begin_text(&mut self, plan: &Plan, stops: Vec<String>) -> Result<()> {
         self.text = String::new();
         let stop = if stops.is_empty() { None } else { Some(StopMatcher::new(stops)?) };
@@ -119,12 +121,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns the concatenation of all returned text.
+    /// Returns the concatenation of all text that was returned so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the stop string that was found.
+    /// Returns the stop string that was found; None if none was.
     pub fn stopped(&self) -> Option<&str> {
         self.stop.as_ref()?.stopped()
     }
@@ -148,7 +150,7 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
-    /// Decodes one id like [`Stream::push`]. This is the usual call, without loops over ids.
+    /// Decodes one id like [`Stream::push`]. This is the most frequent call, so it has no loop over ids.
     fn push_one(&mut self, plan: &Plan, vocab: &Vocab, id: u32) -> Result<&str> {
         let kind = vocab.kind(id);
         if kind == Kind::Hole {
@@ -176,8 +178,8 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
-    /// If this stream holds back runs of byte pieces, returns a stream that continues it without doing so; see
-    /// [`byte_run`]. Its text begins here.
+    /// If this stream holds back runs of byte pieces, returns a stream that continues from here and writes such runs
+    /// early (see [`byte_run`]). The text of the new stream begins here.
     pub(super) fn early(&self) -> Option<Self> {
         let mut plan = self.plan.clone();
         let is_early = match &mut plan {
@@ -202,8 +204,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the text that is held back before an id with this content: the text that
-    /// it has if no id follows, without an incomplete character, unless the content makes that character invalid.
+    /// Returns the number of characters of the held-back text before an id with this content: the text as it would be
+    /// if the ids ended here, without an incomplete character at its end. That character counts only if the content
+    /// makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
@@ -212,8 +215,8 @@ impl Stream {
         Ok(self.held_text(plan)?.chars().count())
     }
 
-    /// Returns the text that is held back, in the form that it has if no id follows, without an incomplete character
-    /// at its end.
+    /// Returns the text that is held back, as it would be at the end of the ids, without an incomplete character at its
+    /// end.
     fn held_text(&self, plan: &Plan) -> Result<String> {
         let (mut state, mut utf8) = (self.plan.clone(), self.utf8.clone());
         let (mut bytes, mut text) = (Vec::new(), String::new());
@@ -230,12 +233,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns `done`; marks the stream as failed after an error.
+    /// Returns `done`; if it is an error, marks the stream as failed.
     fn check(&mut self, done: Result<()>) -> Result<()> {
         done.inspect_err(|_| self.status = Status::Failed)
     }
 
-    /// Decodes entries. `only`: the single entry, if there is one and it is not skipped.
+    /// Decodes entries. `only` is the entry if there is just one and it is not skipped.
     fn decode(
         &mut self,
         plan: &Plan,
@@ -275,7 +278,7 @@ impl Stream {
         self.emit(true)
     }
 
-    /// Appends the text of the decoded bytes. `ends` is true at the end of the text.
+    /// Converts the decoded bytes to text and appends it. `ends` is true at the end of the text.
     fn emit(&mut self, ends: bool) -> Result<()> {
         if let (false, None, true) = (ends, &self.stop, self.prompt.is_empty()) {
             if let Some(text) = self.utf8.whole(&self.bytes) {
@@ -317,8 +320,8 @@ impl Stream {
     }
 }
 
-/// Returns `text` without the beginning that it shares with `prompt`, and removes that from `prompt`. If they differ,
-/// removes all of `prompt`, because the ids after the prompt have changed the rest.
+/// Returns `text` without the beginning that it shares with `prompt`, and removes that beginning from `prompt`. If they
+/// differ, removes all of `prompt`, because the ids after the prompt have changed its remaining text.
 fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str {
     while let (Some(wanted), Some(found)) = (prompt.front(), text.chars().next()) {
         if *wanted != found {

@@ -1,4 +1,4 @@
-//! SentencePiece's decoder on pieces that arrive one by one, and its denormalizer on their text.
+//! SentencePiece's decoder on pieces that arrive one by one, and its denormalizer on the resulting text.
 
 use super::super::sentence::{byte_of, DummyPrefix, Sentence};
 use super::utf8::{Invalid, Utf8};
@@ -6,14 +6,14 @@ use crate::error::Result;
 use crate::normalize::DenormalizerState;
 use crate::vocab::Kind;
 
-/// State of a [`Sentence`].
+/// State of a [`Sentence`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct SentenceState {
     prefix: DummyPrefix,
     has_text: bool,
-    run: Utf8, // state of the current run of byte pieces
+    run: Utf8, // UTF-8 state of the current run of byte pieces
     denormalizer: Box<DenormalizerState>,
-    text: Vec<u8>, // scratch
+    text: Vec<u8>, // scratch buffer
 }
 
 impl SentenceState {
@@ -84,7 +84,7 @@ impl SentenceState {
         self.has_text |= out.len() > before;
     }
 
-    /// Completes the run of byte pieces; also called after the last piece.
+    /// Completes the run of byte pieces. Must also be called after the last piece.
     fn end_run(&mut self, lossy: bool, out: &mut Vec<u8>) {
         if lossy {
             let _ = self.run.finish(Invalid::ReplaceBytes, |text| out.extend_from_slice(text.as_bytes()));

@@ -1,9 +1,9 @@
 //! One decoder on strings that arrive in fragments.
 //!
 //! A [`StringList`] is one fragment of the whole list: its first string continues the open string of the previous
-//! fragment, and the bytes after its last end are the beginning of a string that is still open. Invariant: with all
-//! fragments, the output is that of [`DecodeStep::run`] on the whole list. Whole strings are processed by the code
-//! for batches.
+//! fragment, and the bytes after its last end are the beginning of a string that is still open. Invariant: the output
+//! for all fragments equals that of [`DecodeStep::run`] on the whole list. Strings that arrive whole are processed by
+//! the same code as in batches.
 //!
 //! Only bytes that the rest of the list can change are held back:
 //!
@@ -31,17 +31,17 @@ use super::utf8::{Invalid, Utf8};
 use super::words::Word;
 use crate::error::Result;
 
-/// State of a [`DecodeStep`].
+/// State of a [`DecodeStep`] in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     state: StepState,
-    is_first: bool, // the current string is the first of the list
-    is_open: bool,  // the current string has begun
+    is_first: bool, // the current string is the first one of the list
+    is_open: bool,  // true if the current string has begun
 }
 
 #[derive(Debug, Clone)]
 enum StepState {
-    /// `Fuse`, `Join`
+    /// State of `Fuse` and `Join`, which hold back nothing.
     None,
     Bytes(Utf8),
     ByteLevel {
@@ -58,7 +58,7 @@ enum StepState {
         before: Option<Vec<u8>>,
         piece: Vec<u8>,
     },
-    /// `Metaspace`, `Replace`: bytes of the pattern that are held back
+    /// State of `Metaspace` and `Replace`: number of bytes of the pattern that are held back.
     Replace {
         matched: usize,
         is_empty: bool,
@@ -93,7 +93,8 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
-    /// Makes runs of byte pieces be written early, see [`super::byte_run`]; returns true if this step has such runs.
+    /// Makes the step write runs of byte pieces early (see [`super::byte_run`]); returns true if the step has such
+    /// runs.
     pub fn write_early(&mut self) -> bool {
         match &mut self.state {
             StepState::ByteFallback(run) => run.write_early(),
@@ -106,7 +107,8 @@ impl Stage {
         matches!(&self.state, StepState::ByteFallback(run) if run.is_wrong())
     }
 
-    /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes are written.
+    /// Reads a fragment of the list and appends the output to `into`. Stops soon after more than `most` bytes are
+    /// written.
     ///
     /// # Errors
     /// As [`DecodeStep::run`].
@@ -146,8 +148,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Reads a whole string, for a context-free step without an open string. Appends to `out` until it has more than
-    /// `most` bytes.
+    /// Reads a whole string; the step must be context-free and have no open string. Appends to `out` until it has more
+    /// than `most` bytes.
     ///
     /// # Errors
     /// As [`DecodeStep::run`].
@@ -285,7 +287,7 @@ impl Stage {
     }
 }
 
-/// Returns the pattern of a step that replaces, and its replacement.
+/// Returns the pattern and the replacement of a step that replaces strings; None for other steps.
 fn replacement(step: &DecodeStep, is_first: bool) -> Option<(&Replacer, &str)> {
     match step {
         DecodeStep::Metaspace { mark, drops_first } => Some((mark, if is_first && *drops_first { "" } else { " " })),
@@ -298,21 +300,21 @@ fn write_utf8(utf8: &mut Utf8, bytes: &[u8], into: &mut StringList, lossy: bool)
     if lossy {
         let _ = utf8.push(bytes, Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
     } else {
-        into.open().extend_from_slice(utf8.take_incomplete()); // for a stream that was lossy until its end
+        into.open().extend_from_slice(utf8.take_incomplete()); // held back by earlier lossy calls
         into.open().extend_from_slice(bytes);
     }
 }
 
-/// A string in the byte alphabet. It is copied unchanged if a character is outside of the alphabet.
+/// A string that may be in the byte alphabet. It is copied unchanged if it has a character outside of the alphabet.
 #[derive(Debug, Clone, Default)]
 struct Spelled {
     held: Vec<u8>,
-    checked: usize, // bytes of `held` that are characters of the alphabet
+    checked: usize, // bytes of `held` that were checked to be characters of the alphabet
     is_copied: bool,
 }
 
 impl Spelled {
-    /// Reads a part of the string; returns its text once it is known to be copied unchanged.
+    /// Reads a part of the string. Returns its text so far once it is certain that the string is copied unchanged.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {

@@ -1,19 +1,19 @@
-//! Stop strings in text that arrives in fragments: Aho–Corasick.
+//! Search for stop strings in text that arrives in fragments (Aho–Corasick).
 //!
-//! The match that starts first wins; of matches with the same start, the shortest. Text that may be the beginning of
-//! a stop string is held back, and a match is reported as soon as no earlier one is possible.
+//! The match that starts first counts; among matches with the same start, the shortest one. Text that may be the
+//! beginning of a stop string is held back. A match is reported as soon as no match with an earlier start is possible.
 //!
-//! Invariant: the text before the match, and the match itself, do not depend on the fragments.
-//! Cost: amortized constant time for each byte; the stored text is at most twice the longest stop string. Source: Aho
-//! and Corasick 1975, Efficient string matching. The crate `aho-corasick` is not used, because it does not tell how
-//! much text a state has matched.
+//! Invariant: the text before the match, and the match itself, do not depend on the fragments. Cost: amortized constant
+//! time for each byte; the stored text is at most twice the longest stop string. Source: Aho and Corasick 1975,
+//! Efficient string matching. The crate `aho-corasick` is not used, because its states do not tell how much text they
+//! have matched.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// Maximum bytes of all stop strings.
+/// Maximum total bytes of all stop strings.
 const MOST_BYTES: usize = 1 << 20;
 
 const ROOT: usize = 0;
@@ -22,8 +22,8 @@ const ROOT: usize = 0;
 struct Node {
     edges: Vec<(u8, u32)>, // byte -> node, by ascending byte
     fail: usize,           // node of the longest proper suffix that is in the trie
-    depth: usize,          // number of matched bytes
-    stop: Option<usize>,   // index of the longest stop string that ends here
+    depth: usize,          // number of bytes from the root to this node
+    stop: Option<usize>,   // index of the longest stop string that ends at this node
 }
 
 impl Node {
@@ -33,7 +33,7 @@ impl Node {
     }
 }
 
-/// Automaton of the stop strings.
+/// Aho–Corasick automaton of the stop strings.
 #[derive(Debug)]
 struct Automaton {
     nodes: Vec<Node>,
@@ -63,7 +63,7 @@ impl Automaton {
         automaton
     }
 
-    /// Sets the failure links, by ascending depth.
+    /// Sets the failure links of all nodes, in ascending order of depth.
     fn link(&mut self) {
         let mut queue: VecDeque<usize> = self.nodes[ROOT].edges.iter().map(|edge| edge.1 as usize).collect();
         while let Some(node) = queue.pop_front() {
@@ -90,12 +90,12 @@ impl Automaton {
     }
 }
 
-/// Matcher of stop strings.
+/// Matcher of stop strings, with its state in the text.
 #[derive(Debug, Clone)]
 pub(super) struct StopMatcher {
     automaton: Arc<Automaton>,
     node: usize,
-    held: String, // text that is not final, after `returned` bytes that are
+    held: String, // `returned` bytes that are final, then text that is not
     returned: usize,
     candidate: Option<(usize, usize)>, // (start in `held`, index of the stop string); an earlier match is still possible
     stopped: Option<usize>,
@@ -103,7 +103,7 @@ pub(super) struct StopMatcher {
 
 impl StopMatcher {
     /// # Errors
-    /// `Config` for an empty stop string, or too many bytes of them.
+    /// `Config` for an empty stop string, or more than [`MOST_BYTES`] of stop strings.
     pub fn new(stops: Vec<String>) -> Result<Self> {
         if let Some(at) = stops.iter().position(String::is_empty) {
             return Err(Error::config(format!("stop[{at}] is empty; it would stop every text at its start")));
@@ -115,12 +115,13 @@ impl StopMatcher {
         Ok(Self { automaton, node: ROOT, held: String::new(), returned: 0, candidate: None, stopped: None })
     }
 
-    /// Returns the stop string that was found.
+    /// Returns the stop string that was found; None if none was.
     pub fn stopped(&self) -> Option<&str> {
         Some(&self.automaton.stops[self.stopped?])
     }
 
-    /// Reads text, and appends the text before any stop string to `out`. Text after a match is dropped.
+    /// Reads text, and appends the text before any stop string to `out` once it is final. Text after a match is
+    /// dropped.
     pub fn push(&mut self, text: &str, out: &mut String) {
         if self.stopped.is_some() {
             return;
@@ -146,7 +147,7 @@ impl StopMatcher {
         let end = read - depth; // the rest may be the beginning of a stop string
         out.push_str(&self.held[self.returned..end]);
         self.returned = end;
-        // Moving the rest at each call would take time linear in its length for each id.
+        // The rest is moved only now and then, because moving it at each call would take time linear in its length.
         if 2 * end >= read {
             self.held.drain(..end);
             self.returned = 0;
@@ -154,7 +155,7 @@ impl StopMatcher {
         }
     }
 
-    /// Ends the text: appends the text that was held back, up to a match.
+    /// Ends the text: appends the text that was held back, up to a match if there is one.
     pub fn finish(&mut self, out: &mut String) {
         if self.candidate.is_some() {
             return self.stop(out);

@@ -1,18 +1,19 @@
 //! `Strip` on strings that arrive in fragments.
 //!
-//! Held back: as many characters at the end of the text so far as may still be removed.
+//! Held back: characters at the end of the text so far, as many as `Strip` would remove if the text ended there.
 
 /// State of `Strip` in one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stripped {
-    removed: usize,  // characters removed at the start
+    removed: usize,  // number of characters removed at the start
     is_inside: bool, // true after the start has been stripped
-    matched: usize,  // bytes held back of an incomplete occurrence of the character
-    held: usize,     // occurrences of the character held back at the end
+    matched: usize,  // bytes held back because they may begin an occurrence of the character
+    held: usize,     // number of occurrences of the character held back at the end
 }
 
 impl Stripped {
-    /// Reads text. A character of UTF-8 does not overlap with itself, so a mismatch restarts the comparison.
+    /// Reads text. After a mismatch, the comparison restarts, because the UTF-8 bytes of a character do not overlap
+    /// with themselves.
     pub fn part(&mut self, text: &[u8], character: &[u8], start: usize, stop: usize, out: &mut Vec<u8>) {
         let mut rest = text;
         while let (false, Some((&byte, after))) = (self.is_inside, rest.split_first()) {
@@ -24,7 +25,7 @@ impl Stripped {
                     self.removed += 1;
                 }
             } else {
-                self.is_inside = true; // the matched bytes are held back, since they may be at the end
+                self.is_inside = true; // the matched bytes may be at the end, so they are held back
                 if self.matched > 0 && stop == 0 {
                     self.release(character, out);
                 }
@@ -65,7 +66,7 @@ impl Stripped {
     /// Ends the string.
     pub fn close(&mut self, character: &[u8], out: &mut Vec<u8>) {
         if self.matched > 0 {
-            self.release(character, out); // the text ends in a part of the character
+            self.release(character, out); // the text ends within an occurrence, which is not removed
         }
         *self = Self::default();
     }

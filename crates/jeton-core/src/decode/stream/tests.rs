@@ -58,7 +58,7 @@ const STEPS: &[&str] = &[
     r#"{"type":"Join","separator":" "}"#,
 ];
 
-/// Options of a denormalizer with rules of the contents.
+/// Returns the options of a denormalizer whose rules apply to the contents.
 fn denormalizer(add_dummy_prefix: bool, remove_extra_whitespaces: bool) -> String {
     let rules = [("a", "b"), ("ab", " "), ("a a", "x  "), (" .", "."), ("今a", ""), ("##", "# #")];
     let rules = rules.iter().map(|&(old, new)| (old.to_owned(), new.to_owned())).collect();
@@ -95,7 +95,7 @@ impl Random {
     }
 }
 
-/// Decodes `ids` in several pushes; checks that each text is returned once.
+/// Decodes `ids` in several pushes, and checks that each text is returned once.
 fn streamed(
     decoder: &Decoder,
     vocab: &Vocab,
@@ -150,7 +150,7 @@ fn a_stream_gives_the_text_of_the_batch() {
     }
 }
 
-/// Decodes ids at once.
+/// Decodes all ids at once, under a policy for invalid UTF-8.
 fn at_once(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip: bool, invalid: InvalidUtf8) -> String {
     match invalid {
         InvalidUtf8::Replace => decoder.decode_text(vocab, ids, skip).unwrap(),
@@ -192,7 +192,7 @@ fn text_after_a_prompt_is_the_text_of_all_ids_without_the_common_beginning() {
         assert!(all.ends_with(text) && all.len() - text.len() >= returned, "{text:?} of {all:?}, {place}");
         let bytes = decoder.decode(&vocab, prompt, skip).unwrap().into_vec();
         if bytes.utf8_chunks().last().is_some_and(|chunk| !chunk.invalid().is_empty()) {
-            continue; // the text after the prompt decides about an incomplete character
+            continue; // text after the prompt can complete its last character
         }
         let same: usize =
             all.chars().zip(alone.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum();
@@ -222,8 +222,8 @@ fn a_prompt_that_ends_in_a_byte_piece_is_not_returned() {
     assert_eq!(after(&["a", "<0x0A>"], &["\n"], &["<0x0A>", "b"]), stopped("", Some("\n")));
     assert_eq!(after(&["<0x0A>", "<0xE4>", "<0xBB>"], &["\n"], &["<0x8A>", "b"]), stopped("今b", None));
     assert_eq!(after(&["a", "<0xE4>"], &[], &["b"]), stopped("\u{fffd}b", None));
-    // Hugging Face replaces all bytes of a run that is not UTF-8, so the text after the prompt changes the text of
-    // the prompt.
+    // Hugging Face replaces all bytes of a run that is not UTF-8. So the ids after the prompt change the text of the
+    // prompt.
     assert_eq!(after(&["a", "<0x0A>"], &[], &["<0xff>", "b"]), stopped("\u{fffd}\u{fffd}b", None));
 }
 
@@ -234,7 +234,7 @@ fn ids(contents: &[&str]) -> Vec<u32> {
     contents.iter().map(|content| CONTENTS.iter().position(|other| other == content).unwrap() as u32).collect()
 }
 
-/// Returns the text that each id adds, and the text of the end.
+/// Returns the text that each id adds, and the text that the end adds.
 fn texts(parts: &str, contents: &[&str]) -> Vec<String> {
     let vocab = vocab();
     let decoder = Decoder::from_json(parts, &vocab, false, None).unwrap();

@@ -1,8 +1,8 @@
-//! Bytes that arrive in fragments → text: an incomplete character is held back until it is complete.
+//! Conversion of bytes that arrive in fragments to text. An incomplete character is held back until it is complete.
 //!
 //! Invariant: the text does not depend on the fragments. [`Invalid::Replace`] gives the text of
-//! `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character.
-//! Cost: linear; at most three bytes are held. Source: The Unicode Standard, section 3.9, U+FFFD substitution.
+//! `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character. Cost: linear; at most three
+//! bytes are held back. Source: The Unicode Standard, section 3.9, U+FFFD substitution.
 
 const REPLACEMENT: &str = "\u{fffd}";
 
@@ -11,15 +11,15 @@ const REPLACEMENT: &str = "\u{fffd}";
 pub(super) enum Invalid {
     /// One U+FFFD for each maximal subpart of a character.
     Replace,
-    /// One U+FFFD for each byte.
+    /// One U+FFFD for each invalid byte.
     ReplaceBytes,
-    /// Omit.
+    /// Nothing: the bytes are omitted.
     Ignore,
-    /// Return an error.
+    /// An error.
     Strict,
 }
 
-/// Invalid UTF-8 under [`Invalid::Strict`].
+/// Error for invalid UTF-8 under [`Invalid::Strict`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotUtf8 {
     pub at: usize, // byte offset from the start of the first fragment
@@ -29,13 +29,13 @@ pub(super) struct NotUtf8 {
 /// Incremental UTF-8 decoder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utf8 {
-    held: [u8; 4], // an incomplete character
-    len: usize,    // its length
-    done: usize,   // number of bytes before it
+    held: [u8; 4], // bytes of an incomplete character
+    len: usize,    // number of its bytes
+    done: usize,   // number of bytes before the incomplete character
 }
 
 impl Utf8 {
-    /// Reads a fragment; calls `emit` with text.
+    /// Reads a fragment, and calls `emit` with the text that is complete.
     pub fn push(&mut self, mut bytes: &[u8], invalid: Invalid, mut emit: impl FnMut(&str)) -> Result<(), NotUtf8> {
         while self.len > 0 {
             let Some((&byte, rest)) = bytes.split_first() else { return Ok(()) };
@@ -82,8 +82,9 @@ impl Utf8 {
         Ok(())
     }
 
-    /// Reads a fragment and returns it as text, if all characters are valid and none is incomplete before it or at
-    /// its end. This is nearly always the case, and `utf8_chunks` is slower for short texts.
+    /// Reads a fragment and returns it as text. Returns None unless all its characters are valid and neither the text
+    /// before it nor the fragment ends with an incomplete character. The condition nearly always holds, and
+    /// `utf8_chunks` is slower for short texts.
     pub fn whole<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a str> {
         if self.len > 0 {
             return None;
@@ -93,7 +94,7 @@ impl Utf8 {
         Some(text)
     }
 
-    /// Ends the text: an incomplete character is invalid.
+    /// Ends the text. An incomplete character at its end is treated as invalid.
     pub fn finish(&mut self, invalid: Invalid, mut emit: impl FnMut(&str)) -> Result<(), NotUtf8> {
         match self.len {
             0 => Ok(()),

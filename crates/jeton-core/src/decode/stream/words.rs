@@ -1,7 +1,7 @@
 //! `WordPiece` on strings that arrive in fragments.
 //!
-//! Held back: the beginning of a string as long as it may be the prefix, and text that may be the beginning of a
-//! replacement of the cleanup.
+//! Held back: the beginning of a string while it may be the prefix, and text that may begin a replacement of the
+//! cleanup.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ fn needles() -> &'static Vec<Needle> {
 /// State of `WordPiece` in one string.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
-    prefix: Option<usize>, // number of matched bytes of the prefix, until the match succeeds or fails
+    prefix: Option<usize>, // number of matched bytes of the prefix; None after the match has succeeded or failed
     repairs: Option<[usize; REPAIRS.len()]>, // state of each replacement of the cleanup; they run one after the other
     buffers: [Vec<u8>; 2],
 }
@@ -78,7 +78,7 @@ impl Word {
         let [from, into] = &mut self.buffers;
         from.extend_from_slice(text);
         for ((matched, needle), (_, new)) in repairs.iter_mut().zip(needles()).zip(REPAIRS) {
-            needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // shortens the text
+            needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // replacements never lengthen text
             if ends {
                 needle.flush(matched, into);
             }

@@ -1,14 +1,15 @@
-//! Bytes → initial symbols of merging: whole characters if that gives the same ids.
+//! Bytes → initial symbols of merging. A character starts as the result of merging its bytes where this gives the same
+//! ids.
 //!
-//! A character that is not ASCII may be replaced by the result of merging its bytes, if those merges precede every
-//! merge that joins a part of it to a neighbor. A merge of the latter kind makes a token that crosses the character's
-//! boundary and begins or ends inside of it. If all such tokens have higher ranks than the merges inside, those
-//! inside come first. In addition, the whole character must not merge with a neighbor at a lower rank than its own
-//! merges have; this holds if ranks increase along merges. A table of 256 × 256 has the lowest rank of the crossing
-//! tokens for each pair of adjacent bytes. In cl100k 250 tokens begin or end inside a character, in o200k 794. New
-//! Chinese text is encoded twice as fast as without this.
+//! A character that is not ASCII can be replaced by the result of merging its bytes, if the merges inside it precede
+//! every merge that joins a part of it to a neighbor. A merge with a neighbor forms a crossing token: it crosses the
+//! boundary of the character and begins or ends inside it. If all crossing tokens have higher ranks than the merges
+//! inside the character, the merges inside come first. In addition, the whole character must not merge with a neighbor
+//! at a lower rank than its own merges have; this holds if ranks increase along merges. For each pair of adjacent
+//! bytes, a table of 256 × 256 contains the lowest rank of the crossing tokens. In cl100k, 250 tokens begin or end
+//! inside a character; in o200k, 794 do. New text in 380 languages is encoded 1.2 times as fast as from single bytes.
 //!
-//! Left out: characters beyond U+FFFF, which start as bytes.
+//! Left out: characters beyond U+FFFF; their initial symbols are bytes.
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::model::bpe::Bpe;
@@ -16,7 +17,7 @@ use crate::model::pairs::{Merge, Pairs};
 use crate::util::utf8::{char_len, of_three, of_two};
 use crate::vocab::Vocab;
 
-const BITS: u32 = 20; // of a symbol
+const BITS: u32 = 20; // number of bits of a symbol
 const MASK: u64 = (1 << BITS) - 1;
 
 /// Lookup tables: byte or character → initial symbols.
@@ -24,14 +25,15 @@ const MASK: u64 = (1 << BITS) - 1;
 pub(super) struct InitialSymbols {
     bytes: Box<[u32; 256]>,
     ascii_pairs: Box<[u32]>, // left << 7 | right -> rank
-    characters: Box<[u64]>,  // code point -> up to three symbols, with their number in the high bits
-    tops: Box<[u32]>,        // code point -> highest rank inside; empty if the highest symbol can be used instead
+    characters: Box<[u64]>,  // code point -> up to three symbols; their number is in the high bits
+    tops: Box<[u32]>,        // code point -> highest rank inside; empty if it never exceeds the highest symbol
     crossing: Box<[u32]>,    // byte before << 8 | byte after -> lowest rank
     is_complete: bool,       // every byte has a symbol
     is_chars: bool,          // only whole characters have a symbol
 }
 
-/// Number of symbols, number of bytes, and a bitmap, by the left symbol, of the pairs that cannot merge.
+/// Result of segmentation: numbers of symbols and bytes, and a bitmap of the pairs that cannot merge, indexed by their
+/// left symbol.
 pub(super) struct Segmented {
     pub(super) symbols: usize,
     pub(super) bytes: usize,
@@ -40,7 +42,7 @@ pub(super) struct Segmented {
 }
 
 impl InitialSymbols {
-    /// Builds the tables for models whose symbols are characters, without those beyond U+FFFF.
+    /// Builds the tables for models whose symbols are characters. Characters beyond U+FFFF get no symbol.
     pub(super) fn of_characters(symbol: impl Fn(char) -> Option<u32>, ranks: &Ranks) -> Self {
         let symbol = |code| char::from_u32(code).and_then(&symbol).unwrap_or(NO_SYMBOL);
         let mut bytes = Box::new([NO_SYMBOL; 256]);
@@ -69,7 +71,7 @@ impl InitialSymbols {
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
             if model.alphabet.symbols(&[byte], &mut symbols, None).is_ok() {
-                // The unknown token is not the symbol of one byte, since it may cover several.
+                // The unknown token is not the symbol of one byte, because it can cover several bytes.
                 match symbols[..] {
                     [id] if vocab.content(id) == [byte] => bytes[usize::from(byte)] = id,
                     _ => continue,
@@ -108,8 +110,8 @@ impl InitialSymbols {
         if initial.characters.iter().zip(&initial.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
             initial.tops = Box::default();
         }
-        // Most tokens neither begin nor end inside a character. A bitmap of those that do is read in any order
-        // without cache misses.
+        // Few tokens begin or end inside a character. A bitmap of these tokens fits the cache, so reading it in random
+        // order causes no cache misses.
         let mut crosses = vec![0u64; vocab.len().div_ceil(64)];
         for (id, _, content) in vocab.iter() {
             crosses[id as usize / 64] |= u64::from(crossings(content).next().is_some()) << (id % 64);
@@ -125,7 +127,8 @@ impl InitialSymbols {
         initial
     }
 
-    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among these merges.
+    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among
+    /// these merges.
     fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> ([u32; 3], usize, u32) {
         let (mut symbols, mut len, mut top) = ([NO_SYMBOL; 3], 0, 0);
         for byte in c.encode_utf8(&mut [0; 4]).bytes() {
@@ -147,7 +150,7 @@ impl InitialSymbols {
         (symbols, len, top)
     }
 
-    /// Returns true if all bytes are symbols.
+    /// Returns true if every byte has a symbol, and characters are merged from bytes.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
@@ -166,7 +169,7 @@ impl InitialSymbols {
         }
     }
 
-    /// Segments a text, which must fit, into initial symbols that do not depend on its neighbors.
+    /// Writes the initial symbols of `text`, independent of its context. `symbols` must have [`InitialSymbols::room`].
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
@@ -184,11 +187,11 @@ impl InitialSymbols {
         self.ascii_pairs[usize::from(left & 0x7F) << 7 | usize::from(right & 0x7F)]
     }
 
-    /// Writes the first symbols of `text`, which is UTF-8, as far as they fit.
+    /// Writes the first symbols of `text` (UTF-8), as many as fit `symbols`.
     #[inline(always)]
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let (mut rest, mut count, mut inner) = (text, 0, 0u64);
-        let mut before = NONE; // lowest rank across the start of `rest`
+        let mut before = NONE; // lowest rank of a token that crosses the start of `rest`
         let mut is_ascii = true;
         while let (&[byte, ..], Some(room)) = (rest, symbols[count..].first_chunk_mut::<4>()) {
             if byte < 0x80 {
@@ -216,7 +219,7 @@ impl InitialSymbols {
             let parts = (packed >> (3 * BITS)) as usize;
             if parts > 0 && before.min(after) > top {
                 *room = [ids[0], ids[1], ids[2], NO_SYMBOL];
-                // The parts do not merge with each other.
+                // The symbols of one character do not merge with each other.
                 inner |= ((1 << (parts - 1)) - 1) << (count & 63);
                 count += parts;
             } else {
@@ -231,29 +234,30 @@ impl InitialSymbols {
         Segmented { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
-    /// Segments text that is not UTF-8; none if symbols are characters.
+    /// Writes the symbols of text that is not UTF-8, one for each byte; writes no symbols if the model's symbols are
+    /// characters.
     #[inline(always)]
     pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let len = if self.is_chars { 0 } else { self.spell(text, symbols) };
         Segmented { symbols: len, bytes: len, inner: 0, is_ascii: false }
     }
 
-    /// Returns the lowest rank of a token that crosses a character boundary between these bytes, and begins or ends inside
-    /// a character.
+    /// Returns the lowest rank of a token that crosses a character boundary between these bytes, and begins or ends
+    /// inside a character.
     #[inline(always)]
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
         self.crossing[usize::from(left) << 8 | usize::from(right)]
     }
 }
 
-/// Returns the pairs of adjacent bytes at which a token crosses the boundary of a character that it contains only in
-/// part.
+/// Yields the pairs of adjacent bytes between which the token crosses a boundary of a partial character (a
+/// character that begins or ends outside the token).
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
-    // It begins inside a character, which ends where the first other character starts.
+    // The token begins inside a character, which ends at the first byte that starts a character.
     let begins = token.first().is_some_and(|&byte| is_later(byte));
     let begin = if begins { token.iter().position(|&byte| !is_later(byte)) } else { None };
-    // It ends inside a character, which starts at its last start byte.
+    // The token ends inside a character, which starts at the last byte that starts a character.
     let ends = token.last().is_some_and(|&byte| byte >= 0x80);
     let end = if ends { token.iter().rposition(|&byte| !is_later(byte)) } else { None };
     let end = end.filter(|&at| at > 0 && token.len() - at < char_len(token[at]));

@@ -1,8 +1,8 @@
-//! Merging of several short pretokens in interleaved lanes.
+//! Merges several short pretokens in interleaved lanes.
 //!
-//! A merge is a chain of dependent steps: the lowest rank, two lookups, the ranks of the neighbors. Pretokens are
-//! independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in vector
-//! registers, because storing a rank and loading its neighbors right afterwards stalls on store forwarding.
+//! A merge is a chain of dependent steps: find the lowest rank, look up two pairs, store the ranks of the neighbors.
+//! Pretokens are independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in
+//! vector registers, because storing a rank and loading its neighbors right afterwards stalls on store forwarding.
 //!
 //! Invariant: the ids equal those of `merging`, the slow path. Cost: O(n²) for a pretoken of n ≤ [`MOST`] bytes.
 
@@ -19,7 +19,7 @@ pub(super) const GROUP: usize = 32;
 /// Number of lanes.
 const LANES: usize = 4;
 
-/// Lowest priority that stands for no rank.
+/// Lowest of the priorities that mean that the pair has no rank.
 const NO_PRIORITY: u32 = NONE << 8;
 
 /// Returns the priority, rank << 8 | position of the left symbol. The lowest one is the next merge, so the leftmost
@@ -29,9 +29,9 @@ fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
 }
 
-/// Initial rank of each pair. A trait, because closures are not always inlined.
+/// Lookup of the initial rank of each pair. It is a trait, because closures are not always inlined.
 pub(super) trait Rank {
-    /// Returns the rank of the symbols at `place` and after it.
+    /// Returns the rank of the pair of symbols at `place` and `place` + 1.
     fn of(&self, symbols: &[u32; 64], place: usize) -> u32;
 }
 
@@ -83,8 +83,8 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order; `places` has a
-    /// bit for each position of a token, or no bits if the pretoken is not supported here.
+    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order; `places` has a bit
+    /// for the position of each token. It is 0 if the pretoken needs the slow path.
     #[inline(always)]
     pub(super) fn merge<
         Small: MinArray,
@@ -153,7 +153,8 @@ impl Work {
                 let rank = lowest >> 8;
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
                 if id == NO_SYMBOL {
-                    // Not supported: it gets no tokens, and the lane becomes free at its next turn.
+                    // This merge is not supported: the pretoken gets no tokens, and its lane becomes free at the next
+                    // turn.
                     rows[lane] = R::empty(proof);
                     alive[lane] = 0;
                     continue;
@@ -179,7 +180,7 @@ fn size(count: usize) -> usize {
     usize::from(count > 14) + usize::from(count > 30)
 }
 
-/// Returns the positions 0 to n + 1.
+/// Returns a bitmap of the positions 0 to `count` + 1.
 #[inline(always)]
 fn places(count: u8) -> u64 {
     u64::MAX >> (62 - u32::from(count))

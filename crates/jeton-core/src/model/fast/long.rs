@@ -1,7 +1,7 @@
-//! Long pretokens in windows of 256 symbols (`windows`), with the tables of the fast path.
+//! Merges long pretokens in windows of 256 symbols (`windows`), with the tables of the fast path.
 //!
-//! A window is merged in arrays, with the lowest rank of each 16 positions cached. A run of one or a few characters repeats
-//! the same window, so the last one is cached, too.
+//! A window is merged in arrays; the lowest rank of each group of 16 positions is cached. A run of one or a few
+//! repeated characters yields the same window again and again, so the result of the last window is cached, too.
 
 use super::initial_symbols::InitialSymbols;
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
@@ -50,7 +50,7 @@ fn priority(rank: u32, place: usize) -> u32 {
 }
 
 impl Window {
-    /// Merges the first `count` symbols; returns the number of tokens, or 0 if a merge is not supported here.
+    /// Merges the first `count` symbols; returns the number of tokens, or 0 if a merge needs the slow path.
     #[inline(always)]
     fn merge(&mut self, ranks: &Ranks, results: &[u32], count: usize) -> usize {
         let Self { symbols, priorities, lowest, next, previous } = self;
@@ -111,7 +111,8 @@ impl Window {
         left
     }
 
-    /// Returns true if the joint of two tokens holds; None if they are too long for a window.
+    /// Returns true if the two tokens encode to themselves when they are adjacent; None if they are too long for a
+    /// window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &LongTables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
@@ -128,7 +129,7 @@ impl Window {
     }
 }
 
-/// Tables that encoding reads.
+/// Lookup tables that encoding reads.
 pub(super) struct LongTables<'t> {
     pub(super) vocab: &'t Vocab,
     pub(super) initial: &'t InitialSymbols,
@@ -145,7 +146,7 @@ struct LastWindow {
     count: usize,
 }
 
-/// Text that is encoded, from `out[from..]` on. Positions are bytes.
+/// Text being encoded; its tokens are `out[from..]`. Positions are bytes.
 struct LongText<'t> {
     tables: &'t LongTables<'t>,
     text: &'t [u8],
@@ -161,7 +162,8 @@ impl Windows for LongText<'_> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let Self { tables, text, window, known, .. } = self;
         let rest = &text[at..];
-        // The same bytes, and one more byte, on which the symbols of the last character may depend.
+        // Compares the bytes of the last window and one more byte, because the symbols of the last character can depend
+        // on it.
         let is_known = known.bytes > 0
             && rest.get(..=known.bytes).is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
         if !is_known {

@@ -1,8 +1,8 @@
-//! Fast merging of many pretokens, with tables that fit the CPU caches.
+//! Merges many pretokens fast, with tables that fit the CPU caches.
 //!
-//! Invariant: the ids equal those of `Bpe::encode` without its lookup of whole pretokens, and of `Pieces::encode`.
-//! `merging` is the slow path. It also handles unsupported cases: unknown characters, characters that begin a user-defined
-//! piece, and merges to pieces with equal scores.
+//! Invariant: the ids equal those of `Bpe::encode` without its lookup of whole pretokens, or those of `Pieces::encode`.
+//! `merging` is the slow path. It handles the cases that are not supported here: unknown characters, characters that
+//! begin a user-defined piece, and merges to pieces with equal scores.
 //!
 //! ```text
 //! initial_symbols  bytes → initial symbols, whole characters if that gives the same ids
@@ -40,17 +40,17 @@ use crate::vocab::{Kind, Vocab};
 #[derive(Debug, Clone)]
 pub struct Fast {
     ranks: Ranks,
-    results: Vec<u32>, // rank -> id, NO_SYMBOL if a rank has several; empty if rank and id are equal
+    results: Vec<u32>, // rank -> id, NO_SYMBOL if a rank has several ids; empty if each rank equals its id
     initial: InitialSymbols,
     apart: Apart,
-    marks: Marks, // in texts
+    marks: Marks, // how texts spell `▁`
 }
 
-/// Contents of tokens that never merge. A text that contains one takes the slow path.
+/// Contents of tokens that never merge. A text that contains such a token takes the slow path.
 #[derive(Debug, Clone, Default)]
 struct Apart {
     contents: Trie,
-    first: Vec<u8>, // bytes
+    first: Vec<u8>, // first bytes of the contents
 }
 
 impl Apart {
@@ -73,11 +73,11 @@ impl Apart {
 /// A pretoken to merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
-    /// Offset in the caller's buffer.
+    /// Offset of the pretoken in the caller's buffer.
     pub start: u32,
     /// Length in bytes.
     pub len: u32,
-    /// Index of the result.
+    /// Index of the result in the caller's list of ranges.
     pub slot: u32,
     /// True for UTF-8. Other text is merged byte by byte if it is short; else it takes the slow path.
     pub is_text: bool,
@@ -88,12 +88,12 @@ pub struct Job {
 pub struct TokenRange {
     /// Index of the first token in the caller's buffer.
     pub start: u32,
-    /// Number of tokens; 0 for the slow path.
+    /// Number of tokens; 0 if the caller has to use the slow path.
     pub len: u32,
 }
 
 impl TokenRange {
-    /// Returns its tokens.
+    /// Returns the tokens of this range.
     #[inline]
     pub fn of(self, tokens: &[u32]) -> &[u32] {
         &tokens[self.start as usize..(self.start + self.len) as usize]
@@ -173,7 +173,7 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of the entries `(content, id)` whose content, spelled as in texts, merges into that id.
+    /// Returns the ids of those `entries` (content, id) whose content, spelled as in texts, merges into its own id.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -215,7 +215,7 @@ impl Fast {
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
         let mut is_made = vec![false; vocab.len()];
         match model.as_bpe().filter(|bpe| bpe.ranks == bpe::RankOrder::Tokens) {
-            // Exactly the tokens that are formed from their own bytes have a merge.
+            // A token has a merge exactly if its own bytes merge into it.
             Some(bpe) => {
                 bpe.pairs(vocab, keep_going)?.iter().for_each(|(.., merge)| is_made[merge.result as usize] = true)
             }
@@ -230,7 +230,7 @@ impl Fast {
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
-    #[allow(clippy::too_many_arguments)] // all of it is the caller's memory
+    #[allow(clippy::too_many_arguments)] // each argument is a buffer of the caller
     pub fn merge(
         &self,
         vocab: &Vocab,
@@ -346,7 +346,8 @@ impl Fast {
     }
 }
 
-/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several; None if an id or a rank is too large.
+/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several results. None if an id or a rank is too
+/// large.
 fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     const NONE_YET: u32 = u32::MAX;
     let mut results = Vec::new();
@@ -368,8 +369,8 @@ mod tests {
 
     use super::*;
 
-    /// Two tokens of half a window fit in it. If no boundary of two tokens could be checked, a text would be merged
-    /// with the heap; runs of spaces often have tokens of this length.
+    /// Two tokens of half a window each fit a window. If their boundary could not be checked, the whole text would be
+    /// merged with the heap. Runs of spaces often yield tokens of this length.
     #[test]
     fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();

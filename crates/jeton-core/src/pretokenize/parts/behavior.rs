@@ -1,4 +1,4 @@
-//! Handling of matches and of the text between them.
+//! Splits at matches: defines what becomes of the matches and of the text between them.
 //!
 //! Source: huggingface/tokenizers, tokenizer/normalizer.rs (`split`).
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::aligned_text::ChunkSink;
 
-/// Range of a chunk: a match, which may be empty, or text between two matches, which may not.
+/// Range of a chunk: a match or the text between two matches. A match can be empty, but text between matches cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub(super) start: usize,
@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) is_match: bool,
 }
 
-/// Handling of matches.
+/// What becomes of matches when a chunk is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
     /// Matches are removed.
@@ -29,12 +29,12 @@ pub(super) enum Behavior {
     Contiguous,
 }
 
-/// Builds the chunks of one chunk from the ranges that cover it.
+/// Splits one chunk into smaller chunks, given its matches and the ranges between them.
 #[derive(Debug)]
 pub(super) struct Cutter<'p, 'd> {
     parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
-    open: Option<Stretch>, // chunk that may still include the next range, with its last range
+    open: Option<Stretch>, // unfinished chunk that the next range can extend; `is_match`: of its last range
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn each_behavior_gives_its_chunks() {
-        // "a--b-", split at "-".
+        // The ranges of "a--b-" for matches of "-".
         let stretches = [(0, 1, false), (1, 2, true), (2, 3, true), (3, 4, false), (4, 5, true)]
             .map(|(start, end, is_match)| Stretch { start, end, is_match });
         for (behavior, expected) in [

@@ -1,11 +1,11 @@
-//! Character sets of HF's pre-tokenizers, as in the wheel 0.23.3.
+//! Character sets of HF's pre-tokenizers, as in the wheel `tokenizers` 0.23.3.
 //!
-//! HF's crates have Unicode data of different versions. The sets are built from `regex-syntax`'s tables (Unicode 16),
-//! restricted to the Unicode version of each crate, plus the few characters whose properties have changed since;
-//! build.rs writes the ranges of all sets but scripts. Each set was compared with that of the wheel for every code
-//! point.
+//! The crates that HF uses have Unicode data of different versions. The sets are built from the tables of
+//! `regex-syntax` (Unicode 16), restricted to the Unicode version of each crate, plus the few characters whose
+//! properties have changed since. build.rs writes the ranges of all sets except scripts. Each set was compared with the
+//! wheel's set for every code point.
 //!
-//! | set | Unicode version there | from |
+//! | set | Unicode version in HF | from |
 //! |---|---|---|
 //! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's punctuation |
 //! | number | 17 | `char::is_numeric`, pinned, because the compiler's version varies |
@@ -18,14 +18,14 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::util::atomic_cell::made_once;
 
-// `PUNCTUATION`, `NUMBER` and `WORD`: their ranges, which build.rs writes.
+// Includes the ranges of `PUNCTUATION`, `NUMBER` and `WORD`, which build.rs writes.
 include!(concat!(env!("OUT_DIR"), "/characters.rs"));
 
 /// A set of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
-    low: Box<[u64; 1 << 10]>,      // bit set of characters up to U+FFFF
-    ranges: &'static [(u32, u32)], // in order, inclusive
+    low: Box<[u64; 1 << 10]>,      // bit set of the characters up to U+FFFF
+    ranges: &'static [(u32, u32)], // all ranges, ascending, both ends included
 }
 
 impl Characters {
@@ -56,19 +56,19 @@ impl Characters {
     }
 }
 
-/// Returns punctuation and ASCII symbols.
+/// Returns the set of punctuation and ASCII symbols.
 pub(super) fn punctuation() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&PUNCTUATION))
 }
 
-/// Returns numbers.
+/// Returns the set of numbers.
 pub(super) fn number() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&NUMBER))
 }
 
-/// Returns word characters.
+/// Returns the set of word characters.
 pub(super) fn word() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(&WORD))
@@ -95,7 +95,7 @@ const SCRIPTS: &str = "
 const HAN: Script = 1;
 const HIRAGANA: Script = 2;
 const KATAKANA: Script = 3;
-/// `Zinh`: takes the script of the preceding character.
+/// `Zinh` (inherited): the character takes the script of the preceding character.
 pub const INHERITED: Script = 136;
 /// `Zyyy`: common to all scripts.
 pub const COMMON: Script = 137;
@@ -134,7 +134,8 @@ impl Scripts {
     }
 }
 
-/// Returns the ranges of a class of `regex-syntax`. The classes here are valid constants; a test checks them.
+/// Returns the ranges of a class in the notation of `regex-syntax`. All classes in this file are valid, which a test
+/// checks.
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| (range.start(), range.end())).collect(),
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
     }
 
-    /// Each set has the number of characters that the wheel 0.23.3 has.
+    /// Checks that each set has as many characters as in the wheel 0.23.3.
     #[test]
     fn sets_have_their_sizes() {
         let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();

@@ -1,7 +1,8 @@
 //! HF's pre-tokenizers: components of a `tokenizer.json`, each of which splits the chunks of an [`AlignedText`].
 //!
 //! Invariant: chunks and alignments equal those of HF `tokenizers`. Chunks stay in order, and contain no dropped
-//! text. Regexes have the same meaning as there; those for which this is not possible are refused by name.
+//! text. Regexes have the same meaning as in HF; a regex for which this is not possible is refused, with the
+//! unsupported construct in the message.
 //!
 //! Cost: one pass over the text for each component; components that rewrite (ByteLevel, Metaspace) copy the text.
 //! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
@@ -30,7 +31,7 @@ use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 pub use rewrite::{Metaspace, PrependScheme};
 
-/// A pre-tokenizer of HF, or a pattern of Jeton's.
+/// A pre-tokenizer of HF, or a pattern of Jeton.
 #[derive(Debug, Clone)]
 pub struct Splitter(SplitterKind);
 
@@ -50,14 +51,14 @@ enum SplitterKind {
     WhitespaceSplit,
 }
 
-/// Pattern of a Split.
+/// Pattern of the component Split.
 #[derive(Debug, Clone)]
 enum SplitPattern {
     Text(String),
     Regex(Pretokenizer),
 }
 
-/// A component of `tokenizer.json`.
+/// JSON of a component in `tokenizer.json`.
 #[derive(Deserialize)]
 #[serde(tag = "type")]
 enum SplitterJson {
@@ -123,7 +124,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         return Ok(Pretokenizer(PatternKind::Named(named)));
     }
     let refused = |what: String| {
-        let message = format!("the regex `{regex}` contains {what}, which is not supported");
+        let message = format!("the regex `{regex}` is not supported: it contains {what}");
         Error::unsupported(what, message)
     };
     let pattern = Pretokenizer::regex(&in_our_dialect(regex).map_err(refused)?)?;
@@ -188,7 +189,8 @@ impl Splitter {
         parts.iter().map(|part| Self::from_json(&part.to_string())).collect()
     }
 
-    /// Returns the pattern of a component that only splits by one: a Pattern, or a Split with isolated matches.
+    /// Returns the pattern, if the component does nothing but split by one pattern: a Pattern, or a Split with isolated
+    /// matches.
     pub fn as_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::Pattern(pattern) => Some(pattern),
@@ -211,8 +213,8 @@ impl Splitter {
         }
     }
 
-    /// Joins components into one pattern, if they only split and one between them spells bytes. The pretokens of this
-    /// pattern may begin inside characters.
+    /// Joins components into one pattern, if one of them spells bytes and all others only split. The pretokens of this
+    /// pattern can begin inside characters.
     pub fn as_bytewise_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
         let is_level = |splitter: &Self| matches!(splitter.0, SplitterKind::ByteLevel { .. });
         let at = splitters.iter().position(is_level)?;
@@ -226,7 +228,8 @@ impl Splitter {
         Pretokenizer::bytewise_sequence(&before, &after).ok()
     }
 
-    /// Returns the regex of a component that only splits, at its matches and between them.
+    /// Returns a regex whose matches, and the text between them, are the chunks of the component; None if the component
+    /// does more than split.
     fn as_regex(&self) -> Option<String> {
         let (set, behavior) = match &self.0 {
             SplitterKind::Digits(behavior) => (characters::number(), *behavior),
@@ -243,13 +246,14 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component needs to know which chunk starts the input, which requires tracing.
+    /// Returns true if the component needs to know which chunk is at the start of the input. This requires tracking of
+    /// alignments.
     pub fn needs_origins(&self) -> bool {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
-    /// Returns how a component separates words: the mark that begins each chunk, or an inner None if the component
-    /// only splits and drops white space. The outer None is for all other components.
+    /// Returns how the component separates words: the mark if each chunk begins with it, or an inner None if the
+    /// component only splits at white space and drops it. Returns the outer None for all other components.
     pub fn word_rule(&self) -> Option<Option<char>> {
         match &self.0 {
             SplitterKind::Bert | SplitterKind::WhitespaceSplit => Some(None),
@@ -259,7 +263,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern that splits the text, if the component otherwise only spells bytes in the byte alphabet.
+    /// Returns the pattern by which the component splits, if the component does nothing else, or in addition only
+    /// spells bytes in the byte alphabet.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
@@ -268,7 +273,8 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component splits only at white space and around characters that it isolates.
+    /// Returns true if the component splits only at white space and around single characters, which become separate
+    /// chunks.
     pub fn splits_at_characters(&self) -> bool {
         match &self.0 {
             SplitterKind::Bert => true,
@@ -285,12 +291,12 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component makes a separate chunk of each occurrence of the character.
+    /// Returns true if each occurrence of `c` becomes a separate chunk.
     pub fn isolates(&self, c: char) -> bool {
         matches!(self.0, SplitterKind::Bert) && characters::punctuation().has(c)
     }
 
-    /// Returns true if no chunk contains the character after this component.
+    /// Returns true if no output chunk of the component contains `c`.
     pub fn removes(&self, c: char) -> bool {
         match &self.0 {
             SplitterKind::Bert | SplitterKind::Whitespace | SplitterKind::WhitespaceSplit => c.is_whitespace(),
@@ -304,7 +310,7 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component adds or replaces characters, apart from spelling bytes in the byte alphabet.
+    /// Returns true if the component adds or replaces characters. Spelling bytes in the byte alphabet does not count.
     pub fn inserts(&self) -> bool {
         matches!(self.0, SplitterKind::Metaspace(_)) || self.adds_prefix_space()
     }
@@ -333,7 +339,7 @@ impl Splitter {
         }
     }
 
-    /// Returns the mark that replaces spaces, if any.
+    /// Returns the mark by which the component replaces spaces, if any.
     pub fn space_mark(&self) -> Option<char> {
         match &self.0 {
             SplitterKind::Metaspace(metaspace) => Some(metaspace.spelled(' ')),
@@ -341,7 +347,8 @@ impl Splitter {
         }
     }
 
-    /// Splits all chunks of a text except added tokens, and rewrites them if the component rewrites.
+    /// Applies the component to all chunks of a text except added tokens: splits the chunks, and rewrites them if the
+    /// component does so.
     ///
     /// # Errors
     /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.
@@ -406,7 +413,7 @@ impl Splitter {
     }
 }
 
-/// Splits at the matches that `find` yields for the position and text of a chunk, and adds the ranges between them.
+/// Splits at the matches that `find` returns for a chunk (given its position and text) and at the ranges between them.
 #[inline]
 fn at_stretches(
     aligned: &mut AlignedText,
@@ -436,7 +443,7 @@ fn at_stretches(
     })
 }
 
-/// Returns true for a single character, which cannot be split. After some components, most chunks are single
+/// Returns true if the text is a single character, which cannot be split. After some components, most chunks are single
 /// characters.
 #[inline]
 fn is_one_character(text: &str) -> bool {
@@ -504,7 +511,7 @@ fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) ->
     let word = characters::word();
     aligned.cut(|_, text, parts| {
         let mut start = 0;
-        let mut was = None; // true if the current chunk is a word; None for white space
+        let mut was = None; // true if the current run is a word, false if symbols; None in white space
         for (at, c) in text.char_indices() {
             cancel.check()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
@@ -522,7 +529,7 @@ fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) ->
     })
 }
 
-/// Splits at changes of the script. Text before the first character with a script is dropped, as in HF.
+/// Splits where the script changes. Text before the first character with a script is dropped, as in HF.
 fn at_scripts(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let scripts = Scripts::get();
     aligned.cut(|_, text, parts| {

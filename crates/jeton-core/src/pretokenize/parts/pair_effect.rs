@@ -6,7 +6,7 @@ use crate::pretokenize::pretokenizer::{PatternKind, Pretokenizer};
 use crate::regex::Adjacency;
 use crate::util::pair_effect::PairEffect;
 
-/// A pre-tokenizer with the tables of [`SplitterPairs::effect`].
+/// A pre-tokenizer with the lookup tables for [`SplitterPairs::effect`].
 #[derive(Debug)]
 pub struct SplitterPairs {
     splitter: Splitter,
@@ -16,7 +16,7 @@ pub struct SplitterPairs {
 }
 
 impl Splitter {
-    /// Returns the effects of the component on pairs of characters.
+    /// Builds the lookup of the component's effect on pairs of characters.
     pub fn pairs(&self) -> SplitterPairs {
         let pattern = match &self.0 {
             SplitterKind::ByteLevel { pattern, .. } => pattern.as_ref(),
@@ -33,8 +33,8 @@ impl Splitter {
 }
 
 impl SplitterPairs {
-    /// Returns true if the component spells bytes in the byte alphabet. [`SplitterPairs::effect`] returns the
-    /// characters before this spelling.
+    /// Returns true if the component spells bytes in the byte alphabet. [`SplitterPairs::effect`] returns characters as
+    /// they are before this spelling.
     pub fn spells_bytes(&self) -> bool {
         matches!(self.splitter.0, SplitterKind::ByteLevel { .. })
     }
@@ -98,7 +98,7 @@ impl SplitterPairs {
         }
     }
 
-    /// Returns false if no chunk contains the characters in this order, whatever surrounds them.
+    /// Returns false if no chunk can contain `text`, in any context.
     pub fn may_hold(&self, text: &str) -> bool {
         let is_apart = |(left, right)| self.effect(left, right) == PairEffect::Split;
         if text.chars().zip(text.chars().skip(1)).any(is_apart) {
@@ -128,8 +128,8 @@ impl SplitterPairs {
     }
 }
 
-/// Returns the effect of splitting at single characters. `before`, `after`: true if the left or right character is a
-/// match.
+/// Returns the effect of splitting at single characters. `before` is true if the left character is a match; `after`, if
+/// the right character is.
 fn split_at(behavior: Behavior, before: bool, after: bool, (left, right): (char, char)) -> PairEffect {
     let splits = match behavior {
         Behavior::Removed | Behavior::Isolated => before || after,

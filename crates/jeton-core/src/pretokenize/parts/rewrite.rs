@@ -1,6 +1,7 @@
 //! Rewriting pre-tokenizers: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace replaces spaces by a mark.
 //!
-//! Invariant: alignments equal HF's: a character that is inserted before another one has the alignment of that one.
+//! Invariant: alignments equal HF's. A character that is inserted before another character has the alignment of the
+//! other character.
 //! Source: huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`,
 //! `replace`).
 
@@ -11,7 +12,8 @@ use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::{self, stand_in};
 
-/// Inserts `mark` before the next character: first replaces the character by the mark, then inserts the character.
+/// Inserts `mark` before the next character. To give both the alignment of the character, replaces the character by the
+/// mark, then inserts the character.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);
@@ -54,15 +56,15 @@ pub(super) fn to_byte_alphabet(aligned: &mut AlignedText, cancel: &mut CancelChe
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrependScheme {
-    /// The chunk at the start of the input.
+    /// Only the chunk at the start of the input.
     First,
-    /// None.
+    /// No chunk.
     Never,
-    /// All.
+    /// All chunks.
     Always,
 }
 
-/// Options of Metaspace in files; old files have `add_prefix_space` and `str_rep`.
+/// Options of Metaspace in files. Old files have the options `add_prefix_space` and `str_rep`.
 #[derive(Deserialize)]
 pub(super) struct MetaspaceJson {
     replacement: char,
@@ -71,14 +73,14 @@ pub(super) struct MetaspaceJson {
     split: Option<bool>,
 }
 
-/// Metaspace: spaces become a mark, chunks begin with a mark and are split before each one.
+/// Metaspace: replaces spaces by a mark, inserts a mark before chunks, and splits chunks before each mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metaspace {
-    /// The mark.
+    /// Character that replaces spaces, usually `▁`.
     pub mark: char,
     /// Chunks before which a mark is inserted, unless they begin with a mark or a space.
     pub scheme: PrependScheme,
-    /// Chunks are split before each mark.
+    /// True if chunks are split before each mark.
     pub split: bool,
 }
 
@@ -86,14 +88,14 @@ impl Metaspace {
     pub(super) fn new(spelled: MetaspaceJson) -> std::result::Result<Self, &'static str> {
         let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
             (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
-            // HF's default scheme is "always", which `add_prefix_space` would also contradict.
+            // `add_prefix_space: false` also contradicts a missing scheme, because HF's default is "always".
             (Some(false), _) => return Err("add_prefix_space contradicts prepend_scheme"),
             (_, scheme) => scheme.unwrap_or(PrependScheme::Always),
         };
         Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })
     }
 
-    /// Returns the mark, if every chunk that does not begin with a space gets one.
+    /// Returns the mark, if it is inserted before every chunk that does not begin with a space.
     pub(super) fn prepends_always(&self) -> Option<char> {
         (self.scheme == PrependScheme::Always).then_some(self.mark)
     }
@@ -116,7 +118,7 @@ impl Metaspace {
         self.scheme == PrependScheme::First
     }
 
-    /// Writes the marks.
+    /// Replaces spaces by marks and inserts marks before chunks.
     pub(super) fn rewrite(&self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let free = aligned.chunks().iter().filter(|piece| piece.id.is_none());
         let starts_input: Vec<bool> = free.map(|piece| piece.origin.start == 0).collect();

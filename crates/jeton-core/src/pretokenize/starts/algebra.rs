@@ -1,15 +1,15 @@
-//! Pretoken starts by Boolean algebra on bit masks: 64 bytes at a time, without branches on ordinary text.
+//! Finds pretoken starts by Boolean algebra on bit masks: 64 bytes at a time, without branches on ordinary text.
 //!
-//! Each character class is a mask with one bit for each byte. "A letter that no letter precedes" is `letters & !(letters <<
-//! 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run) ^ run` has the
-//! bits of `run` from `seed` to the end of the run.
+//! Each character class is a mask with one bit for each byte. "A letter that no letter precedes" is `letters &
+//! !(letters << 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run)
+//! ^ run`, masked by `run`, has the bits of `run` from `seed` to the end of the run.
 //!
-//! The algebra is exact on *easy* text. Text that a block of 64 bytes does not determine is marked as *hard*, and the
-//! caller splits it with the scanner: white space and numbers beyond ASCII, a capital after a letter without case, a
-//! mark after a symbol. The caller also handles white space at the end of the text.
+//! The algebra is exact on *easy* text. Text whose starts the masks of a block do not determine is marked as *hard*:
+//! white space and numbers beyond ASCII, a capital after a letter without case, a mark after a symbol. The caller
+//! splits hard text with the scanner. It also handles white space at the end of the text.
 //!
-//! Source of the idea, byte classes as masks: simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and
-//! Hugging Face's tokenizers 1.0 split text like this. The algebra is Jeton's own.
+//! Source: byte classes as masks are from simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
+//! Face's tokenizers 1.0 split text with such masks, too. The algebra is Jeton's own.
 
 use super::Starts;
 use crate::pretokenize::scanner::{contraction, Contraction, Family};
@@ -19,37 +19,37 @@ use crate::util::simd::block::Block;
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// State carried to the next block: properties of the last byte, as the lowest bit.
+/// State carried to the next block. Each field has the property of the last byte as its lowest bit.
 #[derive(Default)]
 struct Before {
     letters: u64,
-    numbers: u64, // the last three bytes
+    numbers: u64, // numbers among the last three bytes
     spaces: u64,
     newlines: u64,
     symbols: u64,
-    blank: u64, // the space character
+    blank: u64, // the last byte is the space character
     absorbed: u64,
     first_symbol: u64,
-    withdrawn: u64, // spaces whose start is removed if their run ends in a newline
+    withdrawn: u64, // starts at spaces, removed if a newline ends their run
     capitals: u64,
     lower: u64,
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// Classes of the first bytes of a block, which may belong to a character of the previous block.
+/// Classes of the first bytes of a block, which can belong to a character of the previous block.
 type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {
     class.trailing_zeros() as usize
 }
 
-/// Returns the bits of `run` from each bit of `seed` to the end of its run.
+/// Returns the bits of `run` from each bit of `seed` to the end of the run that contains it.
 #[inline(always)]
 fn flood(seed: u64, run: u64) -> u64 {
     ((seed & run).wrapping_add(run) ^ run | seed) & run
 }
 
-/// 64 bytes, those beyond ASCII, and those that continue a character.
+/// 64 bytes, the mask of the bytes beyond ASCII, and the mask of continuation bytes.
 #[derive(Clone, Copy)]
 struct Bytes<B> {
     block: B,
@@ -64,7 +64,7 @@ impl<B: Block> Bytes<B> {
     }
 }
 
-/// Returns the masks of 64 bytes at `at`.
+/// Returns the class masks of the 64 bytes at `at`.
 #[inline(always)]
 fn classify<B: Block>(
     proof: B::Proof,
@@ -91,12 +91,12 @@ fn classify<B: Block>(
     masks
 }
 
-/// Adds the characters beyond ASCII.
+/// Adds the characters beyond ASCII to the class masks.
 ///
-/// Each character writes its class to four bytes, beginning at its first byte. The next character overwrites the excess,
-/// and bytes that are not part of a character are masked.
+/// Each character writes its class to four bytes, beginning at its first byte. The next character overwrites the
+/// excess, and bytes that are not part of a character are masked.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // all of it is kept in registers
+#[allow(clippy::too_many_arguments)] // all arguments stay in registers
 fn classify_wide<B: Block>(
     proof: B::Proof,
     bytes: Bytes<B>,
@@ -107,8 +107,8 @@ fn classify_wide<B: Block>(
     masks: &mut Masks,
 ) {
     let Bytes { block, wide, later } = bytes;
-    // Caseless letters by their first byte: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to
-    // U+CFFF.
+    // Finds caseless letters by their first byte: Han from U+5000 on (also most of U+4E00 to U+4FFF, by two bytes), and
+    // Hangul from U+B000 to U+CFFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
@@ -140,7 +140,8 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
     rest.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| rest.get(i).copied().unwrap_or(0)))
 }
 
-/// Returns the bytes after those of `mask`. `carry` is the last bit of the previous block, and then that of this one.
+/// Returns the mask of the bytes that follow a byte of `mask`. `carry` is the last bit of the previous block's mask,
+/// and is set to the last bit of this one.
 #[inline(always)]
 fn after(mask: u64, carry: &mut u64) -> u64 {
     let after = mask << 1 | *carry;
@@ -148,7 +149,7 @@ fn after(mask: u64, carry: &mut u64) -> u64 {
     after
 }
 
-/// Masks of a block: the groups of classes that a family distinguishes, and the bytes after them.
+/// Masks of a block: the groups of classes that a family of patterns distinguishes, and the bytes after each group.
 struct Groups {
     later: u64, // continuation bytes
     capitals: u64,
@@ -193,8 +194,8 @@ impl Groups {
         }
     }
 
-    /// Returns two masks: the line ends, and slashes among them, that belong to preceding symbols; and the bytes
-    /// after them.
+    /// Returns two masks: the line ends (with slashes among them) that belong to preceding symbols, and the bytes after
+    /// these line ends.
     #[inline(always)]
     fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
         if !F::RULES.newlines {
@@ -206,8 +207,8 @@ impl Groups {
         [absorbed, after(absorbed, &mut before.absorbed)]
     }
 
-    /// Returns the starts of words, and the hard ones among them. `after_first`: bytes after a symbol that may prefix
-    /// a word.
+    /// Returns the starts of words, and the mask of the hard starts. `after_first`: bytes after a symbol that can be
+    /// the prefix of a word.
     #[inline(always)]
     fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
         let words = self.letters & !self.after_letter;
@@ -222,7 +223,7 @@ impl Groups {
         [starts | self.capitals & after_lower, hard]
     }
 
-    /// Returns the starts of numbers, or of groups of digits.
+    /// Returns the starts of numbers, or of digit groups if the length of numbers is limited.
     #[inline(always)]
     fn numbers<F: Family>(&self, before: &mut Before) -> u64 {
         let numbers = self.numbers;
@@ -249,8 +250,8 @@ impl Groups {
         starts
     }
 
-    /// Returns the starts of white space: its first character, and newlines that no symbol absorbs. The last white
-    /// space character before other characters also starts a pretoken.
+    /// Returns the starts of pretokens of white space: the first character of each run, newlines that do not belong to
+    /// preceding symbols, and the last character of a run before other text.
     #[inline(always)]
     fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
         let spaces = self.spaces & !self.after_space;
@@ -271,7 +272,7 @@ impl Starts {
         let mut contraction_end = 0;
         let mut at = 0;
         while at < len {
-            let mut copy = [0; 64]; // zeros count as symbols, which are masked below
+            let mut copy = [0; 64]; // zeros are classified as symbols; they are masked below
             let bytes = match text.get(at..).and_then(|rest| rest.first_chunk()) {
                 Some(bytes) => bytes,
                 None => {
@@ -292,7 +293,7 @@ impl Starts {
 
     /// Processes one block.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // all of it is kept in registers
+    #[allow(clippy::too_many_arguments)] // all arguments stay in registers
     fn step<F: Family, B: Block>(
         &mut self,
         bytes: Bytes<B>,
@@ -312,7 +313,7 @@ impl Starts {
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // Symbols without a prefix. The first of them prefixes a word that follows it.
+        // Symbols without a prefix. The first symbol of such a run can be the prefix of a word directly after it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;
@@ -326,7 +327,7 @@ impl Starts {
         if rules.newlines {
             self.withdraw_spaces(&own, after_absorbed, text, at, before);
         }
-        // A contraction may have begun in the previous block.
+        // Removes starts inside a contraction that began in the previous block.
         if *contraction_end > at {
             self.clear(at, *contraction_end);
         }
@@ -346,8 +347,8 @@ impl Starts {
         }
     }
 
-    /// Removes the starts in white space before its last newline: that part is one pretoken, so spaces between two
-    /// newlines do not start one.
+    /// Removes the starts inside white space before its last newline. The white space up to there is one pretoken, so
+    /// spaces between two newlines do not start a pretoken.
     #[inline(always)]
     fn withdraw_spaces(&mut self, own: &Groups, after_absorbed: u64, text: &[u8], at: usize, before: &mut Before) {
         let seed = own.spaces & !own.after_space & own.after_newline & !after_absorbed | own.spaces & before.withdrawn;
@@ -369,7 +370,7 @@ impl Starts {
         }
     }
 
-    /// Joins contractions, whose apostrophes are among `candidates`.
+    /// Joins contractions: finds them by their apostrophes in `candidates`, and removes the starts inside.
     #[inline(always)]
     fn contractions<F: Family>(&mut self, mut candidates: u64, text: &[u8], at: usize, contraction_end: &mut usize) {
         let is_suffix = F::RULES.contraction == Contraction::Suffix;
@@ -387,5 +388,5 @@ impl Starts {
     }
 }
 
-/// Assumption of the masks about the bits of classes.
+/// Checks the assumption of the masks that every class has one bit, and letters the lowest three.
 const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

@@ -1,21 +1,23 @@
-//! Starts of the pretokens of a text, window by window: bit-parallel for named patterns, with a transducer for
-//! others.
+//! Finds the starts of the pretokens of a text, window by window: bit-parallel for named patterns, with a transducer
+//! for other patterns.
 //!
-//! Invariant: for every text, the starts equal those of the slow path, which finds one pretoken after the other;
+//! Invariant: for every text, the starts equal the starts of the slow path, which finds one pretoken after the other;
 //! tests compare them at each level of vector instructions. The slow path of named patterns is
 //! [`scanner`](super::scanner).
 //!
-//! A text is processed in windows. In each, `algebra` or the transducer finds the starts in easy text and lists hard
-//! positions. Around these the slow path runs, from a correct start until both agree. Agreement suffices, because the
-//! text after a start determines the following starts. The end of a window counts as hard, so results do not depend
-//! on the windows: the slow path reads beyond it, and the next window begins at the end of its last pretoken.
+//! A text is processed in windows. In each window, `algebra` or the transducer finds the starts in easy text and lists
+//! hard positions. Around each hard position, the slow path runs from a correct start until it reaches a start that the
+//! fast path has found, too. One common start suffices, because the text after a start determines the following starts.
+//! The end of a window counts as hard, so results do not depend on the windows: the slow path reads beyond the end, and
+//! the next window begins at the end of the last pretoken.
 //!
-//! Patterns that split one after the other, and do not compile to one transducer, have several. Each transducer finds
-//! its starts in the window, and these are cuts in the text of the next one. A pretoken of one transducer may end far
-//! beyond the window; its next start is there.
+//! A sequence of patterns (each splits the result of the previous one) that does not compile to one transducer has
+//! several. Each transducer finds its starts in the window, and these starts are cuts in the text that the next
+//! transducer reads. A pretoken of one transducer can end far beyond the window; the transducer then continues at this
+//! end.
 //!
-//! Time is linear in the text, because a hard range is processed from the end of the previous one at the earliest.
-//! Memory is that of a window.
+//! Time is linear in the text, because the slow path never starts before the end of the previous hard range. Memory is
+//! the size of a window.
 
 mod algebra;
 
@@ -36,20 +38,21 @@ use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 /// Number of bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
 const WINDOW: usize = 1 << 14;
 
-/// Number of pretokens between two cancellation checks while runs are split: each may read much of the text.
+/// Number of pretokens between two cancellation checks while runs are split. It is small, because finding one pretoken
+/// can read much of the text.
 const FINDS_BETWEEN_CHECKS: usize = 16;
 
-/// Buffers for the starts of one window.
+/// Buffers for finding the starts of the pretokens in one window.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     bits: Vec<u64>,
-    hard: Vec<u32>,      // ascending
+    hard: Vec<u32>,      // hard positions, ascending
     wide: Vec<u32>,      // offsets of the blocks with a byte beyond ASCII, ascending
-    positions: Vec<u32>, // its capacity grows to the maximum needed
+    positions: Vec<u32>, // starts as positions; the capacity grows as needed
     count: usize,
     actions: Vec<u8>,
-    split: Vec<u32>,  // positions after runs are split
-    cuts: Vec<u64>,   // bits of the previous transducer
+    split: Vec<u32>,  // starts after runs are split
+    cuts: Vec<u64>,   // starts of the previous transducer, as bits
     ends: Vec<usize>, // for each transducer, end of the last pretoken it has found, as a position in the text
 }
 
@@ -67,15 +70,15 @@ enum FinderPattern<'p> {
     Sequence(&'p [Transducer]),
 }
 
-/// The matcher, and the characters whose runs it splits.
+/// The matcher, and the set of characters whose runs it splits.
 type Runs<'p> = (&'p Regex, &'p ClassUnicode);
 
-/// The function that fills a window for a family of named patterns.
+/// Function that finds the starts in a window, for a family of named patterns.
 pub(super) type NamedFinder = fn(Detected, &mut Starts, &[u8], Option<&MergeBoundaries>);
 
 impl<'p> StartFinder<'p> {
-    /// Creates the finder of a named pattern, at a level of vector instructions or at the processor's level if that
-    /// is lower.
+    /// Creates the finder of a named pattern. It uses vector instructions of `level`, or of the processor's level if
+    /// the latter is lower.
     pub(super) fn named(find: NamedFinder, level: SimdLevel) -> Self {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Named(find) }
     }
@@ -90,15 +93,15 @@ impl<'p> StartFinder<'p> {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Sequence(transducers) }
     }
 
-    /// Calls `each` with windows of `text`. Its arguments are the text from the start of the window on, and the
-    /// bounds, relative to it, of the pretokens that start in `from..until`; `until` may be beyond the text. A
-    /// pretoken must start at `from`. Returns the start of the next one. `boundaries`: positions at which pretokens
-    /// are split further.
+    /// Finds the pretokens of `text` that start in `from..until`, and calls `each` for each window with two arguments:
+    /// the text from the start of the window on, and the bounds of the window's pretokens, relative to this start. A
+    /// pretoken must start at `from`; `until` can be beyond the text. Returns the start of the next pretoken.
+    /// `boundaries`: positions at which pretokens are split further.
     ///
     /// # Errors
     /// Errors of `each`; errors of the matcher, if the pattern needs it; `Interrupted` if `keep_going` returns false.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // a loop over a text with its state
+    #[allow(clippy::too_many_arguments)] // the arguments are the state of a loop over a text
     pub(crate) fn for_each_window(
         self,
         starts: &mut Starts,
@@ -109,7 +112,7 @@ impl<'p> StartFinder<'p> {
         keep_going: KeepGoing<'_>,
         mut each: impl FnMut(&[u8], &[u32]) -> Result<()>,
     ) -> Result<usize> {
-        let mut matcher = None; // one for all windows, so that its budget applies to the whole text
+        let mut matcher = None; // one matcher for all windows, so that its budget applies to the whole text
         if let FinderPattern::Sequence(transducers) = self.pattern {
             starts.ends.clear();
             starts.ends.resize(transducers.len(), from);
@@ -143,8 +146,8 @@ impl<'p> StartFinder<'p> {
 }
 
 impl Starts {
-    /// Returns the starts of the pretokens of the last window, relative to the first one, and the end of the last
-    /// pretoken, at which the next window begins.
+    /// Returns the starts of the pretokens of the last window, relative to the first start, followed by the end of the
+    /// last pretoken. The next window begins there.
     #[inline]
     fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -183,8 +186,8 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by those of the next transducer, which has a pretoken that starts at `begin`.
-    /// Returns the end of its last pretoken.
+    /// Replaces the cuts in a window by the starts that the next transducer finds. One of its pretokens must start at
+    /// `begin`. Returns the end of its last pretoken.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
         let len = self.clear_for(text);
@@ -202,7 +205,7 @@ impl Starts {
         end
     }
 
-    /// Splits, with the matcher, those pretokens of the window at `from` that are runs of certain characters.
+    /// Splits pretokens of the window at `from` with the matcher, if they begin with a character of `runs`.
     fn split_runs(
         &mut self,
         (regex, runs): Runs<'_>,
@@ -245,7 +248,7 @@ impl Starts {
     fn clear_for(&mut self, text: &[u8]) -> usize {
         let len = text.len().min(WINDOW);
         self.bits.clear();
-        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
+        self.bits.resize(len / 64 + 2, 0); // a contraction can end in the block after the last one
         self.hard.clear();
         self.wide.clear();
         len
@@ -289,7 +292,8 @@ impl Starts {
         done.max(len)
     }
 
-    /// Runs the slow path around `place`, from a correct start until the bits after it agree; returns that position.
+    /// Runs the slow path around `place`, from a correct start until it reaches a start after `place` that the fast
+    /// path has found, too. Returns this start.
     #[cold]
     fn recut(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, done: usize, place: usize) -> usize {
         let mut start = last_before(&self.bits, place);
@@ -317,7 +321,7 @@ impl Starts {
         self.bits[at / 64] |= 1 << (at % 64);
     }
 
-    /// Removes the starts from `from` up to `to`.
+    /// Removes the starts in `from..to`.
     #[inline(always)]
     fn clear(&mut self, from: usize, to: usize) {
         if from >= to {
@@ -334,10 +338,11 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
-    /// Adds the merge boundaries.
+    /// Adds the merge boundaries to the starts.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
-        // First bytes of three-byte characters among the last three bytes of the block before `next`, as bits.
+        // `before`: bits of the first bytes of three-byte characters, among the last three bytes of the block before
+        // `next`.
         let (mut before, mut next) = (0, 0);
         for &at in &self.wide {
             let at = at as usize;
@@ -372,7 +377,7 @@ impl Starts {
         self.bits.truncate(word + 1);
     }
 
-    /// Converts bits up to `len` to positions.
+    /// Converts the bits of starts up to `len` to positions.
     #[inline(always)]
     fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
         self.end_bits(len);
@@ -396,10 +401,10 @@ trait SlowPath {
     /// Returns the end of the pretoken that starts at `start`.
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
 
-    /// Returns true if the text after `start` may remove it from the starts that the fast path has found.
+    /// Returns true if the text after `start` can make `start` wrong, although the fast path has found it.
     fn may_lose(&self, text: &[u8], start: usize) -> bool;
 
-    /// Returns true if the end of a text may make the last starts of the fast path wrong.
+    /// Returns true if the end of the text can make the last starts of the fast path wrong.
     fn is_open_at_end(&self, text: &[u8]) -> bool;
 }
 
@@ -411,7 +416,7 @@ impl<F: Family> SlowPath for Named<F> {
         end_of_pretoken::<F>(self.0, text, start)
     }
 
-    /// Returns true inside of white space, and inside of the letters of a word.
+    /// Returns true if `start` is inside white space or inside the letters of a word.
     fn may_lose(&self, text: &[u8], start: usize) -> bool {
         let letters = if F::RULES.cased { LETTER | MARK } else { F::RULES.letters() };
         let mut before = start - 1;
@@ -443,7 +448,7 @@ impl SlowPath for (&Transducer, Cuts<'_>) {
     }
 }
 
-/// Fills a window for a family of named patterns.
+/// Finds the starts in a window, for a family of named patterns.
 pub(super) fn find_named<F: Family>(
     instructions: Detected,
     starts: &mut Starts,

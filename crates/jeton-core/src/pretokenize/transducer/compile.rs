@@ -1,24 +1,26 @@
-//! Compiler: automata of patterns → table of a transducer.
+//! Compiles the automata of patterns to the table of a transducer.
 //!
-//! A transducer reads a text once and yields the ends of its pretokens. An automaton alone would have to go back: it
-//! knows the end of a match only when a longer match is impossible, and it may have read far beyond the end by then. So
-//! a state of the transducer is a list of *hypotheses*: the current match; the next match, if the current one ends at
-//! its latest end so far; the match after that; and so on. When the first hypothesis fails, the second has already been
-//! read. Each hypothesis has a slot for its latest end, in order, so dropping the first one is an addition to an index:
+//! A transducer reads a text once and yields the ends of its pretokens. An automaton of a pattern would have to read
+//! text again: it knows the end of a match only when a longer match is impossible, and by then it can have read far
+//! beyond the end. So a state of the transducer is a list of *hypotheses*. The first is the current match. The second
+//! is the next match, under the assumption that the current match ends at its latest end so far. The third is the match
+//! after the second, and so on. When the first hypothesis fails, the second has already been read. Each hypothesis has
+//! a slot for its latest end. Slots are in the order of the hypotheses, so dropping the first hypothesis only increases
+//! an index:
 //!
 //! ```text
 //! read a class at position i:   ends[count + slot] = i;   count += complete;   state = next
 //! ```
 //!
-//! Text that no match covers, up to the next match, is also a pretoken.
+//! Text between two matches is also a pretoken.
 //!
-//! Several patterns that split one after the other (a sequence of HF's `Split`) become one transducer if each pattern
-//! but the last one recognizes every boundary as soon as it reads the next character; the boundary then cuts the text
-//! of the following pattern. Otherwise a second transducer reads the text with the cuts of the first.
+//! A sequence of patterns, each of which splits the result of the previous one (HF's `Split`), becomes one transducer
+//! under a condition: each pattern except the last recognizes every boundary as soon as it reads the next character.
+//! The boundary then cuts the text of the following pattern. Otherwise, a second transducer reads the text with the
+//! cuts of the first.
 //!
-//! Source: Jeton's own. Compiling a lexer so that it never goes back, by reading on while deciding, is known from
-//! Reps, "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025),
-//! which bounds how far it must look.
+//! Source: Jeton's own method. Lexers that never read text again are known from Reps, "Maximal-Munch Tokenization in
+//! Linear Time" (1998), and from Li and Mamouras, "Streaming Tokenization" (2025), which bounds the lookahead.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -28,31 +30,32 @@ use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Step, Transitio
 /// Maximum number of hypotheses in a state.
 const MAX_OPEN: usize = 7;
 
-/// Slot that is never read.
+/// Slot for positions that are never read.
 pub(super) const NO_SLOT: u8 = MAX_OPEN as u8;
 
-/// Maximum number of entries, which bounds the time of compiling to about a tenth of a second.
+/// Maximum number of table entries. It limits compilation to about a tenth of a second.
 const MAX_ENTRIES: usize = 1 << 14;
 
 /// One hypothesis about a pretoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hypothesis {
-    /// A match may have begun, and has no end yet.
+    /// A match that can have begun, and has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end is in its slot; it may still end later. `late`: at that end, the state of some cutter
-    /// differs from its state in a text that begins there.
+    /// A match whose latest end so far is in its slot; it can still end later. `late`: at the latest end, the state of
+    /// some cutter differs from its state in a text that begins there.
     Open { state: u16, late: bool },
-    /// Text without a match up to its slot, where a match may begin. `late`: as for `Open`.
+    /// Text without a match, up to the position in its slot, where a match can begin. `late`: as for `Open`.
     Gap { candidates: Candidates, late: bool },
-    /// A pretoken whose end is in its slot.
+    /// A complete pretoken, whose end is in its slot.
     Complete,
 }
 
-/// Maximum number of candidates.
+/// Maximum number of candidates of a hypothesis.
 const MAX_CANDIDATES: usize = 4;
 
-/// States of a match that may fail, followed by the states of matches that begin at its later characters, as far as
-/// they differ; then [`DEAD`]. Only the first one has a slot, so the others must fail together with it.
+/// The first element is the state of a match that can still fail. The next elements are the states of matches that
+/// begin at later characters, unless they equal a previous state; the rest is [`DEAD`]. Only the first match has a
+/// slot, so the other matches must fail at the same time as the first.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -61,15 +64,15 @@ fn one(state: u16) -> Candidates {
     candidates
 }
 
-/// Entry of the table.
+/// Entry of the table: output of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot that gets the position, counted after the slots of complete pretokens.
+    /// Slot to which the step writes the position, counted after the slots of the pretokens that it completes.
     pub(super) slot: u8,
-    /// Number of pretokens that are complete.
+    /// Number of pretokens that the step completes.
     pub(super) complete: u8,
-    /// Effect on the starts.
+    /// Effect of the step on the starts of pretokens.
     pub(super) action: Action,
 }
 
@@ -82,10 +85,10 @@ pub(super) enum Action {
     Here,
     /// A pretoken starts at the previous character.
     Previous,
-    /// A pretoken may start at this character; later steps decide.
+    /// A pretoken can start at this character; later steps decide.
     Maybe,
-    /// Pretokens start at the last position of `Maybe` and at the previous character: after the last line end of
-    /// white space, and at its last character.
+    /// Pretokens start at the last position of `Maybe` and at the previous character. In white space, these are the
+    /// position after the last line end and the last character.
     MaybeAndPrevious,
     /// Pretokens start earlier, so the text must be read again.
     Earlier,
@@ -101,8 +104,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that recognizes each boundary at once. A step returns true if a pretoken ends before the class, and the
-/// next state.
+/// A pattern that recognizes each boundary at the next character. Each step has a flag, which is true if a pretoken
+/// ends before the class that the step reads, and the next state.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,
@@ -114,30 +117,31 @@ impl Cutter {
     }
 }
 
-/// State of the transducer. Without hypotheses, it is the state at the start of a pretoken.
+/// State of the transducer. A state without hypotheses is the state at the start of a pretoken.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     cutters: Vec<u16>,
     open: Vec<Hypothesis>,
-    /// The slot to which the last step wrote its position.
+    /// Slot to which the last step wrote the position.
     written: u8,
-    /// True if the position in the first slot is that of the last [`Action::Maybe`].
+    /// True if the first slot contains the position of the last [`Action::Maybe`].
     has_maybe: bool,
 }
 
 /// The table of a transducer.
 pub(super) struct Table {
-    /// For each state, beginning with the state at the start of a pretoken, one entry for each class of characters
-    /// and one for the end of the text; then, if cuts are read, one for each class of a character at a cut.
+    /// Entries of all states, beginning with the state at the start of a pretoken. Each state has one entry for each
+    /// class of characters and one for the end of the text. If cuts are read, it also has one for each class of a
+    /// character at a cut.
     pub(super) entries: Vec<Entry>,
-    /// Number of entries of a state.
+    /// Number of entries of each state.
     pub(super) width: usize,
-    /// True if each pretoken is a match.
+    /// True if each pretoken is a match, so that no text is left between matches.
     pub(super) covers_all: bool,
 }
 
-/// Builds the table of patterns that split one after the other. `reads_cuts`: the text comes with the cuts of
-/// preceding patterns.
+/// Builds the table of patterns, each of which splits the result of the previous one. `reads_cuts`: the text comes with
+/// the cuts of preceding patterns.
 pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses, reads_cuts: bool) -> Result<Table, Reason> {
     let Some((last, before)) = automata.split_last() else { return Err("it is empty") };
     let mut cutters = Vec::new();
@@ -203,11 +207,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a class in a state; returns the entry to write and the next state. `is_cut`: the text is cut before the
+    /// Reads a class in a state; returns the table entry and the next state. `is_cut`: the text is cut before the
     /// character.
     fn step(&self, state: &State, class: u8, is_cut: bool) -> Result<(Entry, State), Reason> {
         let is_end = class == self.end;
-        // A cutter that cuts restarts the following ones.
+        // A cut of one cutter restarts the following cutters.
         let (mut cuts, mut late, mut cutters) = (is_end || is_cut, false, Vec::new());
         for (cutter, &at) in self.cutters.iter().zip(&state.cutters) {
             let (restarted, (cuts_here, next)) = (cutter.step(0, class).1, cutter.step(at, class));
@@ -243,8 +247,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot that gets the position. `late`: the state of some cutter
-    /// differs from its state in a text that begins here.
+    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: the state of some
+    /// cutter differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),
@@ -276,7 +280,7 @@ impl Reader<'_> {
                 if class != self.end {
                     self.begin(class, next);
                 }
-                break; // the hypotheses that assumed an earlier end of this match are dropped
+                break; // drops the hypotheses that assume an earlier end of this match
             }
             match (hypothesis, step.next) {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, DEAD) => next.push(complete(is_late)?),
@@ -300,8 +304,8 @@ impl Reader<'_> {
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // The match may fail. Then a match may begin at a later character, unless that match has reached
-                    // the same state and thus fails, too.
+                    // This match can fail. A match can then begin at a later character, unless the later match has
+                    // reached the same state, so that it also fails.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
@@ -322,8 +326,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the candidates after a class: the first one in its next state, the others after reading the class, and
-    /// a new one that begins with the class.
+    /// Returns the candidates after reading a class: the first in state `first`, the others in their next states, and a
+    /// new candidate that begins with the class.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {

@@ -1,14 +1,15 @@
-//! Transducer of a pattern: text → starts of pretokens, reading each byte once and without branches on the text.
+//! Transducer of a pattern: finds the starts of pretokens. It reads each byte once, without branches that depend on the
+//! text.
 //!
-//! Invariant: the starts equal those of the backtracking matcher, which is used for patterns without a transducer;
-//! tests compare the two.
+//! Invariant: the starts equal the starts that the backtracking matcher finds; tests compare the two. Patterns without
+//! a transducer use the backtracking matcher.
 //!
-//! A window is first translated to classes of characters, one for each byte of the text. Then several lanes,
-//! interleaved, each read a part of the window and replace each class by an action. Reading is a chain of loads, each
-//! of which needs the previous state, so the latencies of six chains overlap. All lanes but the first begin as if a
-//! pretoken began there; the caller repairs the positions at which lanes meet (see `starts`). Most actions are
-//! "nothing" or "a pretoken starts here", which vector instructions collect. If a pretoken turns out to have ended
-//! earlier, its text is read again.
+//! A window is first translated to classes of characters, one for each byte of the text. Then six interleaved lanes
+//! each read a part of the window and replace each class by an action. In one lane, each load needs the state of the
+//! previous load; interleaving overlaps the latencies of the lanes. All lanes except the first assume that a pretoken
+//! starts at their first byte; the caller repairs the positions at which lanes meet (see `starts`). Most actions are
+//! "no start" or "a pretoken starts here"; vector instructions collect them. If an action says that a pretoken has
+//! ended earlier, the text is read again.
 //!
 //! ```text
 //! compile   automata → table
@@ -23,21 +24,21 @@ use self::compile::{Action, Entry};
 use crate::regex::{Automaton, CharacterClasses, Reason, MIXED};
 use crate::util::simd::block::Block;
 
-/// Number of lanes in a window, and the minimum number of bytes of a window for which they pay off.
+/// Number of lanes in a window, and minimum length in bytes of a window that is read in lanes.
 const LANES: usize = 6;
 const WORTH_LANES: usize = 1 << 9;
 
-/// Number of entries of the table. The length of a row is a power of two. The state is the 16-bit index of its first
-/// entry, to which a class is added.
+/// Number of entries of the table. A row, the entries of one state, has a power of two of entries. The 16-bit index of
+/// its first entry represents the state; the class is added to it.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Positions in an entry of the number of complete pretokens, of the slot, and of the next state. The lowest bits are
-/// the action.
+/// Bit positions of the fields of an entry: number of complete pretokens, slot, and next state. The lowest bits are the
+/// action.
 const COMPLETE: u32 = 8;
 const SLOT: u32 = 12;
 const NEXT: u32 = 16;
 
-/// Number of slots that can be written, which exceeds the number of hypotheses.
+/// Number of slots that a step can write. It exceeds the maximum number of hypotheses.
 const SLOTS: usize = 16;
 
 /// Table of a pattern, or of patterns that split one after the other.
@@ -45,17 +46,17 @@ pub(crate) struct Transducer {
     classes: CharacterClasses,
     table: Box<[u32; ENTRIES]>, // pages after the last state are never touched
     num_states: usize,
-    width: usize, // number of entries of a state
-    at_cut: u8,   // added to the class of a character at a cut
+    width: usize, // number of entries of each state
+    at_cut: u8,   // offset added to the class of a character at a cut
     covers_all: bool,
 }
 
-/// Positions before which a text is already cut, as bits of its first bytes.
+/// Bits of the positions at which a text is already cut. A cut is before the byte of its bit.
 #[derive(Clone, Copy)]
 pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
 
 impl Cuts<'_> {
-    /// A text that is not cut.
+    /// Cuts of a text that is not cut.
     pub(super) const NONE: Self = Self(&[]);
 
     #[inline(always)]
@@ -70,12 +71,12 @@ impl fmt::Debug for Transducer {
     }
 }
 
-/// State of a lane: the entry of the last step.
+/// State of a lane: the table entry of its last step.
 #[derive(Clone, Copy, Default)]
 struct Lane(u32);
 
 impl Lane {
-    /// Reads a class and replaces it by the action.
+    /// Reads a class, and replaces it by the action of the step.
     #[inline(always)]
     fn read(&mut self, table: &[u32; ENTRIES], class: &mut u8) {
         self.0 = table[(self.0 >> NEXT) as usize + usize::from(*class)];
@@ -88,10 +89,10 @@ impl Transducer {
     /// reads texts that are already cut.
     ///
     /// # Errors
-    /// The reason why it cannot be built.
+    /// The reason why the transducer cannot be built.
     pub(crate) fn new(classes: CharacterClasses, automata: &[Automaton], reads_cuts: bool) -> Result<Self, Reason> {
         let compile::Table { entries, width: row, covers_all } = compile::compile(automata, &classes, reads_cuts)?;
-        let width = (row + 1).next_power_of_two(); // includes the class of later bytes
+        let width = (row + 1).next_power_of_two(); // includes the class of continuation bytes
         let num_states = entries.len() / row;
         if num_states * width > 1 << 16 || row >= usize::from(MIXED) {
             return Err("its table would be too large");
@@ -124,7 +125,7 @@ impl Transducer {
         [self.num_states, num_classes, self.num_states * self.width * 4 + self.classes.memory()]
     }
 
-    /// Returns the end of the pretoken that starts at `start`, which is before the end of the text.
+    /// Returns the end of the pretoken that starts at `start`. `start` must be before the end of the text.
     pub(super) fn end_of_pretoken(&self, text: &[u8], start: usize, cuts: Cuts<'_>) -> usize {
         let mut reader = Reader::default();
         let mut at = start;
@@ -146,9 +147,9 @@ impl Transducer {
         (class + if cuts.has(at) { self.at_cut } else { 0 }, length)
     }
 
-    /// Sets the bits of the starts in `window` of a text, and appends the positions at which lanes meet. A pretoken
-    /// starts at the beginning of the window. A lane sets the bits of a text that begins with the lane; at its end,
-    /// bits may be missing. Adds to `wide` the blocks of 64 bytes that contain continuation bytes of characters.
+    /// Sets the bits of the pretoken starts in `window`, and appends the positions at which lanes meet. A pretoken must
+    /// start at the beginning of the window. Each lane sets bits as if the text began with the lane; at the end of a
+    /// lane, bits can be missing. Adds to `wide` the blocks of 64 bytes that contain continuation bytes of characters.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // buffers of the caller
     pub(super) fn find<B: Block>(
@@ -196,7 +197,8 @@ impl Transducer {
         }
     }
 
-    /// Replaces classes by actions, in lanes of `part` bytes and a rest, or in a single lane.
+    /// Replaces classes by actions: in lanes of `part` bytes each and a lane for the remaining bytes, or in a single
+    /// lane.
     #[inline(always)]
     fn run(&self, classes: &mut [u8], part: usize) {
         let table = &*self.table;
@@ -221,12 +223,12 @@ impl Transducer {
         rest.iter_mut().for_each(|class| f.read(table, class));
     }
 
-    /// Sets the bits of the pretokens that are complete after the character at `at` is read, in a lane that begins at
-    /// `begin`.
+    /// Reads text of a lane that begins at `begin` again, and sets the starts of the pretokens that are complete after
+    /// the character at `at`.
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
-        let mut place = last_before(bits, at).max(begin); // a lane may begin inside a character
+        let mut place = last_before(bits, at).max(begin); // a lane can begin inside a character
         while self.classes.start_of_character(text, place) != place {
             place += 1;
         }
@@ -286,7 +288,7 @@ pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
 }
 
-/// Reads classes one by one, with the latest ends of all hypotheses.
+/// Reads classes one by one, and stores the latest ends of all hypotheses.
 #[derive(Default)]
 struct Reader {
     entry: u32,
@@ -294,7 +296,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads the class of the character at `at`; returns the number of pretokens that are complete.
+    /// Reads the class of the character at `at`; returns the number of pretokens that this completes.
     #[inline(always)]
     fn read(&mut self, table: &[u32; ENTRIES], class: u8, at: usize) -> usize {
         self.entry = table[(self.entry >> NEXT) as usize + usize::from(class)];

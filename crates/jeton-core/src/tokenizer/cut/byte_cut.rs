@@ -1,21 +1,23 @@
-//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none. A normalization
-//! form may come before, as long as it does not change the text; then it does not change any part, either.
+//! Longest prefixes of a text within a number of tokens, for tokenizers with a byte-level model and at most one named
+//! pattern. A normalization form may precede the pattern, as long as it does not change the text; then it does not
+//! change any part of the text, either.
 //!
-//! The tokens of the whole text are computed once, in blocks. Between joints, the tokens of a part are those of the
-//! text, so the last token within the limit is found by its index. If that token ends at a joint, the prefix is
-//! found, because any longer prefix has more tokens. Otherwise all positions up to the next joint are tried, the
-//! longest prefix first. The pretokens of such a prefix are those of the text except for the last few, and the tokens
-//! of its last pretoken follow from those of the whole pretoken (`model/prefixes`).
+//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), the tokens of a part
+//! equal those of the text, so the last token within the limit is found by its index. If that token ends at a joint,
+//! the prefix up to there is the result, because any longer prefix has more tokens. Otherwise all positions up to the
+//! next joint are tried, from the longest prefix to the shortest. The pretokens of such a prefix equal those of the
+//! text except for the last few, and the tokens of its last pretoken follow from those of the whole pretoken
+//! (`model/prefixes`).
 //!
 //! If the text has no joint for a long stretch, it is encoded from the start of the part up to an upper bound of the
 //! bytes that `limit` tokens can cover (`token_reach`), and all its positions are tried.
 //!
-//! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around each end
-//! once more. Without joints, each part is encoded up to the upper bound of its tokens, a few times its length in
-//! usual texts.
+//! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around the end of
+//! each part once more. Without joints, each part is encoded up to the upper bound, which is usually a few times the
+//! part's length.
 //!
-//! Left out: vocabularies that lack a byte of UTF-8; added tokens, and text that a form changes, at the tried
-//! positions (`cut` handles both); units other than characters.
+//! Left out: vocabularies that lack a byte of UTF-8, and units other than characters. Also left out, because `cut`
+//! handles them: added tokens at the tried positions, and text there that a normalization form changes.
 
 use std::ops::Range;
 
@@ -31,17 +33,18 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum bytes of the text that are encoded at once.
+/// Maximum bytes of a block of text that is encoded at once.
 const BLOCK: usize = 1 << 16;
 
-/// Maximum bytes of a pretoken that is encoded again instead of counted from its known tokens.
+/// Pretokens up to this many bytes are encoded again; for longer ones, the tokens are counted from the known tokens of
+/// the whole pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
-/// Number of bytes up to which all positions are tried without the upper bound of the tokens, which costs as much as
-/// trying a few.
+/// If at most this many bytes follow the last token within the limit, all positions are tried without the upper bound
+/// of the tokens. Computing the bound costs as much as trying a few positions.
 const FEW_BYTES: usize = 32;
 
-/// Finds prefixes of the rest of one text.
+/// Search for the longest prefixes of the rest of one text.
 pub(in crate::tokenizer) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,
@@ -52,34 +55,34 @@ pub(in crate::tokenizer) struct ByteCutter<'t> {
     reach: &'t TokenReach,
     ids: Vec<u32>,
     ends: Vec<usize>,
-    since: usize,        // a joint, or the start of the text; `ids` are the tokens from here to `until`
+    since: usize,        // a joint, or the start of the text; the tokens from here to `until` are in `ids`
     until: usize,        // a joint, or the end of the text
-    cursor: usize,       // index of a token, at which the next search begins
+    cursor: usize,       // index of the token at which the next search begins
     gap: (usize, usize), // range without a joint inside, up to a joint or the end of the text
     bytes_per_token: f64,
-    is_valid: bool, // tokens are the bytes of the text
+    is_valid: bool, // the concatenated tokens equal the text
     region: Region,
     scratch: Scratch,
     alone: (Vec<u32>, Vec<usize>),
 }
 
-/// Pretokens of a part of the text.
+/// Pretokens of a part of the text, and their numbers of tokens.
 #[derive(Debug, Default)]
 struct Region {
-    /// Indices of the tokens of the region among those of the text, if they are the same.
+    /// Index range of the region's tokens in `ByteCutter::ids`; None if the region has other tokens.
     tokens: Option<Range<usize>>,
     /// Start of each pretoken, and the end of the last one.
     bounds: Vec<usize>,
-    /// Number of tokens before each of `bounds`.
+    /// Number of tokens before each position of `bounds`.
     counts: Vec<usize>,
-    /// Number of bytes that may still be split again.
+    /// Budget of bytes that may still be split again.
     budget: usize,
-    /// For a long pretoken: its index, and the position from which on each of its prefixes is one pretoken.
+    /// For a long pretoken: its index, and the position from which on every prefix of the pretoken is one pretoken.
     one_from: Option<(usize, Option<usize>)>,
 }
 
 impl<'t> ByteCutter<'t> {
-    /// Creates a cutter; None for other tokenizers.
+    /// Creates a cutter; None for tokenizers that it does not support.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -92,8 +95,8 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // Without a pattern, the cutter could look up a part of a pretoken as if it was a whole one. Whether
-        // single-word added tokens match depends on their neighbors.
+        // If the model looks up whole pretokens and there is no pattern, the cutter could look up a part of a pretoken
+        // as if it was a whole one. Whether a single-word added token matches depends on the text around it.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);
@@ -122,7 +125,7 @@ impl<'t> ByteCutter<'t> {
         }))
     }
 
-    /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may interfere.
+    /// Returns the longest prefix of `text[start..]` with at most `limit` tokens; None if an added token may interfere.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], for the text that is encoded.
@@ -138,7 +141,7 @@ impl<'t> ByteCutter<'t> {
             (start, 0)
         } else {
             let joint = self.joint_after(start);
-            // A part has at least one byte for each token, so this takes linear time.
+            // A part has at least one byte for each token, so encoding this many bytes takes time linear in the part.
             if joint - start > LONG.max(limit.saturating_mul(4)) {
                 return self.in_window(start, limit, len);
             }
@@ -180,7 +183,7 @@ impl<'t> ByteCutter<'t> {
         let within = floor(self.text, last);
         let found = self.joint_before(joint, within);
         let upper = self.joint_after(within);
-        let mut from = first + left; // index of the first token after `found`, which is near
+        let mut from = first + left; // index of the first token after `found`; the loop is short
         while from > first && self.ends[from - 1] > found {
             from -= 1;
         }
@@ -200,8 +203,8 @@ impl<'t> ByteCutter<'t> {
         Ok(done?.map(|(end, count)| Chunk { start, end, count: so_far + count }))
     }
 
-    /// Encodes more text until there are more than `left` tokens after a joint, or the text ends. Returns the index
-    /// of the first of these tokens.
+    /// Encodes more text until more than `left` tokens follow a joint, or the text ends. Returns the index of the first
+    /// token after the joint.
     fn know(&mut self, joint: usize, left: usize) -> Result<usize> {
         if joint < self.since {
             self.forget_before(self.until);
@@ -217,14 +220,13 @@ impl<'t> ByteCutter<'t> {
             let num_known = self.ends.len().saturating_sub(self.cursor);
             let missing = (left + 1).saturating_sub(num_known).max(1);
             let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
-            let wanted = wanted.max(self.until.min(BLOCK)); // blocks double
+            let wanted = wanted.max(self.until.min(BLOCK)); // at least as long as the text so far, up to BLOCK
             self.forget_before(joint.min(self.until));
             self.extend(self.until.max(joint).saturating_add(wanted).min(self.text.len()))?;
         }
     }
 
-    /// Removes the tokens before a joint. Parts are searched in order, so long texts do not keep all tokens in
-    /// memory.
+    /// Removes the tokens before a joint. Parts are searched in order, so earlier tokens are no longer needed.
     fn forget_before(&mut self, joint: usize) {
         let num = self.ends.partition_point(|&end| end <= joint);
         self.ids.drain(..num);
@@ -241,7 +243,7 @@ impl<'t> ByteCutter<'t> {
         } else {
             0
         };
-        // The token is usually near.
+        // The token is usually near the cursor.
         let mut step = 8;
         while self.ends.get(from + step).is_some_and(|&end| end <= at) {
             step *= 2;
@@ -275,7 +277,7 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]`, a text with few joints.
+    /// Finds the longest prefix of `text[start..upper]`, a range with few joints.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
@@ -299,8 +301,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found.map(|(end, count)| Chunk { start, end, count }))
     }
 
-    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole exceeds; returns its end and
-    /// count. A part of the text begins at `base`, or `base` is a joint. `ids`, `ends`: the tokens of that text.
+    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole range exceeds; returns its end
+    /// and count. `base` is a joint or the start of a part. `ids` and `ends` are the tokens of the range.
     fn in_region(
         &mut self,
         base: usize,
@@ -353,8 +355,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found)
     }
 
-    /// Counts the tokens from the start of a region to a position inside of the pretoken `index`, or at its end. None
-    /// if the budget for splitting again is exhausted.
+    /// Counts the tokens from the start of a region to a position in the pretoken `index`, or at its end. None if the
+    /// budget for splitting again is used up.
     fn count_in_region(
         &mut self,
         region: &mut Region,
@@ -370,7 +372,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // The first pretoken that may differ from the pretokens of the text. Checking this may read its run again.
+        // The first pretoken that may change if the text ends at the position. To find it, `is_final` can read the
+        // characters up to the position again.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);
@@ -396,7 +399,7 @@ impl<'t> ByteCutter<'t> {
         let Some(budget) = region.budget.checked_sub(at - from) else { return Ok(None) };
         region.budget = budget;
         let mut count = region.counts[first];
-        let mut next = first; // pretoken of the text that begins at or after the current one
+        let mut next = first; // index of the text's first pretoken that begins at or after the current one
         for span in self.pretokenizer.spans(&self.text[from..at]) {
             let span = span.map_err(|error| error.shifted(from))?;
             let (start, end) = (from + span.start, from + span.end);
@@ -419,7 +422,7 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Counts the tokens of a part from a position in the last region to the region's end; None for another part.
+    /// Counts the tokens of `text[start..joint]` if this range is the end of the last region; otherwise returns None.
     fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
         let region = std::mem::take(&mut self.region);
         let done = self.count_rest_of(&region, start, joint);
@@ -454,8 +457,8 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Returns the start of the longest suffix of `text[start..end]` of at most `limit` tokens, where `end` is a
-    /// joint or the end of the text. None if that is not certain.
+    /// Returns the start of the longest suffix of `text[start..end]` with at most `limit` tokens, where `end` is a
+    /// joint or the end of the text. None if the start cannot be determined.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -471,7 +474,7 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
-        // For each position: the end of the first pretoken, and the number of all tokens.
+        // For each position: the end of the first pretoken from there, and the number of tokens up to the end.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
         let (mut known, mut known_end) = (SuffixTokens::default(), end);
@@ -523,7 +526,7 @@ impl<'t> ByteCutter<'t> {
         done.map(|()| count).map_err(|error| error.shifted(start))
     }
 
-    /// Encodes a part of the text without added tokens: ids and ends.
+    /// Encodes a part of the text without added tokens; returns ids and the ends of tokens.
     fn encode_alone(
         &mut self,
         start: usize,
@@ -556,7 +559,7 @@ impl<'t> ByteCutter<'t> {
             || !self.tok.forms_keep(text, self.keep_going)
     }
 
-    /// Returns true for a joint inside of the text.
+    /// Returns true if a position inside of the text is a joint.
     fn joint_at(&mut self, at: usize) -> bool {
         let (before, after) = (&self.text[..at], &self.text[at..]);
         match (before.chars().next_back(), after.chars().next()) {
@@ -585,7 +588,7 @@ impl<'t> ByteCutter<'t> {
         joint
     }
 
-    /// Returns the last joint after `joint` and up to `at`; `joint` if there is none.
+    /// Returns the last joint after `joint` and up to `at`; `joint` if there is none between.
     fn joint_before(&mut self, joint: usize, at: usize) -> usize {
         let text = self.text;
         let mut right = text[at..].chars().next();

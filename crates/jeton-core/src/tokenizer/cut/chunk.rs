@@ -1,16 +1,16 @@
-//! Parts of a text, and positions between characters: shared by the modules that cut texts.
+//! Parts of a text, and rounding to character boundaries; shared by the modules that cut texts.
 
-/// Number of bytes between joints above which a position between them is found by bisection.
+/// If two joints are more than this number of bytes apart, positions between them are found by bisection.
 pub(in crate::tokenizer) const LONG: usize = 1 << 10;
 
-/// A part of a text.
+/// A part of a text, with its number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// First byte.
+    /// Offset of the first byte of the part.
     pub start: usize,
-    /// One past the last byte.
+    /// Offset after the last byte of the part.
     pub end: usize,
-    /// Number of its tokens.
+    /// Number of tokens of the part.
     pub count: usize,
 }
 

@@ -1,13 +1,12 @@
-//! Ids of a text that grows at its end.
+//! Ids of a text to which more text is appended, such as the output of a model.
 //!
-//! Ids before the last joint of the text are final, whatever text is appended. Only the text after this joint is
-//! kept, and it is encoded again with each append. Unigram continues the sum of scores of the pretoken that contains
-//! the joint, so its rounding also equals that of the whole text.
+//! Ids before the last joint of the text are final, whatever text is appended. Only the text after this joint is kept,
+//! and it is encoded again with each append. For Unigram, the sum of the scores from the start of the pretoken to
+//! the joint is also kept, so rounding is the same as for the whole text.
 //!
-//! Invariant: after each append, the ids are those of the whole text.
-//! Cost: time for the appended text and the text after the last joint, which is usually a word; memory for the
-//! latter. In the worst case, a text without joints such as a long run of one letter, all of it is encoded with each
-//! append.
+//! Cost: each append takes time for the appended text and for the text after the last joint, which is usually a word.
+//! Memory: the text after the last joint. In the worst case, a text without joints such as a long run of one letter,
+//! each append encodes the whole text again.
 
 use crate::error::Result;
 use crate::model::unigram::Unigram;
@@ -16,27 +15,27 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// A text that grows.
+/// A text to which more text can be appended, with its ids.
 #[derive(Debug, Clone, Default)]
 pub struct Growing {
-    text: String,        // after the last joint, with the character before it
-    context: usize,      // bytes of that character in `text`
-    ids: Vec<u32>,       // of the text after the last joint
-    sum: f64,            // sum of Unigram's scores before the last joint, in its pretoken
+    text: String,        // the character before the last joint, and the text after it
+    context: usize,      // bytes of `text` before the last joint
+    ids: Vec<u32>,       // ids of the text after the last joint
+    sum: f64,            // sum of Unigram's scores from the start of the pretoken to the last joint
     num_stable: usize,   // number of ids before the last joint
-    stable_bytes: usize, // bytes before it
+    stable_bytes: usize, // number of bytes before the last joint
 }
 
-/// Change of the ids by an append: the first `start` ids stay, and `ids` follow.
+/// Change of the ids by an append: the first `start` ids stay, and `ids` replace all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Number of ids that stay.
+    /// Number of ids, from the first on, that stay.
     pub start: usize,
-    /// The ids after them.
+    /// New ids, which follow those that stay.
     pub ids: Vec<u32>,
 }
 
-/// Arguments that all encodings of one append share.
+/// Arguments that all calls of the encoder in one append share.
 struct AppendCall<'a> {
     tok: &'a Tokenizer,
     permit: &'a Permit<'a>,
@@ -87,7 +86,7 @@ impl Growing {
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
         // Start of `self.text` in the whole text.
         let start = self.stable_bytes - self.context;
-        // There was no joint before, so there is none before the last character of the previous text.
+        // So far the text had no joint after its context, so no joint is before its last character.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);
@@ -122,8 +121,8 @@ impl Growing {
 }
 
 impl AppendCall<'_> {
-    /// Encodes a text and drops the ids of its first `context` bytes, which are one character before a joint. `sum`:
-    /// see [`Growing::sum`]; it is replaced by the sum up to the end.
+    /// Encodes a text and drops the ids of its first `context` bytes. These are one character before a joint, or none.
+    /// `sum` is [`Growing::sum`] for the start of the text; it is replaced by the sum for the end.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);
@@ -139,7 +138,7 @@ impl AppendCall<'_> {
 
     fn after_sum(&self, unigram: &Unigram, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
-        let mut skipped = 0; // bytes of the segments of the context
+        let mut skipped = 0; // total bytes of the context's segments
         self.tok.for_each_segment(&text.as_bytes()[..context], self.permit, false, self.keep_going, |segment| {
             skipped += segment.bytes.len();
             Ok(())
@@ -149,7 +148,7 @@ impl AppendCall<'_> {
             let start = skipped.saturating_sub(at).min(segment.bytes.len());
             at += segment.bytes.len();
             if start == segment.bytes.len() {
-                return Ok(()); // the context is a whole segment, and the next segment begins a new sum
+                return Ok(()); // the segment is part of the context, and the next segment begins a new sum
             }
             if start == 0 {
                 *sum = 0.0;

@@ -1,4 +1,4 @@
-//! Search for joints in a text.
+//! Search for joints in a text, and the conditions for searches by bytes.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns the last merges of the tokens, if their ranks increase along merges.
+    /// Returns, for each token, its last merge; None if ranks do not increase along merges.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -27,16 +27,16 @@ impl Tokenizer {
         Ok(self.parts.get().and_then(Option::as_ref))
     }
 
-    /// Returns true if the tokens of a text are its bytes, in order: for a byte-level model after at most one
-    /// pattern, without added tokens that include white space.
+    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model after at
+    /// most one pattern, without added tokens that include white space.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
         let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
     }
 
-    /// Returns the pattern that splits a text whose tokens are its bytes. With normalizers, this holds only for text
-    /// without added tokens for which [`Tokenizer::forms_keep`] returns true.
+    /// Returns the pattern that splits a text, if the concatenated tokens equal the text's bytes. With normalizers,
+    /// they equal only for text without added tokens for which [`Tokenizer::forms_keep`] returns true.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
         if let Some(pattern) = self.raw_pattern() {
             return Some(pattern).filter(|_| self.tokens_are_bytes());
@@ -46,17 +46,17 @@ impl Tokenizer {
         only.byte_pattern().filter(|pattern| is_exact && !pattern.leaves_gaps())
     }
 
-    /// Returns true if normalization does not change a text, given that all normalizers are forms.
+    /// Returns true if normalization does not change a text. All normalizers must be normalization forms.
     pub(in crate::tokenizer) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns the bounds of the bytes that tokens can cover.
+    /// Returns the table that bounds the bytes that tokens can cover.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }
 
-    /// Returns true if a position between two characters is a joint.
+    /// Returns true if a position between these two characters is a joint.
     #[inline]
     pub(in crate::tokenizer) fn is_joint(&self, left: char, right: char) -> bool {
         self.joints().is_joint(&self.normalizers, left, right)
@@ -80,7 +80,7 @@ impl Tokenizer {
             }
             let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
             let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
-            let spells_bytes = self.byte_alphabet; // pairs are of characters before that stage
+            let spells_bytes = self.byte_alphabet; // entries are in the byte alphabet then; characters of pairs are not
             let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
             Joints::new(added, normalizers, splitters, model)
         })

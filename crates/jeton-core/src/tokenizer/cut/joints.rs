@@ -1,15 +1,16 @@
-//! Joints: positions of a text such that the ids before and after are independent.
+//! Joints: positions of a text such that the ids before and after them are independent.
 //!
-//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` followed by
-//! ids that depend on `text[b..c]` alone. Numbers of ids therefore add up at joints, and ids before the last joint of
-//! a text stay the same when text is appended. The ids after a joint are computed from the text that begins with the
-//! character before the joint, by dropping the ids of that character.
+//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` followed by ids
+//! that depend only on `text[b..c]`. Numbers of ids therefore add up at joints, and ids before the last joint of a text
+//! stay the same when text is appended. To compute the ids after a joint, the text is encoded from the character before
+//! the joint, and the ids of that character are dropped.
 //!
 //! The two characters next to a position decide whether it is a joint, stage by stage (`PairEffect`). So some joints
-//! are not recognized, but none is false. Nearly all published tokenizers have a joint between words.
+//! are not recognized, but every recognized position is a joint. Nearly all published tokenizers have a joint between
+//! words.
 //!
-//! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
-//! differently in a longer text (`model/unigram`). Callers check their results by encoding them as a whole.
+//! Left out: rounding. Unigram adds scores from the start of a pretoken, so rounding can choose another of two nearly
+//! equal segmentations in a longer text (`model/unigram`). Callers check their results by encoding them as a whole.
 //!
 //! Cost: built on first use, linear in the vocabulary. A lookup is one load for ASCII, and a few in the tables of the
 //! stages for other characters.
@@ -24,27 +25,27 @@ use crate::normalize::Normalizer;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
 
-/// Test of whether a position between two characters is a joint.
+/// Test whether a position between two characters is a joint.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct Joints {
-    added: [AddedPairs; 2], // matched in raw and in normalized text
+    added: [AddedPairs; 2], // tokens matched in raw text; tokens matched in normalized text
     normalizers: Vec<NormalizerPairs>,
     splitters: Vec<SplitterPairs>,
     model: ModelPairs,
-    ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
+    ascii: Box<[AtomicU8]>, // by pair of characters: 0 unknown, 1 no joint, 2 joint
 }
 
-/// Characters of added tokens.
+/// Adjacent pairs, and last characters, of added tokens.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct AddedPairs {
     pairs: HashSet<(char, char)>,
     last: HashSet<char>,
     takes_space: bool,  // some token includes white space on its left or right
-    beyond_ascii: bool, // some token has other characters
+    beyond_ascii: bool, // some token has characters beyond ASCII
 }
 
 impl AddedPairs {
-    /// Adds a token. `takes_space`: true if it includes white space next to it.
+    /// Adds a token. `takes_space`: true if the token includes white space next to it.
     pub(in crate::tokenizer) fn add(&mut self, content: &[u8], takes_space: bool) {
         self.takes_space |= takes_space;
         let text = String::from_utf8_lossy(content);
@@ -53,8 +54,8 @@ impl AddedPairs {
         self.last.extend(text.chars().next_back());
     }
 
-    /// Returns false if a token may cover the position or end there, because the text after a token is normalized
-    /// separately.
+    /// Returns false if a token may cover the position or end there. The end matters because the text after a token is
+    /// normalized separately.
     #[inline]
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();
@@ -68,8 +69,7 @@ impl AddedPairs {
 }
 
 impl Joints {
-    /// Collects the tables of all stages. The first of `added` are matched in raw text, the second in normalized
-    /// text.
+    /// Collects the tables of all stages. `added[0]` is matched in raw text, `added[1]` in normalized text.
     pub(in crate::tokenizer) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
@@ -80,7 +80,7 @@ impl Joints {
         Self { added, normalizers, splitters, model, ascii }
     }
 
-    /// Returns true if a position between these characters is a joint. `normalizers` must be those from which the
+    /// Returns true if a position between these characters is a joint. `normalizers` must be the ones from which the
     /// tables were built.
     #[inline]
     pub(in crate::tokenizer) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
@@ -113,7 +113,8 @@ impl Joints {
         }
     }
 
-    /// Returns the effect of all stages before the model; None if an added token may be there.
+    /// Returns the combined effect of all stages before the model on two adjacent characters; None if an added token
+    /// may be there.
     #[inline]
     fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
         if !self.added[0].allow(left, right) {
@@ -132,7 +133,7 @@ impl Joints {
         for (index, splitter) in self.splitters.iter().enumerate() {
             match splitter.effect(pair.0, pair.1) {
                 PairEffect::Split => return Some(PairEffect::Split),
-                // Later components would see the byte alphabet.
+                // The components after this one would see characters of the byte alphabet.
                 PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => {
                     return Some(PairEffect::Unknown);
                 }

@@ -1,17 +1,17 @@
-//! Longest parts of a text within a number of tokens: prefixes, suffixes, and all parts in order.
+//! Longest parts of a text within a number of tokens: the longest prefix, the longest suffix, or all consecutive parts.
 //!
-//! A part may begin or end at a boundary of a text unit, and its tokens are those of the part encoded alone. Numbers
-//! of tokens are not monotone in the length of a part ("tokeniz" has two tokens, "tokenization" one), so the search
-//! begins with the longest part. Joints make the search local. Numbers add up there, so a prefix has at least as many
-//! tokens as its own prefix up to any joint. Therefore only the positions between the last joint within the limit and
-//! the next joint are tried.
+//! A part may begin or end at a boundary of a text unit, and its tokens are those of the part encoded alone. A longer
+//! part may have fewer tokens ("tokeniz" has two tokens, "tokenization" one), so the search begins with the longest
+//! part. Joints make the search local: numbers of tokens add up there, so a prefix has at least as many tokens as its
+//! own prefix up to any joint. Therefore only the positions between the last joint within the limit and the next joint
+//! are tried.
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). In some
-//! cases that is not possible: for suffixes of models that are not byte-level, and if the middle of such a text is
-//! removed. Then the position is found by bisection, as if numbers were monotone: the part is within the limit, but a
-//! longer one may be, too.
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Two
+//! cases do not permit this: suffixes if the model is not byte-level, and removing the middle of such a text. In these
+//! cases, the position is found by bisection, as if longer parts always had more tokens. The part is within the limit,
+//! but a longer part may be, too.
 //!
 //! ```text
 //! joints        positions where ids are independent, by the adjacent characters; joint_search finds those of a text
@@ -45,13 +45,13 @@ use byte_cut::ByteCutter;
 use chunk::{ceil, floor, Chunk, LONG};
 use stretch::{JointlessStretch, KeptPairs};
 
-/// Minimum and maximum bytes between the joints at which tokens are counted first.
+/// Minimum and maximum distance in bytes of the joints at which tokens are counted first.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Maximum number of positions that are tried in one batch.
 const MOST_TRIED: usize = 16;
 
-/// A text without its middle: a prefix, the marker, and a suffix.
+/// Result of removing the middle of a text: what remains is a prefix and a suffix, with a marker between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// End of the prefix.
@@ -60,33 +60,33 @@ pub struct Cut {
     pub tail: usize,
 }
 
-/// Position of a text, with the number of tokens before or after it.
+/// Position in a text, with the number of tokens before it (for prefixes) or after it (for suffixes).
 #[derive(Debug, Clone, Copy)]
 struct Base {
     at: usize,
     count: usize,
 }
 
-/// End of the longest prefix that may be within the limit.
+/// Upper bound for the end of the longest prefix within the limit.
 #[derive(Debug, Clone, Copy)]
 struct Upper {
     at: usize,
-    exceeds: bool, // true for a joint before which there are more tokens than the limit
+    exceeds: bool, // true if `at` is a joint with more tokens before it than the limit
 }
 
-/// Finds parts of one text.
+/// Search for parts of one text.
 pub struct TextCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,
     text: &'t str,
     unit: TextUnit,
     keep_going: KeepGoing<'t>,
-    alone: HashMap<char, usize>, // number of tokens of a character before a joint
+    alone: HashMap<char, usize>, // cache: character -> number of its tokens
     bytes_per_token: f64,
-    jointless: (usize, usize), // range without a joint inside
+    jointless: (usize, usize), // range that was found to have no joint inside
     by_bytes: Option<ByteCutter<'t>>,
     kept: KeptPairs,
-    rounds: bool, // joints are exact only up to rounding, so results are checked
+    rounds: bool, // true if rounding makes counts at joints inexact, so that results are checked
 }
 
 impl<'t> TextCutter<'t> {
@@ -116,7 +116,8 @@ impl<'t> TextCutter<'t> {
         })
     }
 
-    /// Returns the number of tokens of the text if it is at most `limit`. Encodes no more of the text than necessary.
+    /// Returns the number of tokens of the text if it is at most `limit`. Encodes only as much of the text as
+    /// necessary.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], for the text that is encoded.
@@ -146,8 +147,8 @@ impl<'t> TextCutter<'t> {
         self.longest_suffix(0, self.text.len(), limit)
     }
 
-    /// Removes the middle. The suffix gets half of the limit, without the marker's tokens. The prefix is the longest
-    /// one for which prefix, marker and suffix together have at most `limit` tokens.
+    /// Removes the middle of the text. The suffix gets half of the limit that remains after the marker's tokens. The
+    /// prefix is the longest one for which prefix, marker and suffix together have at most `limit` tokens.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Limit` if the marker alone exceeds the limit.
@@ -164,13 +165,13 @@ impl<'t> TextCutter<'t> {
         loop {
             let tail = self.longest_suffix(0, self.text.len(), half)?.start;
             let rest = [marker, &self.text[tail..]].concat();
-            // Tokens after the first joint of the rest do not depend on the prefix.
+            // Only the tokens up to the first joint of `rest` depend on the prefix.
             let first_char = rest.chars().next().map_or(0, char::len_utf8);
             let joint = self.tok.next_joint(&rest, first_char, rest.len()).unwrap_or(rest.len());
             let after = if joint < rest.len() { self.count_between(&rest, joint, rest.len())? } else { 0 };
             if let Some(limit) = limit.checked_sub(after) {
-                // At least one character is removed, even though the text with the marker may have fewer tokens
-                // otherwise.
+                // At least one character is removed, even if inserting the marker alone would reduce the number of
+                // tokens enough.
                 let end = floor(self.text, tail.saturating_sub(1));
                 let head = self.longest_prefix(0, end, limit, &rest[..joint])?;
                 if head.end > 0 || self.count(&rest)? <= limit + after {
@@ -185,8 +186,8 @@ impl<'t> TextCutter<'t> {
     }
 
     /// Divides the text into parts of at most `limit` tokens, each as long as possible. With `overlap`, each part
-    /// begins with the longest suffix of the previous part that has at most `overlap` tokens, unless no further text
-    /// would fit after it.
+    /// begins with the longest suffix of the previous part that has at most `overlap` tokens, unless no new text would
+    /// fit after this suffix.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Limit` for a character that exceeds the limit.
@@ -228,9 +229,9 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Finds the longest prefix of `text[start..end]` that, followed by `rest`, has at most `limit` tokens. The
-    /// prefix is empty if no position of any unit is within the limit. Tokens after a joint of `rest` may be omitted
-    /// from both `rest` and `limit`.
+    /// Finds the longest prefix of `text[start..end]` that, followed by `rest`, has at most `limit` tokens. The prefix
+    /// is empty if no boundary of any unit is within the limit. The caller may omit the text after a joint of `rest`,
+    /// and subtract its tokens from `limit`.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
         let mut of_characters = None;
         if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
@@ -259,11 +260,11 @@ impl<'t> TextCutter<'t> {
         self.refine(&mut bases, &mut upper, limit)?;
         let last = bases.last().map_or(start, |last| last.at);
         if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
-            // Each position takes time for the whole stretch, or for `rest`.
+            // Each tried position takes time for the whole stretch, or for `rest`.
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // Before other text, the position may not be a joint.
+        // If other text follows, the position is not always a joint, so it is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -296,7 +297,7 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start, end: start, count: 0 })
     }
 
-    /// Finds the longest suffix of `text[start..end]`, at unit boundaries of `text[start..]`.
+    /// Finds the longest suffix of `text[start..end]` that begins at a unit boundary of `text[start..]`.
     fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
         // Bases are joints, the last one first, each with the number of tokens between it and the end.
         let mut bases = vec![Base { at: end, count: 0 }];
@@ -313,7 +314,7 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // Bisection for the shortest suffix over the limit, or for the joint.
+                // Bisection finds the shortest suffix over the limit, or ends at the joint.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));
@@ -377,7 +378,7 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start: end, end, count: 0 })
     }
 
-    /// Tries the boundaries of a unit from `lower` on, in ascending order.
+    /// Tries the unit boundaries from `lower` on, in ascending order, and returns the first suffix within the limit.
     fn first_suffix(
         &mut self,
         unit: TextUnit,
@@ -387,7 +388,7 @@ impl<'t> TextCutter<'t> {
     ) -> Result<Option<Chunk>> {
         let mut from = lower;
         while from < end {
-            // The boundaries of the next stretch, ascending.
+            // The unit boundaries of the next few bytes, ascending.
             let until = ceil(self.text, (from + LONG / 4).min(end));
             let back = boundaries_back(unit, &self.text[start..], until - start).map(|at| start + at);
             let mut positions: Vec<usize> = back.take_while(|&at| at >= from).collect();
@@ -416,10 +417,10 @@ impl<'t> TextCutter<'t> {
         Ok(None)
     }
 
-    /// Finds by bisection, as if numbers were monotone, the last position after `over` from which a suffix exceeds
-    /// the limit.
+    /// Finds by bisection the last position after `over` from which a suffix exceeds the limit, as if longer suffixes
+    /// always had more tokens.
     fn bisect_suffix(&mut self, over: usize, base: Base, limit: usize) -> Result<usize> {
-        let (mut low, mut high) = (over, base.at); // exceeds the limit; does not exceed it
+        let (mut low, mut high) = (over, base.at); // the suffix from `low` exceeds the limit, not the one from `high`
         while high - low > 1 {
             let middle = floor(self.text, low + (high - low) / 2);
             let middle = if middle <= low { ceil(self.text, low + 1) } else { middle };
@@ -436,7 +437,7 @@ impl<'t> TextCutter<'t> {
     }
 
     /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns these
-    /// positions, ascending, and an upper bound for the end of the longest text within the limit. Only the last position
+    /// joints, ascending, and an upper bound for the end of the longest prefix within the limit. Only the last joint
     /// may exceed the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
         let mut bases = vec![Base { at: start, count: 0 }];
@@ -447,7 +448,7 @@ impl<'t> TextCutter<'t> {
             }
             let wanted = (((limit - last.count) as f64 + 1.0) * self.bytes_per_token) as usize;
             let mut bounds = vec![last.at];
-            let mut far = None; // a joint after a long stretch without joints
+            let mut far = None; // the joint at the end of a long stretch without joints
             while let Some(&from) = bounds.last() {
                 if from == end || from - last.at > wanted {
                     break;
@@ -476,7 +477,8 @@ impl<'t> TextCutter<'t> {
                 self.bytes_per_token = (self.bytes_per_token + bytes.clamp(0.25, 64.0)) / 2.0;
             }
             let Some(far) = far.filter(|_| reached.count <= limit) else { continue };
-            // Finds the end of the longest text within the limit by bisection, as if numbers were monotone.
+            // Finds the end of the longest prefix within the limit by bisection, as if longer prefixes always had more
+            // tokens.
             let mut size = LONG;
             let over = loop {
                 let at = ceil(self.text, (reached.at + size).min(far));
@@ -506,7 +508,8 @@ impl<'t> TextCutter<'t> {
         Ok((bases, Upper { at: end, exceeds: false }))
     }
 
-    /// Returns the end of the longest prefix that ends between `base` and the next joint, if that is certain.
+    /// Returns the end of the longest prefix that ends between `base` and the next joint; None if it cannot be
+    /// determined.
     fn longest_in_stretch(&mut self, start: usize, base: Base, far: usize, limit: usize) -> Result<Option<usize>> {
         let text = with_context(self.text, start, base.at, far);
         let num_context = self.context(start, base.at)?;
@@ -518,8 +521,8 @@ impl<'t> TextCutter<'t> {
         Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
-    /// Finds by bisection, as if numbers were monotone, the last position from `low` to `high` whose prefix is within
-    /// the limit together with `rest`.
+    /// Finds by bisection the last position from `low` to `high` whose prefix, followed by `rest`, is within the limit,
+    /// as if longer prefixes always had more tokens.
     fn bisect_prefix(
         &mut self,
         start: usize,
@@ -545,7 +548,7 @@ impl<'t> TextCutter<'t> {
     }
 
     /// Adds the joints between the last base and `upper` that are within the limit; lowers `upper` to the first joint
-    /// that is not.
+    /// over the limit.
     fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut Upper, limit: usize) -> Result<()> {
         let (Some(&first), Some(&last)) = (bases.first(), bases.last()) else { return Ok(()) };
         if upper.at - last.at > LONG {
@@ -572,7 +575,7 @@ impl<'t> TextCutter<'t> {
         Ok(())
     }
 
-    /// Returns the number of tokens of `text[start..at]` followed by `rest`, for each position `at`.
+    /// Returns, for each position `at`, the number of tokens of `text[start..at]` followed by `rest`.
     fn counts_up_to(&mut self, bases: &[Base], start: usize, positions: &[usize], rest: &str) -> Result<Vec<usize>> {
         let text = self.text;
         let base_of = |at: usize| {
@@ -644,7 +647,7 @@ impl<'t> TextCutter<'t> {
         Ok(count - self.of_char(before)?)
     }
 
-    /// Returns the number of tokens of the character before a joint; 0 at the start.
+    /// Returns the number of tokens of the character before the joint `at`; 0 at `start`.
     fn context(&mut self, start: usize, at: usize) -> Result<usize> {
         match self.text[start..at].chars().next_back() {
             Some(before) => self.of_char(before),
@@ -666,7 +669,7 @@ impl<'t> TextCutter<'t> {
         Ok(counts.first().copied().unwrap_or_default())
     }
 
-    /// Returns the offset of a part in the text; 0 for another text.
+    /// Returns the offset of a part in the text; 0 if `part` is not a slice of it.
     fn offset_of(&self, part: &str) -> usize {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         if offset <= self.text.len() {
@@ -676,7 +679,7 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Counts the tokens of texts, each encoded alone. `at`: offset of the first text, for errors.
+    /// Counts the tokens of texts, each encoded separately. `at`: offset of the first text, for error messages.
     fn count_all(&self, texts: &[Cow<'_, str>], at: usize) -> Result<Vec<usize>> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -699,7 +702,7 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Encodes the texts on the slow path, whose errors have the position.
+    /// Encodes the texts again on the slow path, whose errors have a position; returns that error.
     #[cold]
     fn located(&self, error: Error, texts: &[Cow<'_, str>], at: usize) -> Error {
         let mut ids = Vec::new();
@@ -718,12 +721,12 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the number of bytes between the joints at which tokens are counted first: a fraction of a part.
+/// Returns the distance in bytes of the joints at which tokens are counted first: a fraction of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }
 
-/// Returns `text[from..until]` with the preceding character, unless that is before `start`.
+/// Returns `text[from..until]` together with the preceding character, if that is not before `start`.
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]

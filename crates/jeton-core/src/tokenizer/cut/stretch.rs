@@ -1,16 +1,17 @@
-//! Ends of the longest prefixes inside of long stretches of a text without a joint.
+//! Longest prefixes within a number of tokens that end inside of a long stretch without a joint.
 //!
 //! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. Suppose that all
-//! stages keep each two adjacent characters of it together and process both sides independently (`PairEffect::Keep`).
-//! Then a prefix that ends there has the pretokens of the text, except that the last one is cut. So the model counts
-//! the tokens of all prefixes of one pretoken: by `model/prefixes` for models that merge, and by the table of best
-//! segmentations for Unigram.
+//! stages keep any two adjacent characters of the stretch together and process them independently (`PairEffect::Keep`).
+//! Then a prefix that ends in the stretch has the same pretokens as the text, except that its last pretoken is cut. So
+//! the model counts the tokens of all prefixes of one pretoken: by `model/prefixes` for models that merge, and by the
+//! table of best segmentations for Unigram.
 //!
 //! Invariant: every longer prefix exceeds the limit. For Unigram the returned prefix itself may exceed it because of
 //! rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once, and each
 //! tried prefix that is longer than the result takes some hundred nanoseconds.
 //!
-//! Left out: stages whose effect is not known, and other models, for which positions are found by bisection.
+//! Left out: stages whose effect on pairs of characters is unknown, and other models. For them, positions are found by
+//! bisection.
 
 use std::collections::HashMap;
 
@@ -23,39 +24,39 @@ use crate::tokenizer::pipeline::segments::Origin;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum bytes at the start of a stretch that need not be kept together: white space and marks of the previous
-/// word.
+/// Maximum number of bytes at the start of a stretch whose characters need not be kept together. They are usually white
+/// space and marks of the previous word.
 const HEAD: usize = 64;
 
-/// Number of bytes of the text for each token that are read first.
+/// Number of bytes for each token of the limit that are read at first.
 const FIRST: usize = 8;
 
-/// A stretch of a text.
+/// A stretch of a text without a joint, with its context.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
-    /// The text, from the character before the stretch on, up to a joint after the stretch or to the end of the text.
+    /// The text from the character before the stretch on, up to a joint after the stretch or to the end of the text.
     pub(in crate::tokenizer) text: &'t str,
-    /// Number of bytes of that character; 0 at the start of a part.
+    /// Number of bytes of the character before the stretch; 0 at the start of a part.
     pub(in crate::tokenizer) context: usize,
-    /// Number of tokens of that character.
+    /// Number of tokens of the character before the stretch.
     pub(in crate::tokenizer) num_context: usize,
 }
 
-/// Cache of the effects of the stages on pairs of characters.
+/// Cache of the results of [`Tokenizer::keeps`] for pairs of characters.
 pub(in crate::tokenizer) type KeptPairs = HashMap<(char, char), bool>;
 
-/// The last pretoken of a text.
+/// The last pretoken of a text, as bytes that the model gets.
 #[derive(Debug, Default)]
 struct LastPretoken {
     bytes: Vec<u8>,
-    ends: Vec<usize>,  // end of the source of each byte
-    num_before: usize, // number of tokens of the pretokens before it
+    ends: Vec<usize>,  // byte of the pretoken -> end of its source in the text
+    num_before: usize, // number of tokens of all pretokens before it
 }
 
 impl Tokenizer {
-    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting those of the
-    /// context; None if that is not certain. An end inside of the first characters means that every longer
-    /// prefix exceeds the limit.
+    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
+    /// the context; None if the end cannot be determined. An end within the first characters, which need not be kept
+    /// together, means that every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -76,7 +77,8 @@ impl Tokenizer {
             let Some(head) = self.head_of_kept(text, kept) else { return Ok(None) };
             let Some(last) = self.last_pretoken(text, permit, keep_going)? else { return Ok(None) };
             let Some(left) = limit.checked_sub(last.num_before) else { return Ok(Some(head)) };
-            // Tokens that are longer than the bytes they cover in the text end farther.
+            // Normalization can make a token longer than the text that it covers, so the bound is in bytes of the
+            // normalized pretoken.
             let reached = self.token_reach().end(&last.bytes, 0, left);
             if reached + longest >= last.bytes.len() && end < stretch.text.len() {
                 size = size.saturating_mul(2);
@@ -90,8 +92,9 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends` with at most `limit` tokens. `ends` are positions with the number of bytes of the
-    /// pretoken before them; those after `reached` have more tokens. None if the result is not certain.
+    /// Returns the last of `ends` with at most `limit` tokens before it: `Some(None)` if there is none, `None` if it
+    /// cannot be determined. `ends` are pairs: a position in the text, and the number of bytes of the pretoken before
+    /// it. Positions of more than `reached` bytes have too many tokens.
     fn last_within(
         &self,
         last: &LastPretoken,
@@ -127,8 +130,8 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the position after which all adjacent characters are kept together; None if this position is not near
-    /// the start.
+    /// Returns the position after which all adjacent characters are kept together; None if it is more than [`HEAD`]
+    /// bytes from the start.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
@@ -143,7 +146,7 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The character before the position must be kept together with the one after it.
+        // The characters around `head` need not be kept together, so the returned position is one character later.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 
@@ -191,7 +194,7 @@ fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Creates the error that ends the attempt. It is not returned to callers.
+/// Creates the error that stops this search. It is caught inside of this module.
 fn not_certain() -> Error {
     ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
 }

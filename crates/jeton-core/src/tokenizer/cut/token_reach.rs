@@ -1,20 +1,20 @@
-//! Bounds of the bytes that a number of tokens can cover: for the ends of prefixes and the starts of suffixes.
+//! Bounds of the bytes that a given number of tokens can cover; for the ends of prefixes and the starts of suffixes.
 //!
-//! A table has, for the first three bytes of a token, the length of the longest token that begins with them. It
-//! bounds the end of a token that begins at a position; the next token begins there or before. A second table does
-//! the same for the last three bytes, backwards.
+//! A table has, for each three bytes, the length of the longest token that begins with them. This bounds the end of a
+//! token that begins at a position, and so the start of the next token. A second table does the same for the last three
+//! bytes, backwards.
 //!
-//! Cost: 256 KiB, built once, linear in the vocabulary; one lookup for each byte that is passed.
+//! Cost: 256 KiB, built once, linear in the vocabulary; one lookup for each byte up to the bound.
 
 use crate::vocab::Vocab;
 
 const BITS: u32 = 16;
 
-/// Longest tokens by their first bytes.
+/// Lengths of the longest tokens, by their first and by their last bytes.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct TokenReach {
     by_start: Box<[u16]>, // hash of the first three bytes -> bytes of the longest token with that hash
-    by_end: Box<[u16]>,   // likewise of the last three bytes
+    by_end: Box<[u16]>,   // hash of the last three bytes -> bytes of the longest token with that hash
     longest: usize,
 }
 
@@ -24,7 +24,7 @@ fn hash(a: u8, b: u8, c: u8) -> usize {
 }
 
 impl TokenReach {
-    /// Reads all entries.
+    /// Builds the tables from all entries.
     pub(in crate::tokenizer) fn new(vocab: &Vocab) -> Self {
         let [mut by_start, mut by_end] = [0; 2].map(|_| vec![2; 1 << BITS].into_boxed_slice());
         let mut longest = 1;
@@ -48,9 +48,10 @@ impl TokenReach {
         self.longest
     }
 
-    /// Returns an upper bound for the end of `num` tokens of a text from `start` on, at most the length of the text.
+    /// Returns an upper bound for the end of `num` consecutive tokens from `start` on; it is at most the length of the
+    /// text.
     pub(in crate::tokenizer) fn end(&self, text: &[u8], start: usize, num: usize) -> usize {
-        let (mut end, mut from) = (start, start); // bound for the tokens so far; all starts before `from` have been read
+        let (mut end, mut from) = (start, start); // upper bound so far, for tokens that start before `from`
         for _ in 0..num {
             let mut next = end;
             while from <= end {
@@ -67,7 +68,7 @@ impl TokenReach {
 
     /// Returns a lower bound for the start of the last `num` tokens of a text.
     pub(in crate::tokenizer) fn start(&self, text: &[u8], num: usize) -> usize {
-        let (mut start, mut from) = (text.len(), text.len()); // bound for the tokens so far; all ends after `from` have been read
+        let (mut start, mut from) = (text.len(), text.len()); // lower bound so far, for tokens that end after `from`
         for _ in 0..num {
             let mut next = start;
             while from >= start && from > 0 {

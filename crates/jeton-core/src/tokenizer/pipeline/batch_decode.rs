@@ -1,17 +1,17 @@
-//! Decoding of many sequences of ids, on threads.
+//! Decoding of many sequences of ids, on several threads.
 //!
 //! Invariant: each row equals the result of [`Tokenizer::decode`] or [`Tokenizer::decode_text`], for any number of
-//! threads. Cost: linear; the rows of a thread share one buffer.
+//! threads. Cost: linear. The rows that one thread decodes share a buffer.
 
 use super::Tokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
-/// Number of ids in a unit of work for threads, which takes some tens of microseconds.
+/// Number of ids that a thread decodes in one unit of work, which takes some tens of microseconds.
 const PART: usize = 1 << 14;
 
-/// Decoded consecutive sequences.
+/// Decoded bytes of consecutive sequences, concatenated.
 #[derive(Debug, Clone, Default)]
 pub struct DecodedRows {
     bytes: Vec<u8>,

@@ -1,6 +1,7 @@
-//! Construction of a tokenizer from its options, as JSON, and its vocabulary.
+//! Construction of a tokenizer from options in JSON and a vocabulary.
 //!
-//! The options are those of `Definition` in Python: a model and the components around it, named as in `tokenizer.json`.
+//! The options are the fields of `Definition` in Python: a model, and the components of the other stages, named as in
+//! `tokenizer.json`.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -21,18 +22,18 @@ use crate::pretokenize::Splitter;
 use crate::vocab::marks::Marks;
 use crate::vocab::{Kind, Vocab};
 
-/// Flags of added tokens.
+/// Flags of added tokens, as in the vocabulary.
 pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
 pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
-/// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
-/// special token.
+/// Flag of an added token that is also an entry of the model, so the model can produce it from text that the matcher
+/// leaves. Never set for a special token.
 pub const ENTRY: u8 = 16;
-/// Flag of an added token that includes ASCII white space only, as in llama.cpp.
+/// Flag of an added token that includes only ASCII white space next to it, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
-/// Options of a tokenizer.
+/// Options of a tokenizer, as they are in JSON.
 #[derive(Deserialize)]
 struct TokenizerOptions {
     model: Value,
@@ -44,24 +45,24 @@ struct TokenizerOptions {
     decoder: Value,
     #[serde(default)]
     template: Value,
-    /// End-of-word suffix in HF's strings.
+    /// End-of-word suffix in the strings of Hugging Face's format.
     #[serde(default)]
     suffix: Option<String>,
 }
 
-/// Members of a vocabulary in addition to its entries.
+/// Properties of a vocabulary that its entries do not include.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
-    /// (left, right, result) in order of rank.
+    /// Merges as (left, right, result) in order of rank.
     pub merges: Vec<(u32, u32, u32)>,
     /// Scores by id; empty if the model has none.
     pub scores: Vec<f64>,
-    /// Flags of added tokens, by id.
+    /// Flags of added tokens, as (id, flags).
     pub flags: Vec<(u32, u8)>,
 }
 
-/// Prepends a `Respell` of the normalized added tokens to a decoder without one, because HF decodes them like this
-/// since 0.23.
+/// Prepends a `Respell` of the normalized added tokens to a decoder that lacks one. HF decodes these tokens with their
+/// normalized spelling since 0.23.
 fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() || decoder[0]["type"] == "Respell" {
         return decoder;
@@ -77,13 +78,13 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
             json!({"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}),
         ]),
         (_, Some(suffix)) => parts.push(json!({"type": "BPEDecoder", "suffix": suffix})),
-        _ if byte_level => {} // contents are bytes
+        _ if byte_level => {} // entries contain bytes, so no decoder is needed
         _ => parts.push(json!({"type": "Fuse"})),
     }
     Value::Array(parts)
 }
 
-/// Sets [`ENTRY`] for exactly the ids in `entries`, so that files with equal ids have equal flags.
+/// Sets [`ENTRY`] for exactly the ids in `entries`, so that files with the same ids give the same flags.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
@@ -102,7 +103,7 @@ impl Tokenizer {
     /// Builds a tokenizer whose normalizers, if given, replace those of the options; their types must be the same.
     ///
     /// # Errors
-    /// As [`Tokenizer::from_json`].
+    /// Builds a tokenizer. The normalizers, if given, replace those of the options and must be of the same types.
     pub fn with_normalizers(
         options: &str,
         normalizers: Option<Vec<Normalizer>>,
@@ -115,7 +116,7 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // SentencePiece's normalizer and models match user-defined pieces themselves.
+        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher does not.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
@@ -132,7 +133,7 @@ impl Tokenizer {
         };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
-        // If a normalizer spells bytes, the model reads bytes from the byte alphabet.
+        // If a normalizer spells bytes, the model gets text in the byte alphabet and converts it to bytes.
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         let plain = Splitter::as_one_pattern(&splitters).filter(|_| !spells_bytes);
         let is_bytewise = plain.is_none() && byte_alphabet && !spells_bytes;
@@ -194,14 +195,14 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true if an added token is matched in any text by the matcher, not by the model.
+    /// Returns true if an added token is matched without permission, and by the matcher instead of the model.
     pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. SentencePiece's normalizer writes characters
-    /// that added tokens do not contain (a dummy prefix, `▁`); the classes of `transformers` that run SentencePiece
-    /// match all added tokens in the raw text.
+    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer none is: it writes
+    /// characters that added tokens do not contain (a dummy prefix, `▁`), and the classes of `transformers` that run
+    /// SentencePiece match all added tokens in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }
@@ -211,13 +212,13 @@ impl Tokenizer {
         self.flags(id) & (LSTRIP | RSTRIP) != 0
     }
 
-    /// Returns the bytes that an added token matches.
+    /// Returns the bytes that the matcher searches for an added token.
     pub(in crate::tokenizer) fn matched_spelling(&self, id: u32) -> &[u8] {
         let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
         spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice())
     }
 
-    /// Builds the matcher of these added tokens.
+    /// Builds the matchers of the added tokens for which `wanted` returns true.
     pub(in crate::tokenizer) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
         let tokens = |normalized: bool| {
             let ids = self.added.iter().copied().filter(|&id| wanted(id));
@@ -240,7 +241,7 @@ impl Tokenizer {
         Ok(Matchers { raw: tokens(false)?, normalized: tokens(true)? })
     }
 
-    /// Normalizes the added tokens that are matched in normalized text; returns those that change.
+    /// Normalizes the added tokens that are matched in normalized text; returns those that normalization changes.
     fn normalized_spellings(&self) -> Result<Vec<(u32, Vec<u8>)>> {
         let mut spellings = Vec::new();
         if self.normalizers.is_empty() {

@@ -1,7 +1,7 @@
-//! The fast path from texts to ids: batches, long texts on several threads, cancellation.
+//! Fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
-//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, the slow path
-//! creates the error, since only the slow path knows the position.
+//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, it is encoded again on
+//! the slow path, since only the slow path's error has the position.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -19,26 +19,27 @@ use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::util::simd;
 
-/// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter
-/// texts take less than 50 ms, and starting threads would add more than a tenth.
+/// Minimum bytes of a text that is split into parts, which are cancellable and are divided among threads. Shorter texts
+/// take less than 50 ms, and starting threads would add more than a tenth of that.
 const LONG_TEXT: usize = 1 << 20;
 
-/// Bytes per token for the initial capacity of results, for texts in languages of the vocabulary. Results grow on
-/// demand.
+/// Expected bytes per token of texts in the languages of the vocabulary, for the initial capacity of results. Results
+/// grow on demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Likewise for long texts, which covers nearly all languages: untouched pages take no memory, and growing would copy
-/// all ids. Not used for very long texts, for which the system may refuse the allocation.
+/// Expected bytes per token of long texts, low enough for nearly all languages: untouched pages take no memory, and
+/// growing would copy all ids. It is not used for very long texts, because the system may refuse such a large
+/// allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// Approximate number of bytes in a unit of work for threads. Its ids are still in the CPU cache when results are
-/// joined.
+/// Approximate number of bytes that a thread encodes in one unit of work. Its ids are still in the CPU cache when
+/// results are joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
 
-/// Number of jobs for each thread when short ranges are encoded together.
+/// Number of jobs for each thread when many short ranges are encoded together.
 const PARTS_OF_A_THREAD: usize = 4;
 
-/// A text: valid UTF-8, or bytes of unknown validity.
+/// Input of encoding: valid UTF-8, or bytes that may be invalid UTF-8.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'t> {
     pub(in crate::tokenizer) bytes: &'t [u8],
@@ -60,7 +61,7 @@ where
     }
 }
 
-/// Marker for bytes of unknown validity.
+/// Marker of types that may contain invalid UTF-8.
 pub trait NotText {}
 impl NotText for [u8] {}
 impl NotText for Vec<u8> {}
@@ -72,12 +73,12 @@ impl<'t> Input<'t> {
         self.bytes
     }
 
-    /// Returns the text, if it is valid UTF-8.
+    /// Returns the text if it is valid UTF-8.
     pub fn valid(&self) -> Option<&'t str> {
         self.text.or_else(|| std::str::from_utf8(self.bytes).ok())
     }
 
-    /// Returns a range of the text, if it is valid UTF-8.
+    /// Returns a range of the text if the range is valid UTF-8.
     fn text(&self, span: Span) -> Option<&'t str> {
         let known = self.text.and_then(|text| text.get(span.start..span.end));
         known.or_else(|| std::str::from_utf8(&self.bytes[span.start..span.end]).ok())
@@ -85,8 +86,8 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Announces texts of `bytes` bytes in total: builds the pair table of the model and the tables of the fast path
-    /// if they are worth their cost. For `usize::MAX`, builds them at once.
+    /// Announces that texts of `bytes` bytes in total will be encoded. Builds the pair table of the model and the
+    /// tables of the fast path if they are worth their cost for this amount. For `usize::MAX`, builds them in any case.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false during construction.
@@ -97,7 +98,7 @@ impl Tokenizer {
         self.encoder.prepare(&self.vocab, &self.model, bytes, &keep_going)
     }
 
-    /// Builds the pair table of the model now, if the first text would need it, instead of on first use.
+    /// Builds the pair table of the model now, if the first text would otherwise build it.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false during construction.
@@ -145,7 +146,7 @@ impl Tokenizer {
         Ok(self.in_parts(text, permit, threads, watch, true)?.count)
     }
 
-    /// Encodes a short text.
+    /// Encodes a short text in the calling thread.
     fn whole(
         &self,
         text: Input<'_>,
@@ -160,7 +161,7 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// Encodes a long text.
+    /// Encodes a long text in parts.
     fn in_parts(
         &self,
         text: Input<'_>,
@@ -186,8 +187,8 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// Encodes a text on the slow path after the fast path failed. If the slow path fails, too, its error has the
-    /// position.
+    /// Encodes a text on the slow path after the fast path failed. If the slow path fails, too, its error is returned,
+    /// since it has the position.
     #[cold]
     fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
@@ -230,7 +231,7 @@ impl Tokenizer {
         self.stretches(text.bytes, permit, |span, id| self.run_stretch(text, span, id, permit, run))
     }
 
-    /// Encodes an added token, or a range of a text without any.
+    /// Encodes an added token, or a range of a text without added tokens.
     fn run_stretch(
         &self,
         text: Input<'_>,
@@ -250,7 +251,7 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).
+        // With space marks, the encoder reads pretokens whose spelling this module has prepared (`pretoken`, below).
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
@@ -269,7 +270,7 @@ impl Tokenizer {
     }
 
     /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts, and short
-    /// ones several at a time.
+    /// ranges several in one job.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -346,7 +347,7 @@ impl Tokenizer {
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total, watch).map_err(|error| (0, error))?;
         let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
-        // A single thread appends its ids directly, without joining.
+        // With a single thread, the ids of all texts are written to one output and need not be joined.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
         let lists = Lists::default();
         let small = |group: usize, keep_going: KeepGoing<'_>| {
@@ -367,7 +368,12 @@ impl Tokenizer {
         if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
-        let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
+        // Texts that cannot be divided are jobs like groups of short texts. The longest are errors.
+        let is_divisible = self.plain.is_some() && self.space_marks.is_none();
+        let is_long = |group: &Range<usize>| {
+            let len = texts[group.start].bytes.len();
+            len >= LONG_TEXT && is_divisible || len > LONGEST
+        };
         let mut from = 0;
         while let Some(group) = groups.get(from) {
             if is_long(group) {
@@ -452,8 +458,8 @@ struct InParts<'p> {
 }
 
 impl InParts<'_> {
-    /// Encodes the ranges that `for_each` passes, in order. `short` gets many short ranges for one job, `long` a
-    /// range that is large enough for several jobs.
+    /// Encodes the ranges that `for_each` passes, in order. `short` encodes one of the many ranges of a job, `long`
+    /// encodes a range that is large enough for several jobs.
     fn ranges(
         &mut self,
         for_each: impl FnOnce(EachRange<'_>) -> Result<()>,
@@ -481,7 +487,7 @@ impl InParts<'_> {
         self.short(&waiting, &short)
     }
 
-    /// Encodes adjacent ranges, many in each job.
+    /// Encodes adjacent short ranges, many of them in each job.
     fn short(
         &mut self,
         ranges: &[(Span, Option<u32>)],
@@ -545,7 +551,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends another output; returns its buffer of ids for reuse.
+    /// Appends the ids and counts of another output; returns its buffer of ids for reuse.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;
@@ -559,12 +565,12 @@ impl Written {
     }
 }
 
-/// Buffers of one call, which its parts reuse.
+/// Buffers for ids, which the parts of one call reuse.
 #[derive(Debug, Default)]
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Returns a buffer for the ids of `bytes` bytes.
+    /// Returns an output with a buffer for the ids of `bytes` bytes.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

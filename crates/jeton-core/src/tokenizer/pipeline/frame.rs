@@ -1,4 +1,4 @@
-//! Templates around encoded texts, as columns of equal length.
+//! Encoded texts with their templates, as columns of equal length.
 
 use super::Tokenizer;
 use crate::postprocess::{Item, Sequence, WhiteEnds};
@@ -6,31 +6,32 @@ use crate::tokenizer::spans::Encoding;
 use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
-/// Encoded text or pair with its template, as columns with one row for each token.
+/// An encoded text or pair of texts with its template, as columns with one row for each token.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
-    /// The ids.
+    /// Ids of the texts and of the template's tokens.
     pub ids: Vec<u32>,
-    /// Byte ranges in the text of each token; empty for tokens of the template.
+    /// Byte range of each token in its text; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Character ranges.
+    /// Character range of each token in its text.
     pub char_spans: Vec<(usize, usize)>,
-    /// HF's offsets.
+    /// Hugging Face's offsets of each token.
     pub offsets: Vec<(usize, usize)>,
-    /// Type ids of the template.
+    /// Type ids, as the template sets them.
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
     pub special_tokens_mask: Vec<bool>,
-    /// Index of the text, 0 or 1; None for tokens of the template.
+    /// Index (0 or 1) of the text that each token is from; None for tokens of the template.
     pub sequences: Vec<Option<u8>>,
 }
 
 impl Tokenizer {
-    /// Joins one or two encoded texts and the template. Without `add`, the template only determines their order.
+    /// Joins one or two encoded texts and the template. Without `add`, the template's tokens are left out, and it only
+    /// determines the order of the texts.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
-        let own = std::cell::RefCell::new(Vec::new()); // ids of the template, in the order of access
+        let own = std::cell::RefCell::new(Vec::new()); // ids of the template's tokens, in order
         let assembled = self.template.apply(
             indices.first().map_or(&[], Vec::as_slice),
             indices.get(1).map(Vec::as_slice),
@@ -73,17 +74,18 @@ impl Tokenizer {
         framed
     }
 
-    /// Returns the white space at the ends of a token that HF excludes from its offsets. `span`: bytes of the token
-    /// in `text`.
+    /// Returns the white space at the ends of a token that HF excludes from the token's offsets. `span`: byte range of
+    /// the token in `text`.
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-        // An added token covers its match including white space; HF's Unigram shows unknown text unchanged.
+        // The offsets of an added token cover its match including white space, and HF's Unigram shows unknown text
+        // unchanged. So for these tokens, white space is counted in the text, not in the content.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }
 
-    /// Joins the ids of many texts, each with the template of one text.
+    /// Joins the ids of many texts, each with the tokens of the template for one text.
     pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
         let num_texts = offsets.len().saturating_sub(1);
         let mut all = Vec::with_capacity(ids.len() + self.template.num_added(false) * num_texts);
@@ -95,7 +97,7 @@ impl Tokenizer {
                 match item {
                     Item::Ids { ids, .. } => all.extend_from_slice(ids),
                     Item::Sequence { sequence: Sequence::A, .. } => all.extend_from_slice(text),
-                    Item::Sequence { sequence: Sequence::B, .. } => {} // there is no second text
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // skipped: there is no second text
                 }
             }
             starts.push(all.len() as i64);
@@ -103,8 +105,8 @@ impl Tokenizer {
         (all, starts)
     }
 
-    /// Joins the offsets of many texts like [`Tokenizer::framed`], two numbers for each id; ids of the template have
-    /// offsets 0.
+    /// Joins the offsets of many texts like [`Tokenizer::framed`]. There are two numbers for each id; ids of the
+    /// template have offsets (0, 0).
     pub fn framed_offsets(&self, spans: &[i64], offsets: &[i64]) -> Vec<i64> {
         let num_added = 2 * self.template.num_added(false) * offsets.len().saturating_sub(1);
         let mut all = Vec::with_capacity(spans.len() + num_added);
@@ -116,7 +118,7 @@ impl Tokenizer {
                         let text = spans.get(2 * range[0] as usize..2 * range[1] as usize);
                         all.extend_from_slice(text.unwrap_or_default());
                     }
-                    Item::Sequence { sequence: Sequence::B, .. } => {} // as in `framed`
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // skipped, as in `framed`
                 }
             }
         }

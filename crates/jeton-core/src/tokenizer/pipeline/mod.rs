@@ -43,7 +43,7 @@ use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
-/// A tokenizer.
+/// A tokenizer: vocabulary, model, and all stages around the model.
 #[derive(Debug)]
 pub struct Tokenizer {
     pub(in crate::tokenizer) vocab: Vocab,
@@ -56,16 +56,16 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) template: Template,
     pub(in crate::tokenizer) normalizers: Vec<Normalizer>,
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
-    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; without splitters, the pattern that does not split
+    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if it is a pattern; without splitters, one that never splits
     pub(in crate::tokenizer) bytewise: Option<Pretokenizer>, // all splitters, if one spells bytes and the others only split
     pub(in crate::tokenizer) space_marks: Option<SpaceMarks>, // all stages before the model, if they only replace spaces by `▁`
-    pub(in crate::tokenizer) byte_alphabet: bool,             // chunks are spelled in the byte alphabet
-    pub(in crate::tokenizer) needs_origins: bool,             // a splitter needs the alignment
+    pub(in crate::tokenizer) byte_alphabet: bool,             // pretokens are spelled in the byte alphabet
+    pub(in crate::tokenizer) needs_origins: bool,             // a splitter needs the alignment with the input
     pub(in crate::tokenizer) model_finds_added: bool, // SentencePiece: normalizer and model match user-defined pieces
     pub(in crate::tokenizer) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of added tokens that are matched in normalized text
-    pub(in crate::tokenizer) matchers: [Matchers; 2],        // without special tokens; with all of them
+    pub(in crate::tokenizer) matchers: [Matchers; 2],        // matchers without special tokens; with all special tokens
     pub(in crate::tokenizer) widths: OnceLock<Option<TokenWidths>>, // widths of all ids, if a text is the concatenation of its tokens
-    pub(in crate::tokenizer) one_to_one: OnceLock<Option<OneToOne>>, // if each character becomes one character
+    pub(in crate::tokenizer) one_to_one: OnceLock<Option<OneToOne>>, // None unless characters are normalized one by one
     pub(in crate::tokenizer) joints: OnceLock<Joints>,              // built on first use
     pub(in crate::tokenizer) reach: OnceLock<TokenReach>,           // built on first use
     pub(in crate::tokenizer) parts: OnceLock<Option<TokenParts>>,   // built on first use; None: see `token_parts`
@@ -84,8 +84,8 @@ impl Tokenizer {
         &self.added
     }
 
-    /// Returns the flags of an added token: 1 includes white space on the left, 2 on the right, 4 matches single
-    /// words only, 8 matches in normalized text, 16 is also an entry of the model.
+    /// Returns the flags of an added token. 1: includes white space on its left; 2: on its right; 4: matches only
+    /// single words; 8: is matched in normalized text; 16: is also an entry of the model.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }
@@ -176,7 +176,7 @@ impl Tokenizer {
         self.decoder.check(&self.vocab, ids)
     }
 
-    /// Appends the bytes of an id in the middle of a text.
+    /// Appends the bytes that an id has in the middle of a text.
     pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
         self.decoder.token(&self.vocab, id, out);
     }

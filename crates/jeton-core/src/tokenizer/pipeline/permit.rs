@@ -1,4 +1,4 @@
-//! Special tokens that a text may contain: the caller's permission, prepared once for any number of texts.
+//! Permission for special tokens in a text, which the caller gives and which is prepared once for any number of texts.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,25 @@ use crate::model::Specials;
 use crate::pretokenize::Span;
 use crate::vocab::Kind;
 
-/// Special tokens that a text may contain. Added tokens that are not special are always matched.
+/// Special tokens that are matched in a text. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Permission {
-    /// No special token: their spelling is plain text.
+    /// No special token: their spelling is ordinary text.
     #[default]
     None,
     /// All special tokens.
     All,
-    /// Any special token that `All` would match is an error.
+    /// No special token; a text with the spelling of one is an error.
     Raise,
     /// The special tokens with these ids.
     Only(Vec<u32>),
 }
 
-/// A permission with the matchers it needs.
+/// A permission with the matchers that it needs.
 #[derive(Debug)]
 pub struct Permit<'t> {
     matchers: Cow<'t, Matchers>,
-    permission: Permission, // its ids ascending
+    permission: Permission, // with ids in ascending order
 }
 
 impl Permit<'_> {
@@ -51,7 +51,7 @@ impl Permit<'_> {
         self.matchers.normalized.as_ref()
     }
 
-    /// Returns true if special tokens are an error.
+    /// Returns true if special tokens in a text are an error.
     pub(in crate::tokenizer) fn refuses(&self) -> bool {
         self.permission == Permission::Raise
     }
@@ -72,7 +72,7 @@ impl Tokenizer {
         let mut permission = permission.clone();
         let matchers = match &mut permission {
             Permission::None => return Ok(self.permit_none()),
-            // Under `Raise`, matches of all special tokens are errors.
+            // Under `Raise`, every special token is matched, and its match is an error.
             Permission::Raise | Permission::All => Cow::Borrowed(&self.matchers[1]),
             Permission::Only(ids) => {
                 ids.sort_unstable();
@@ -82,7 +82,7 @@ impl Tokenizer {
         Ok(Permit { matchers, permission })
     }
 
-    /// Iterates over the special tokens in a text, with permission for all, without running the model. `None` if some
+    /// Iterates over the special tokens in a text as if all were permitted, without running the model. `None` if any
     /// added token is matched in normalized text.
     pub fn special_matches<'m>(&'m self, text: &'m [u8]) -> Option<impl Iterator<Item = AddedTokenMatch> + 'm> {
         let all = &self.matchers[1];
@@ -90,8 +90,8 @@ impl Tokenizer {
         all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
-    /// Calls `each` with the added tokens of the raw text, and with the ranges between them that are not empty (id
-    /// `None`), in order.
+    /// Calls `each` with the added tokens of the raw text and the ranges between them, in order. The id of a range is
+    /// `None`; empty ranges are left out.
     pub(in crate::tokenizer) fn stretches(
         &self,
         text: &[u8],
@@ -101,8 +101,8 @@ impl Tokenizer {
         self.around_added(text, 0, permit.raw(), permit, each)
     }
 
-    /// Like [`Tokenizer::stretches`], with the added tokens of normalized text. `at`: position of the text in the raw
-    /// text, for errors.
+    /// Like [`Tokenizer::stretches`], with the added tokens that are matched in normalized text. `at`: position of the
+    /// text in the raw text, for errors.
     pub(in crate::tokenizer) fn normalized_stretches(
         &self,
         text: &str,

@@ -1,7 +1,7 @@
-//! Rows of ids in the form that files have: ids of many texts, each between constant ids, in the integer type of the
-//! file, concatenated.
+//! Rows of ids in the form that files of token shards have: the ids of many texts, each between constant ids, in the
+//! file's integer type, concatenated.
 //!
-//! Texts without ids can be dropped. Cost: one more pass over the ids after encoding.
+//! Texts that have no ids can be dropped. Cost: one more pass over the ids after encoding.
 
 use super::fast_path::Input;
 use super::permit::Permit;
@@ -11,7 +11,7 @@ use crate::util::alloc;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoingMut;
 
-/// Type of the ids of a file.
+/// Integer type of the ids in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdType {
     /// `u16`
@@ -22,7 +22,7 @@ pub enum IdType {
     Uint32,
 }
 
-/// Ids in the type of a file; `i32` uses the same bits as `u32`.
+/// Ids in the integer type of a file. `i32` ids are stored as `u32` with the same bits.
 #[derive(Debug)]
 pub enum FileIds {
     /// `u16`
@@ -31,23 +31,23 @@ pub enum FileIds {
     Wide(Vec<u32>),
 }
 
-/// Form of the rows.
+/// Form of the rows: integer type, and ids around each text.
 #[derive(Debug, Clone, Copy)]
 pub struct RowForm<'a> {
-    /// Type of the ids.
+    /// Integer type of the ids.
     pub id_type: IdType,
-    /// Ids before those of a text.
+    /// Ids that precede the ids of each text.
     pub before: &'a [u32],
-    /// Ids after those of a text.
+    /// Ids that follow the ids of each text.
     pub after: &'a [u32],
-    /// Drops texts that have no ids of their own.
+    /// True to drop texts that have no ids of their own.
     pub drops_empty: bool,
 }
 
-/// Rows of a batch.
+/// Rows of a batch of texts.
 #[derive(Debug)]
 pub struct Rows {
-    /// Ids of all rows.
+    /// Concatenated ids of all rows.
     pub ids: FileIds,
     /// Number of ids of each row.
     pub lengths: Vec<i64>,

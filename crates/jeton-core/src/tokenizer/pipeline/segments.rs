@@ -1,4 +1,4 @@
-//! Text → segments: added tokens and pretokens, in order, as the model's input.
+//! Text → segments: the added tokens and pretokens that are the model's input, in order.
 //!
 //! Invariant: segments are ascending and not empty. Each run of invalid UTF-8 is a separate pretoken, and the text
 //! between such runs is split independently.
@@ -22,43 +22,43 @@ use crate::vocab::byte_alphabet;
 /// Input of the model: an added token or a pretoken.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// Bytes as passed to the model; for an added token, the matched bytes.
+    /// Bytes as the model gets them; for an added token, the matched bytes.
     pub bytes: &'s [u8],
-    /// True if the bytes are valid UTF-8.
+    /// True if the bytes are known to be valid UTF-8.
     pub is_text: bool,
-    /// Id of the added token, if it is one.
+    /// Id of the added token; None for a pretoken.
     pub added: Option<u32>,
-    /// Range of the input.
+    /// Location of the bytes in the input.
     pub place: Origin<'s>,
 }
 
-/// Origin of the bytes of a segment.
+/// Location in the input of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
-    /// Unchanged text that begins at this byte.
+    /// The bytes are unchanged text that begins at this byte of the input.
     At(usize),
-    /// Each byte has a range of the text.
+    /// The bytes replace text, and each of them has a range of the input.
     Traced {
-        /// The text that the bytes replace.
+        /// Ranges of the text that the bytes replace.
         source: Ranges<'s>,
-        /// Hugging Face's alignment.
+        /// Ranges of the text by Hugging Face's alignment.
         hf: Ranges<'s>,
     },
-    /// The alignment was not requested. The bytes come from text after this byte.
+    /// The alignment was not requested. The bytes come from text at or after this byte.
     After(usize),
 }
 
-/// Ranges of the text.
+/// Ranges of the input for the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranges<'s> {
-    /// One for each byte of the segment.
+    /// Range of each byte of the segment.
     pub bytes: &'s [InputRange],
     /// Range of the whole segment.
     pub whole: InputRange,
 }
 
 impl Segment<'_> {
-    /// Converts the position of an error from the segment's bytes to the text.
+    /// Converts the position of an error from the segment's bytes to the input.
     pub(in crate::tokenizer) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),
@@ -80,7 +80,8 @@ impl Segment<'_> {
 }
 
 impl Tokenizer {
-    /// Calls `each` with the segments of `text`, in order. With `traced`, segments have the origins of their bytes.
+    /// Calls `each` with the segments of `text`, in order. With `traced`, each segment has the ranges of its bytes in
+    /// the input.
     ///
     /// # Errors
     /// `Special` under [`super::permit::Permission::Raise`]; `Interrupted` if `keep_going` returns false; errors of
@@ -102,7 +103,7 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the segments of raw text without added tokens.
+    /// Calls `each` with the segments of a raw text that contains no added tokens.
     pub(in crate::tokenizer) fn pretokens(
         &self,
         text: &[u8],
@@ -138,7 +139,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// Segments valid UTF-8, which begins at byte `at` of the raw text.
+    /// Calls `each` with the segments of valid UTF-8 that begins at byte `at` of the raw text.
     pub(in crate::tokenizer) fn pretokens_of_text(
         &self,
         text: &str,
@@ -165,7 +166,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with pretokens that borrow from a text, which one pattern splits. The text begins at byte `at` of
-    /// the raw text, and `place` returns the origin of each of its bytes.
+    /// the raw text; `place` returns the location of a pretoken that begins at a byte.
     fn plain_pretokens(
         &self,
         text: &str,
@@ -193,7 +194,7 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with pretokens from an aligned text.
+    /// Calls `each` with the pretokens of an aligned text.
     fn drafted(
         &self,
         text: &str,
@@ -214,7 +215,7 @@ impl Tokenizer {
                 }
             }
             None => aligned.cut(|_, text, parts| {
-                parts.push(0, text.len(), None); // HF splits here, too, since stripped text is not part of a chunk
+                parts.push(0, text.len(), None); // HF splits here, too: stripped text is in no chunk
                 Ok(())
             })?,
         }
@@ -224,8 +225,8 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the result of the splitters from this stage on. An aligned text of many chunks is passed on
-    /// in batches. `written`: number of bytes that each stage has written for previous batches.
+    /// Calls `each` with the aligned text after all splitters from number `stage` on. An aligned text of many chunks is
+    /// passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
     fn split(
         &self,
         mut aligned: AlignedText,
@@ -245,7 +246,7 @@ impl Tokenizer {
         self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
-    /// Calls `each` with the chunks of an aligned text.
+    /// Calls `each` with the chunks of an aligned text as segments.
     fn drafted_segments(
         &self,
         aligned: &AlignedText,
@@ -286,8 +287,8 @@ impl Tokenizer {
     }
 }
 
-/// Appends the bytes that a text in the byte alphabet spells; appends their ranges, taken from `ranges`, to
-/// `of_bytes`.
+/// Converts text in the byte alphabet to the bytes that it spells, and appends them. Sets `of_bytes` to their ranges,
+/// which are taken from `ranges`.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

@@ -1,4 +1,4 @@
-//! Encoding one segment after the other: the slow path, sampling, and the n best segmentations.
+//! Slow path, which encodes one segment after the other; sampling; and the n best segmentations.
 
 use super::permit::Permit;
 use super::segments::Segment;
@@ -21,7 +21,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // Traced if errors need the position of a special token.
+        // The alignment is traced if an error needs the position of a special token.
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
@@ -64,7 +64,7 @@ impl Tokenizer {
         n: usize,
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<(Vec<u32>, f64)>> {
-        let mut segments = Vec::new(); // for each segment: its best segmentations, and back pointers into the best results of the previous segments
+        let mut segments = Vec::new(); // by segment: its best segmentations; back pointers to the previous best results
         let mut best = vec![(0.0, 0, 0)]; // (score, index in the best so far, index in the segment's best)
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let own = match segment.added {
@@ -74,8 +74,8 @@ impl Tokenizer {
                     best.map_err(|error| segment.located(error))?
                 }
             };
-            // Both lists are sorted, so the combination of the i-th and the j-th has at least (i + 1)(j + 1) - 1
-            // better ones.
+            // Both lists are sorted. So at least (i + 1)(j + 1) - 1 combinations are better than that of the i-th and
+            // the j-th.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
                 let so_far = so_far.0;
                 own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))

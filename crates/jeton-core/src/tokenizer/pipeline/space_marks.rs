@@ -1,20 +1,20 @@
-//! Recognizes pipelines that replace spaces by `▁`. If such a pipeline otherwise only inserts a text in front, texts
-//! need not be rewritten.
+//! Recognition of pipelines that replace spaces by `▁`. If such a pipeline otherwise only inserts text in front, the
+//! encoder can treat spaces as `▁`, and texts need not be rewritten.
 //!
-//! In SentencePiece's models the normalizer does this. A `tokenizer.json` does it by `Prepend` and `Replace` (Llama
-//! 2), by `Metaspace` (Mistral), or by `Replace` and a `Split` at spaces, which no longer occur by then (Gemma). What
-//! matters is the effect of the components, in their order:
+//! In SentencePiece's models the normalizer replaces spaces. A `tokenizer.json` has `Prepend` and `Replace` (Llama 2),
+//! `Metaspace` (Mistral), or `Replace` and a `Split` at spaces, which no longer occur by then (Gemma). The recognition
+//! relies on the effect of the components, in their order:
 //!
 //! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
-//! on a chunk `c`: `Prepend` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or `c`; a
-//! `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a stretch of text that
-//! is one chunk before the first component. By induction, it is `q t` or `q e(t)` after each component. Here `q`
-//! depends only on the components, or, if `q` was empty before Metaspace, also on the first character of `t` and on
-//! its position. At the end the stretch is `q e(t)`, where `q` has no space: one chunk, or one for each `▁` if
-//! Metaspace splits. The encoder takes `q` and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
+//! on a chunk `c`: `Prepend` of `p` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or
+//! `c`; a `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a text that is one
+//! chunk before the first component. By induction, after each component it is `q t` or `q e(t)` for some prefix `q`.
+//! This `q` depends only on the components; if it was empty before Metaspace, it also depends on the first character of
+//! `t` and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is one chunk, or one for
+//! each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
 //!
-//! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each
-//! word. The encoder takes these words, with spaces for the marks.
+//! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each word.
+//! The encoder gets these words with a space instead of each `▁`.
 //!
 //! Left out: added tokens that are matched in normalized text, and text that is not UTF-8; both use `segments`.
 
@@ -23,7 +23,7 @@ use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{with_spaces, Marks};
 
-/// A recognized pipeline.
+/// Properties of a recognized pipeline, from which the encoder's input is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,
@@ -32,20 +32,20 @@ pub(in crate::tokenizer) struct SpaceMarks {
     takes_words: bool,
 }
 
-/// Text inserted in front of a stretch of text.
+/// Text that is inserted in front of each text between added tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
-    /// Always the same text, spelled for the encoder.
+    /// Fixed text, in the spelling that the encoder expects.
     Fixed(Vec<u8>),
     /// `▁`, unless the text begins with a `▁` or a space.
     Mark {
-        /// Only at the start of the input.
+        /// True to insert it only at the start of the input.
         first: bool,
     },
 }
 
 impl SpaceMarks {
-    /// Recognizes a pipeline.
+    /// Recognizes a pipeline from its components; None if it has other effects.
     pub(in crate::tokenizer) fn of(normalizers: &[Normalizer], splitters: &[Splitter]) -> Option<Self> {
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         if let ([words, metaspace], false) = (splitters, spells_bytes) {
@@ -93,17 +93,17 @@ impl SpaceMarks {
         Some(Self { prefix, begin_pretokens, normalizers_alone, takes_words: false })
     }
 
-    /// Returns true if no splitter changes or splits anything.
+    /// Returns true if the pipeline has no splitter that changes or splits text.
     pub(in crate::tokenizer) fn normalizers_alone(&self) -> bool {
         self.normalizers_alone
     }
 
-    /// Returns true if texts are normalized, and each word gets a mark.
+    /// Returns true if texts are normalized, split into words, and each word gets a mark.
     pub(in crate::tokenizer) fn takes_words(&self) -> bool {
         self.takes_words
     }
 
-    /// Returns the spelling of `▁` in the encoder's texts.
+    /// Returns how `▁` is spelled in the texts that the encoder gets.
     pub(in crate::tokenizer) fn marks(&self) -> Marks {
         Marks::Spaces { begin_pretokens: self.begin_pretokens }
     }

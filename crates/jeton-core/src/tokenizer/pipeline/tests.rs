@@ -1,5 +1,5 @@
-//! Checks that encoding, counting, spans and cuts of normalized text equal those of a tokenizer whose stages rewrite
-//! an aligned text.
+//! Tests that encoding, counting, spans and cuts of normalized text give the same results as a tokenizer whose stages
+//! rewrite an aligned text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -37,12 +37,12 @@ const PATTERNS: [&str; 7] = [
     r#"{"type":"Pattern","name":"whitespace"}"#,
     r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
     r#"{"type":"Pattern","regex":"\\s?[a-z]+"},{"type":"Pattern","regex":"\\s?[A-Z']+"},{"type":"Digits","individual_digits":true}"#,
-    // The third byte of some characters is spelled by a digit.
+    // In the byte alphabet, the third byte of some characters is a digit.
     r#"{"type":"Punctuation","behavior":"Contiguous"},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},{"type":"Digits","individual_digits":false}"#,
 ];
 const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";
 
-/// Random numbers below a limit.
+/// Pseudorandom numbers below a limit.
 struct Draw(u64);
 
 impl Draw {
@@ -67,7 +67,7 @@ impl Draw {
     }
 }
 
-/// Creates a model of bytes or of characters with the given stages, and the same model without shortcuts.
+/// Creates a byte-level or character-level model with the given stages, and the same model without fast paths.
 fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [Tokenizer; 2] {
     let mut contents: Vec<Vec<u8>> = match is_bytes {
         true => (0..=255).map(|byte| vec![byte]).collect(),
@@ -116,7 +116,7 @@ fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [To
     })
 }
 
-/// Returns a result as text, without the positions of errors.
+/// Returns a result in its debug format, without the positions of errors.
 fn shown<T: Debug>(result: Result<T>) -> String {
     result
         .map_or_else(|error| format!("error: {:?}", std::mem::discriminant(error.kind())), |value| format!("{value:?}"))
@@ -212,8 +212,8 @@ fn long_texts_agree_on_any_number_of_threads() {
     }
 }
 
-/// Creates a Unigram model of words that get a mark, with or without splitting at white space before, and the same
-/// model with stages that rewrite an aligned text.
+/// Creates a Unigram model of words that get a mark, optionally after splitting at white space, and the same model with
+/// stages that rewrite an aligned text.
 fn words(draw: &mut Draw) -> [Tokenizer; 2] {
     let normalizer = NORMALIZERS[[0, 3, 8, 6][draw.below(4)]];
     let split = [r#"{"type":"WhitespaceSplit"},"#, r#"{"type":"Pattern","name":"whitespace"},"#, ""][draw.below(3)];

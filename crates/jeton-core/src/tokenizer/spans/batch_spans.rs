@@ -1,14 +1,15 @@
-//! Offsets of the ids of many texts, as columns.
+//! Offsets of the tokens of many texts, as columns.
 //!
-//! The fast path gives the ids. If a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`). If characters are normalized one by one, they follow from the tokens' characters (`one_to_one`).
-//! Other texts are normalized and split again, with alignments, and their pretokens are matched with the ids without
-//! running the model (`known_ids`). If that fails, they are encoded again with their spans.
+//! The fast path computes the ids. If a text is the concatenation of its tokens, the offsets follow from the ids
+//! (`token_widths`). If characters are normalized one by one, the offsets follow from the tokens' numbers of characters
+//! (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with
+//! the ids without running the model (`known_ids`). A text for which that fails is encoded again with its spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as the template requires, for any
 //! number of threads.
 //!
-//! Cost: 16 bytes for each id, and a lookup. Source: huggingface/tokenizers, tokenizer/encoding.rs. Left out: truncation.
+//! Cost: 16 bytes and one lookup for each id. Source: huggingface/tokenizers, tokenizer/encoding.rs. Left out:
+//! truncation.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,20 +23,21 @@ use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
-/// Ids of many texts, and HF's offsets.
+/// Ids of many texts, and Hugging Face's offsets of their tokens.
 #[derive(Debug, Clone, Default)]
 pub struct BatchOffsets {
     /// The ids of all texts.
     pub ids: Vec<u32>,
-    /// The ids of text i are `ends[i]..ends[i + 1]`.
+    /// Boundaries between texts: the ids of text i are `ends[i]..ends[i + 1]`.
     pub ends: Vec<i64>,
-    /// Start and end of each id, in characters of its text.
+    /// Start and end of each token, in characters of its text.
     pub offsets: Vec<i64>,
-    /// Offsets that each id would have as the first one of a truncated text, if they can differ; else empty.
+    /// Offsets that each token would have as the first one of a truncated text; empty if they cannot differ from
+    /// `offsets`.
     pub first: Vec<i64>,
 }
 
-/// Ids of consecutive texts, and the columns to fill.
+/// Ids of consecutive texts, and the columns that are filled for them.
 struct Task<'a> {
     texts: &'a [Input<'a>],
     ends: &'a [i64],
@@ -43,11 +45,11 @@ struct Task<'a> {
     first: &'a mut [i64],
 }
 
-/// Index of the text that failed, and its error.
+/// Index of the text that failed, and the error.
 pub(in crate::tokenizer) type TextError = (usize, Error);
 
 impl Tokenizer {
-    /// Encodes many texts with their offsets; with `truncates`, also with `first`.
+    /// Encodes many texts with their offsets. With `truncates`, also fills `first`.
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].

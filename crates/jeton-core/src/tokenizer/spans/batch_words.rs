@@ -1,9 +1,9 @@
 //! Index of the pretoken of each id of many texts, as a column: Hugging Face's `word_ids`.
 //!
-//! The fast path gives the ids. If one named pattern splits the text, the pretokens are found again, and the widths
-//! of tokens determine which tokens begin in each (`token_widths`). If words are separated by white space, pretokens
-//! follow from the widths of tokens (`one_to_one`). Other texts are split again, and the ids of a pretoken are those
-//! whose contents are its bytes (`known_ids`). The model only runs if contents do not determine the ids.
+//! The fast path computes the ids. If one named pattern splits the text, the pretokens are found again, and the widths
+//! of the tokens determine which tokens begin in each pretoken (`token_widths`). If words are separated by white space,
+//! the pretokens follow from the widths of the tokens (`one_to_one`). Other texts are split again, and a pretoken gets
+//! the ids whose contents are its bytes (`known_ids`). The model runs again only if contents do not determine the ids.
 //!
 //! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads. Cost: the
 //! stages before the model, and 8 bytes and a comparison for each id. Left out: templates and truncation.
@@ -28,7 +28,7 @@ use crate::util::cancel::{KeepGoing, KeepGoingMut};
 pub struct BatchWords {
     /// The ids of all texts.
     pub ids: Vec<u32>,
-    /// The ids of text i are `ends[i]..ends[i + 1]`.
+    /// Boundaries between texts: the ids of text i are `ends[i]..ends[i + 1]`.
     pub ends: Vec<i64>,
     /// Index of the pretoken of each id in its text.
     pub words: Vec<i64>,
@@ -66,7 +66,7 @@ impl Tokenizer {
         for (group, done) in groups.iter().zip(parallel::jobs(groups.len(), threads, watch, work)) {
             let mut own = done.map_err(|error| (group.start, error))??;
             if words.is_empty() {
-                words = own; // the only ones, with one thread
+                words = own; // with one thread, there are no others
             } else {
                 words.append(&mut own);
             }
@@ -74,7 +74,7 @@ impl Tokenizer {
         Ok(BatchWords { ids, ends, words })
     }
 
-    /// Returns the index of the pretoken of each of `ids`, the ids of a text.
+    /// Returns the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -90,7 +90,7 @@ impl Tokenizer {
         Ok(words)
     }
 
-    /// Writes the index of the pretoken of each of `ids`, the ids of a text.
+    /// Writes the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
     fn write_words(
         &self,
         text: Input<'_>,
@@ -125,8 +125,8 @@ impl Tokenizer {
         }
     }
 
-    /// Likewise, for texts that one named pattern splits: the tokens of a pretoken are those that begin in it, in the
-    /// normalized text. Returns false if that is not certain.
+    /// Like [`Tokenizer::write_words`], for texts that one named pattern splits: a token belongs to the pretoken in
+    /// which it begins, in the normalized text. Returns false if widths do not determine the pretokens.
     fn write_words_by_width(
         &self,
         text: Input<'_>,
@@ -141,8 +141,8 @@ impl Tokenizer {
         let (mut id, mut at, mut word) = (0, 0, 0);
         let mut starts = Starts::default();
         let mut is_known = true;
-        // Called with the ends of successive pretokens, to each of which `from` is added. This is a single loop over
-        // the tokens, because the number of tokens of a pretoken is hard to predict.
+        // Called with the ends of successive pretokens, relative to `from`. This is a single loop over the tokens,
+        // because a branch on the number of tokens of a pretoken would often be mispredicted.
         let mut to = |from: usize, ends: &[u32]| {
             let mut index = 0;
             while let Some(&end) = ends.get(index) {
@@ -160,7 +160,7 @@ impl Tokenizer {
                 id += 1;
             }
         };
-        let mut before = 0; // bytes of normalized text
+        let mut before = 0; // number of bytes of normalized text before the current run
         self.stretches(valid.as_bytes(), permit, |span, added| {
             if added.is_some() {
                 to(before, &[(span.end - span.start) as u32]);

@@ -1,7 +1,8 @@
-//! Byte offset → number of characters before it, in constant time; and the inverse, in order.
+//! Byte offset → number of characters before it, in constant time; and the inverse, for ascending positions.
 //!
-//! A count is stored for each block of 64 bytes; bytes inside a block are counted eight at a time. ASCII text needs
-//! neither. Cost: one pass, and 4 bytes for each 64 bytes of text.
+//! The number of characters before each block of 64 bytes is stored. Inside a block, characters are counted eight bytes
+//! at a time. ASCII text needs neither, since each byte is a character. Cost: one pass, and 4 bytes for each 64 bytes
+//! of text.
 
 /// Number of bytes in a block.
 const BLOCK: usize = 64;
@@ -9,23 +10,23 @@ const BLOCK: usize = 64;
 /// Index of the characters of a text.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct CharIndex {
-    counts: Vec<u32>, // characters that begin before each block; empty for ASCII
+    counts: Vec<u32>, // number of characters before each block; empty for ASCII
     is_ascii: bool,
 }
 
-/// Returns the number of characters that begin in a text or in a part of it.
+/// Returns the number of characters that begin in these bytes.
 pub(in crate::tokenizer) fn num_chars(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     let of_word = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
-        // Bit 7 set and bit 6 clear: a continuation byte.
+        // A continuation byte has bit 7 set and bit 6 clear.
         8 - ((word >> 7) & (!word >> 6) & 0x0101_0101_0101_0101).count_ones() as usize
     };
     words.iter().map(of_word).sum::<usize>() + rest.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
 impl CharIndex {
-    /// Builds the index of another text.
+    /// Rebuilds the index for another text.
     pub(in crate::tokenizer) fn set(&mut self, text: &str) {
         self.counts.clear();
         self.is_ascii = text.is_ascii();
@@ -47,7 +48,7 @@ impl CharIndex {
     }
 
     /// Returns the smallest range of characters that covers a range of bytes. For an empty range, both ends are the
-    /// number of characters that begin before it.
+    /// number of characters that begin before its position.
     #[inline]
     pub(in crate::tokenizer) fn range(&self, text: &str, (start, end): (usize, usize)) -> (usize, usize) {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
@@ -63,8 +64,8 @@ impl CharIndex {
     }
 }
 
-/// Number of bytes of a character, by the high bits of its first byte; a table, to avoid branches that depend on the
-/// text.
+/// Number of bytes of a character, by the high four bits of its first byte. A table avoids branches, which would depend
+/// on the text and be mispredicted.
 const CHAR_BYTES: [u8; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
 
 /// Position in a text, in characters and in bytes.
@@ -75,8 +76,8 @@ pub(in crate::tokenizer) struct CharReader<'t> {
 }
 
 impl CharReader<'_> {
-    /// Moves forward to the start of a character, which must not be before the current position; returns the number
-    /// of bytes before it.
+    /// Moves forward to the start of a character, which must not be before the current position; returns the number of
+    /// bytes before that character.
     pub(in crate::tokenizer) fn skip_to(&mut self, chars: i64) -> i64 {
         while self.chars < chars && self.bytes < self.text.len() {
             self.bytes += usize::from(CHAR_BYTES[usize::from(self.text[self.bytes] >> 4)]);

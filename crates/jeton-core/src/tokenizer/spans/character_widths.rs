@@ -7,67 +7,68 @@ use hashbrown::HashSet;
 
 use crate::util::atomic_cell::made_once;
 
-/// Mask of the class, without the flags of unknown characters.
+/// Mask of the class in a character's byte; the other bits are flags of unknown characters.
 pub(in crate::tokenizer) const CLASS: u8 = 7;
-/// Class of a character that becomes one character, which is part of a word.
+/// Class of a character that becomes exactly one character, which is part of a word.
 pub(in crate::tokenizer) const ORDINARY: u8 = 0;
 /// Class of a character that becomes white space.
 pub(in crate::tokenizer) const WHITE: u8 = 1;
 /// Class of a character that becomes a separate word.
 pub(in crate::tokenizer) const ISOLATED: u8 = 2;
-/// Class after the last character.
+/// Class that is stored after the last character.
 pub(in crate::tokenizer) const END: u8 = 3;
 /// Class of a character whose normalized form depends on its neighbors, or fits no other class.
 pub(in crate::tokenizer) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(in crate::tokenizer) const DROPPED: u8 = 5;
-/// Bit of the classes above, and of a character that becomes several characters in [`WordRules::ascii`].
+/// Bit that is set in `CHANGES` and `DROPPED`. In [`WordRules::ascii`] it also marks a character that becomes several
+/// characters.
 pub(in crate::tokenizer) const NOT_ONE: u8 = 4;
 
 /// Flag of a normalized character that occurs in no piece of a Unigram model, so that it is unknown in any text.
 pub(in crate::tokenizer) const UNKNOWN: u8 = 0x10;
-/// Flag of a normalized character that may be unknown, depending on its neighbors.
+/// Flag of a normalized character that is unknown next to some characters, but not next to others.
 pub(in crate::tokenizer) const AMBIGUOUS: u8 = 0x20;
 
-/// Bit of a token that begins inside of a character.
+/// Bit in the width of a token that begins inside of a character.
 pub(in crate::tokenizer) const INSIDE: u8 = 0x80;
-/// Bit of a token that begins with the mark of words. The mark is not counted in the width.
+/// Bit in the width of a token that begins with the mark of words. The mark is not counted in the width.
 pub(in crate::tokenizer) const MARKED: u8 = 0x80;
-/// Bit of a token that continues a word. Its prefix is not counted in the width.
+/// Bit in the width of a token that continues a word. Its prefix is not counted in the width.
 pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 
 /// Widths of ids in characters, from which the alignment follows.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
-    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> number of characters that begin in it, and the bits above; 0: unknown
+    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
     pub(in crate::tokenizer) kind: AlignedKind,
-    /// Id of the token of each byte, `<0x0A>`.
+    /// Ids of the byte-fallback tokens, such as `<0x0A>`, by byte.
     pub(in crate::tokenizer) bytes: Option<Box<[u32; 256]>>,
 }
 
 #[derive(Debug)]
 pub(in crate::tokenizer) enum AlignedKind {
-    /// The text is one pretoken. `mark_end`: with a prepended mark, the end of the mark's offsets, 0, or 1 if it is
-    /// aligned to the first character.
+    /// The text is one pretoken. `mark_end` is None unless a mark is prepended. Its value is the end of the mark's
+    /// offsets: 0, or 1 if the mark is aligned to the first character.
     Whole { mark_end: Option<i64> },
     /// The text consists of words, separated by white space.
     Words(Box<WordRules>),
 }
 
-/// Rules for words.
+/// Rules by which a text is divided into words.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct WordRules {
-    /// The mark inserted before each word.
+    /// The mark that is inserted before each word.
     pub(in crate::tokenizer) mark: Option<char>,
     /// Images (normalized forms) of characters.
     pub(in crate::tokenizer) images: Images,
-    /// Classes of ASCII characters that become one character; `NOT_ONE` for others.
+    /// Class of each ASCII character that becomes one character; `NOT_ONE` for other ASCII characters.
     pub(in crate::tokenizer) ascii: [u8; 128],
-    /// Words end only before white space, and around isolated characters.
+    /// True if words end only before white space and around isolated characters.
     pub(in crate::tokenizer) ends_at_white: bool,
-    /// Characters that are removed at the start of a text shift the alignment.
+    /// True if characters that are removed at the start of a text shift the alignment.
     pub(in crate::tokenizer) may_shift: bool,
-    /// Adjacent unknown characters are one token.
+    /// True if adjacent unknown characters are one token.
     pub(in crate::tokenizer) fuses_unknown: bool,
 }
 
@@ -103,7 +104,7 @@ impl Image {
         (self.0 >> 8 & 0xFF) as usize
     }
 
-    /// Returns the class of a normalized character with its flags.
+    /// Returns the class and the flags of a normalized character, by its index in the image.
     #[inline(always)]
     pub(in crate::tokenizer) fn entry(self, index: usize) -> u8 {
         self.class() | ((self.0 >> (16 + 2 * index) & 3) as u8) << 4
@@ -113,20 +114,20 @@ impl Image {
 /// Number of code points in a block.
 const BLOCK: usize = 256;
 
-/// Images of characters, computed on first use.
+/// Cache of the images of characters, which are computed on first use.
 pub(in crate::tokenizer) struct Images {
-    blocks: Box<[OnceLock<Box<[AtomicU32; BLOCK]>>]>, // 0: not computed
+    blocks: Box<[OnceLock<Box<[AtomicU32; BLOCK]>>]>, // an image is 0 until it is computed
     known: Option<KnownCharacters>,
 }
 
-/// Characters of the pieces of a Unigram model.
+/// Characters that occur in the pieces of a Unigram model.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct KnownCharacters {
-    /// Characters that are pieces.
+    /// Characters that are pieces by themselves.
     pub(in crate::tokenizer) pieces: HashSet<char>,
-    /// Characters that occur in pieces.
+    /// Characters that occur in any piece.
     pub(in crate::tokenizer) others: HashSet<char>,
-    /// First character of the unknown token.
+    /// First character of the unknown token's spelling.
     pub(in crate::tokenizer) unk_start: Option<char>,
 }
 

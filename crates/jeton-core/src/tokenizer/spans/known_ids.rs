@@ -1,11 +1,12 @@
-//! Spans of a text, or of a part of one, whose ids are known. The text is normalized and split again, with
-//! alignments, but the model does not run.
+//! Spans of a text, or of a part of it, whose ids are known. The text is normalized and split again, with alignments,
+//! but the model does not run.
 //!
-//! The ids of a pretoken are those whose contents, concatenated, are its bytes. Unknown tokens, byte-fallback entries
-//! and the like have other contents; a pretoken with such a token is encoded again.
+//! A pretoken gets the next ids whose concatenated contents are its bytes. The contents of unknown tokens,
+//! byte-fallback entries and a few others are not the bytes they stand for, so a pretoken with such a token is encoded
+//! again.
 //!
 //! Invariant: if a result is returned, its values equal those of [`Tokenizer::encode_with_spans`]. Cost: the stages
-//! before the model with alignments, and one comparison for each token; memory for the longest pretoken.
+//! before the model with alignments, and one comparison for each token. Memory: that of the longest pretoken.
 
 use super::char_index::CharIndex;
 use super::span_sink::{Column, SpanSink};
@@ -20,7 +21,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::EndOfWord;
 use crate::vocab::{Kind, Vocab};
 
-/// Buffers, reused for several texts.
+/// Buffers that are reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct KnownIds {
     chars: CharIndex,
@@ -30,29 +31,30 @@ pub(in crate::tokenizer) struct KnownIds {
     scratch: Scratch,
 }
 
-/// Part of a text that is independent of the rest.
+/// Part of a text that can be encoded independently of the rest.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct TextPart<'t> {
     /// Text of the part.
     pub(in crate::tokenizer) text: &'t str,
-    /// Number of bytes and of characters before it.
+    /// Number of bytes, and number of characters, before the part.
     pub(in crate::tokenizer) before: (usize, usize),
-    /// Index of its first id in the text.
+    /// Index of the part's first id among the ids of the text.
     pub(in crate::tokenizer) first_id: usize,
-    /// False for the whole text.
+    /// False if the part is the whole text.
     pub(in crate::tokenizer) is_part: bool,
 }
 
 impl<'t> TextPart<'t> {
-    /// Returns the part that is the whole text.
+    /// Returns a part that is the whole text.
     pub(in crate::tokenizer) fn whole(text: &'t str) -> Self {
         Self { text, before: (0, 0), first_id: 0, is_part: false }
     }
 }
 
 impl Tokenizer {
-    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after its last id, or
-    /// None if the values must be computed in another way: for a part, if it may contain an added token.
+    /// Writes the part of the column for a part of a text, whose ids begin at `first_id`. Returns the index after its
+    /// last id. Returns None if the column must be computed in another way, for example because a part may contain an
+    /// added token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -70,7 +72,7 @@ impl Tokenizer {
             known.chars.set(text);
         }
         let mut at = part.first_id;
-        let mut last_end = 0; // end of the values so far, in bytes of the part
+        let mut last_end = 0; // end of the last token so far, in bytes of the part
         let traced = !matches!(sink.column, Column::Words(_));
         let done = self.for_each_segment(text.as_bytes(), permit, traced, keep_going, |segment| {
             let len = self.match_ids(&segment, &ids[at..], permit, known, keep_going)?;
@@ -111,7 +113,7 @@ impl Tokenizer {
         }
     }
 
-    /// Writes Hugging Face's offsets of the ids of a segment; the first id has the index `at`.
+    /// Writes Hugging Face's offsets of the ids of a segment. `at` is the index of the first id.
     #[allow(clippy::too_many_arguments)]
     fn write_hf_offsets(
         &self,
@@ -140,7 +142,7 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_raw = matches!(segment.place, Origin::At(_));
-                // The bytes of other tokens may differ from the text at their offsets.
+                // For tokens that are not entries, the bytes may differ from the text at their offsets.
                 if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
                     || self.model.shows_text_of(id)
                 {
@@ -160,7 +162,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Finds the ends of the tokens of a segment. Their ids are the first of `ids`. Returns the number of tokens.
+    /// Finds the ends of the tokens of a segment, whose ids are at the start of `ids`. Returns the number of tokens.
     pub(in crate::tokenizer) fn match_ids(
         &self,
         segment: &Segment<'_>,
@@ -184,10 +186,10 @@ impl Tokenizer {
         }
     }
 
-    /// Matches the contents of tokens with a pretoken. Returns false if they differ.
+    /// Compares the contents of tokens with a pretoken, and writes the tokens' ends. Returns false if they differ.
     fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
         if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
-            return false; // the end-of-word mark has no bytes
+            return false; // the end-of-word mark is not in the text
         }
         let (unk, prefix) = (self.model.unk(), self.model.continuing_prefix().as_bytes());
         let mut at = 0;
@@ -205,7 +207,8 @@ impl Tokenizer {
     }
 }
 
-/// Writes byte or character spans of the tokens of a segment. `cursor`: end of the last token, in bytes of the part.
+/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, in bytes of
+/// the part.
 fn write_own(
     segment: &Segment<'_>,
     part: TextPart<'_>,
@@ -220,7 +223,7 @@ fn write_own(
     for (&end, out) in known.ends.iter().zip(out) {
         let span = own.span(start, end, *cursor);
         if part.is_part && span == (0, 0) {
-            return Err(not_known()); // its span is empty, at the end of a span in another part
+            return Err(not_known()); // the span is empty, and the previous part determines its position
         }
         *cursor = span.1;
         *out = match kind {
@@ -235,7 +238,7 @@ fn write_own(
     Ok(())
 }
 
-/// Returns the number of bytes of a token at the start of `text`; None if its content does not determine that.
+/// Returns how many bytes of the start of `text` a token covers; None if its content does not determine this.
 fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize> {
     let content = vocab.content(id);
     match vocab.kind(id) {
@@ -243,13 +246,13 @@ fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize
         _ => return None,
     }
     if content.starts_with(b"<0x") {
-        return None; // it may be a byte-fallback entry
+        return None; // the token may be a byte-fallback entry
     }
     let own = content.strip_prefix(prefix)?;
     text.starts_with(own).then_some(own.len())
 }
 
-/// Creates the error that ends the attempt. It is not returned to callers.
+/// Creates the error that ends this method of computing spans. It is caught inside of this module.
 fn not_known() -> Error {
     ErrorKind::Internal("the tokens of a pretoken are not those of the text".into()).into()
 }

@@ -1,12 +1,13 @@
-//! Spans of the ids of a text, as columns, if the ids are known.
+//! Spans of the tokens of a text, as columns, if the ids are known.
 //!
 //! At byte level, spans follow from the widths of tokens (`token_widths`). If characters are normalized one by one
 //! (`one_to_one`), spans follow from Hugging Face's offsets: a token covers those characters of its offsets that no
-//! previous token covers. Other texts are normalized again with alignments (`known_ids`), or else encoded again.
+//! previous token covers. Other texts are normalized again with alignments (`known_ids`); if that fails, they are
+//! encoded again.
 //!
-//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
-//! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
-//! ASCII. Left out: templates (`frame`).
+//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`], and offsets equal those of
+//! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes and one lookup for each id; one pass over a text that is
+//! not ASCII. Left out: templates (`frame`).
 
 use super::char_index::CharReader;
 use super::character_widths::{OneToOne, INSIDE};
@@ -28,7 +29,7 @@ use crate::vocab::alphabet::{EndOfWord, Level};
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns a column of spans of `ids`, the ids of a text, with two numbers for each.
+    /// Returns a column of spans for the ids to which a text was encoded, with two numbers for each id.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -46,8 +47,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of spans of `ids`, the ids of a text. `first`: the offsets that each token would have as the
-    /// first one of a truncated text, if they can differ; may be empty.
+    /// Writes a column of spans for the ids to which a text was encoded. `first` gets the offsets that each token would
+    /// have as the first one of a truncated text; it may be empty if they are not needed.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -65,7 +66,7 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
             let contents = self.raw_pattern().is_none();
-            // Splitters after the one that spells bytes may split inside of a character.
+            // After the splitter that spells bytes, other splitters may split inside of a character.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };
             if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
@@ -79,10 +80,10 @@ impl Tokenizer {
         self.trace(text.bytes, ids, permit, kind, (out, first), keep_going)
     }
 
-    /// Returns the widths of tokens; None if the bytes of tokens are not those of the text.
+    /// Returns the widths of tokens; None if the concatenated tokens do not equal the text.
     pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        // A form may leave the text unchanged; the contents are compared with the text.
+        // A normalization form may change the text or not, so the contents of tokens are compared with the text.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
         if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;
@@ -101,7 +102,7 @@ impl Tokenizer {
         Some(TokenWidths::new(&self.vocab, is_known, white_ends, self.template.add_prefix_space()))
     }
 
-    /// Writes a column of spans of a text that is encoded again.
+    /// Writes a column of spans by encoding the text again.
     fn trace(
         &self,
         text: &[u8],
@@ -136,8 +137,9 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes values of the ids of a text, from the alignment of its characters or, if that is not possible, of the
-    /// whole text. Returns false if the text must be encoded again.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. It follows from the
+    /// alignment of single characters or, if that is not possible, from that of the whole text. Returns false if the
+    /// text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -163,7 +165,7 @@ impl Tokenizer {
     }
 }
 
-/// Buffers, reused for several texts.
+/// Buffers that are reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct SpanBuffers {
     pub(in crate::tokenizer) reader: WordReader,
@@ -171,9 +173,8 @@ pub(in crate::tokenizer) struct SpanBuffers {
 }
 
 impl OneToOne {
-    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if
-    /// they do not determine the spans. `shares_first`: true if a prepended mark has the bytes of the first
-    /// character.
+    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they
+    /// do not determine the spans. `shares_first`: true if a prepended mark is aligned to the first character.
     pub(in crate::tokenizer) fn to_disjoint(
         &self,
         (ids, text): (&[u32], &str),
@@ -203,8 +204,8 @@ impl OneToOne {
         self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
     }
 
-    /// Likewise, for a text with tokens of single bytes, which must equal the bytes of the text. `spans` has HF's
-    /// offsets.
+    /// Like [`OneToOne::to_disjoint`], for a text with byte-fallback tokens, which must equal the bytes of the text.
+    /// `spans` has Hugging Face's offsets and gets the result.
     fn write_with_bytes(
         &self,
         ids: &[u32],
@@ -230,7 +231,7 @@ impl OneToOne {
                 }
                 at += 1;
                 if !starts_bytes {
-                    // The bytes must complete the character.
+                    // The bytes so far must end where the character ends.
                     if reader.skip_to(reader.chars + 1) != at {
                         return false;
                     }

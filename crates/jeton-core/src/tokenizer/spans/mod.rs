@@ -1,9 +1,11 @@
-//! Spans of the ids of a text, in bytes and in characters.
+//! Spans of the tokens of a text, in bytes and in characters.
 //!
 //! Invariant: byte spans are ascending and disjoint, and cover the text if nothing is dropped. A token that covers no
-//! bytes has an empty span at its position. The first token of an expanded character has all bytes of the character.
+//! bytes has an empty span at its position. If normalization expands a character, its first token has all bytes of the
+//! character.
 //!
-//! Offsets are HF's: from the origin of a token's first byte to that of its last byte. They may overlap.
+//! *Offsets* are Hugging Face's: from the origin of a token's first byte to the origin of its last byte. They may
+//! overlap.
 //!
 //! ```text
 //! token_widths      spans by id alone, if a text is the concatenation of its tokens
@@ -38,36 +40,36 @@ use crate::postprocess::Item;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
-/// Number of tokens in a chunk, whose Python objects take some megabytes.
+/// Number of tokens in a chunk. The Python objects of a chunk take some megabytes.
 const CHUNK: usize = 1 << 14;
 
 /// Ids of a text with their spans.
 #[derive(Debug, Clone, Default)]
 pub struct Encoding {
-    /// The ids.
+    /// Ids of the text's tokens.
     pub ids: Vec<u32>,
-    /// Half-open byte range of each id.
+    /// Half-open byte range of each token.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Smallest range of characters that covers each byte range. Invalid UTF-8 counts as in Python's
+    /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as in Python's
     /// `errors="replace"`.
     pub char_spans: Vec<(usize, usize)>,
-    /// HF's offsets, in characters.
+    /// Hugging Face's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,
-    /// Byte range of each pretoken and added token, and the index of its first id.
+    /// For each pretoken and added token: start and end of its byte range, and the index of its first id.
     pub pretokens: Vec<(usize, usize, usize)>,
-    /// Byte ranges that no token covers.
+    /// Byte ranges of the text that no token covers.
     pub dropped: Vec<(usize, usize)>,
 }
 
 /// Chunk of consecutive tokens of a text, or of the template.
 #[derive(Debug, Clone, Copy)]
 pub struct SpanChunk<'c> {
-    /// The ids.
+    /// Ids of the chunk's tokens.
     pub ids: &'c [u32],
     /// Half-open byte range of each id in the text; for tokens of the template, the empty range at the start or end
     /// of the text.
     pub byte_spans: &'c [(usize, usize)],
-    /// True for tokens of the text, false for tokens of the template.
+    /// True if the tokens are from the text, false if they are from the template.
     pub from_text: bool,
 }
 
@@ -115,7 +117,7 @@ impl Tokenizer {
         Ok(encoding)
     }
 
-    /// Calls `each` with the tokens of `text` in order, some thousands at a time, so that memory does not grow with
+    /// Calls `each` with the tokens of `text` in order, in chunks of some thousands, so that memory does not grow with
     /// the number of tokens. With `template`, includes the template of one text.
     ///
     /// # Errors
@@ -131,7 +133,7 @@ impl Tokenizer {
         let items = self.template.single();
         let is_text = |item: &Item| matches!(item, Item::Sequence { .. });
         let mut left = items.iter().filter(|item| is_text(item)).count();
-        let mut at = 0; // position of the next tokens of the template
+        let mut at = 0; // byte position of the template's next tokens
         for item in items {
             match item {
                 Item::Ids { ids, .. } if template => {
@@ -148,7 +150,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Computes spans without a template. Returns the end of the last token.
+    /// Passes chunks of ids and spans without a template. Returns the end of the last token.
     fn text_in_chunks(
         &self,
         text: &[u8],
@@ -221,25 +223,25 @@ impl Tokenizer {
     }
 }
 
-/// Spans so far, and buffers of the current segment.
+/// Spans of the tokens so far, and buffers for the current segment.
 #[derive(Default)]
 struct Placer {
     encoding: Encoding,
-    offsets: Vec<(usize, usize)>, // HF's offsets, in bytes
-    cursor: usize,                // all bytes before it are covered or dropped
+    offsets: Vec<(usize, usize)>, // Hugging Face's offsets, in bytes
+    cursor: usize,                // end of the last span: all bytes before it are covered or dropped
     ends: Vec<usize>,
     scratch: Scratch,
 }
 
-/// Sources of the bytes of a segment, read in order. If a run of bytes with one source is unchanged text, each byte
-/// has its own range. These ranges are not stored: for a document that is one segment, they would take 16 bytes for
-/// each byte.
+/// Input ranges of the bytes of a segment, read in order. If a run of bytes with the same range is unchanged text, each
+/// byte gets a range of its own. These ranges are computed instead of stored: for a document that is one segment, they
+/// would take 16 bytes for each byte.
 pub(in crate::tokenizer) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],
-    /// Bytes of the segment with the same source.
+    /// Range of bytes of the segment that have the same input range.
     run: std::ops::Range<usize>,
-    /// True if they are unchanged text.
+    /// True if the bytes of `run` are unchanged text.
     is_unchanged: bool,
 }
 
@@ -248,7 +250,8 @@ impl<'s> OwnBytes<'s> {
         Self { segment, text, run: 0..0, is_unchanged: false }
     }
 
-    /// Returns the span of the token with these bytes. All bytes before `cursor` are covered or dropped.
+    /// Returns the span of the token that consists of bytes `start..end` of the segment. All bytes before `cursor` are
+    /// already covered or dropped.
     pub(in crate::tokenizer) fn span(&mut self, start: usize, end: usize, cursor: usize) -> (usize, usize) {
         let ranges = if start < end { self.range(start).zip(self.range(end - 1)) } else { None };
         let (from, to) = ranges.map_or((cursor, cursor), |(first, last)| (first.0.max(cursor), last.1));
@@ -282,7 +285,7 @@ impl<'s> OwnBytes<'s> {
     }
 }
 
-/// Returns HF's range of these bytes: from the origin of the first byte to that of the last byte.
+/// Returns Hugging Face's range of bytes `start..end`: from the origin of the first byte to that of the last byte.
 pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
@@ -296,8 +299,8 @@ pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end:
     }
 }
 
-/// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback
-/// entry (`<0x0A>`) covers one byte, although its spelling is longer.
+/// Gives each byte token of unknown text the offsets of its whole run of such tokens, as HF's Unigram does. A
+/// byte-fallback entry (`<0x0A>`) covers one byte, although its spelling is longer.
 pub(in crate::tokenizer) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,
@@ -350,7 +353,7 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
 
 /// Converts ascending byte ranges to character ranges, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let mut first = 0; // index of the character that contains `start`
+    let mut first = 0; // index of the character that contains the start of the current range
     let place = |&(start, end): &(usize, usize)| {
         while first + 1 < starts.len() && starts[first + 1] <= start {
             first += 1;

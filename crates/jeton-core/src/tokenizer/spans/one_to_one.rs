@@ -1,15 +1,15 @@
-//! Spans of ids for normalizers that process characters one by one.
+//! Spans of tokens for normalizers that process characters one by one.
 //!
-//! There are two kinds of such tokenizers. In the first, the whole text is one pretoken, and each character becomes
-//! one: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging Face's `Prepend` and
-//! `Replace`). So offsets are sums of the tokens' characters. In the second, words are separated by white space,
-//! which is dropped, and each word may get a `▁` (BERT, T5, mBART). So offsets are sums of normalized characters and
-//! the white space between words (`word_offsets`).
+//! There are two kinds of such tokenizers. In the first kind, the whole text is one pretoken, and each character
+//! becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging Face's
+//! `Prepend` and `Replace`). So the offset of a token is the sum of the characters of the tokens before it. In the
+//! second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5, mBART). So
+//! offsets are sums of normalized characters and of the white space between words (`word_offsets`).
 //!
-//! Invariant: if the result is true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
-//! tokens take the slow path; in the first kind, so do texts with other characters or unknown tokens. Cost: one byte
-//! for each id, and four for each character that has occurred; a lookup for each token and, in the second kind, for
-//! each character.
+//! Invariant: if a function returns true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
+//! tokens take the slow path; in the first kind, so do texts with unknown tokens or characters that do not become one
+//! character. Cost: one byte for each id, and four for each character that has occurred; a lookup for each token and,
+//! in the second kind, for each character.
 
 use super::char_index::num_chars;
 use super::character_widths::{
@@ -31,7 +31,7 @@ use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
 impl Tokenizer {
-    /// Returns the widths of ids in characters; None for tokenizers that change numbers of characters.
+    /// Returns the widths of ids in characters; None if the tokenizer is of neither kind.
     pub(in crate::tokenizer) fn one_to_one(&self) -> Option<OneToOne> {
         let ends_words = self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end != EndOfWord::None);
         if self.template.trim_offsets() || self.byte_alphabet || self.raw_pattern().is_some() || ends_words {
@@ -103,7 +103,7 @@ impl Tokenizer {
         }
         for (index, normalizer) in self.normalizers.iter().enumerate() {
             if let Some(end) = normalizer.prepends(WORD_START) {
-                // A later component might prepend another mark before it.
+                // A later component might prepend another mark before this one.
                 if mark_end.is_some() || index > 0 {
                     return None;
                 }
@@ -115,8 +115,8 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the number of characters of a token in a word, with the flags of its start; 0 if it does not fit the
-    /// field.
+    /// Returns the number of characters of a token in a word, with the flag for its start; 0 if the number does not
+    /// fit.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
@@ -130,7 +130,7 @@ impl Tokenizer {
         u8::try_from(num_chars(own)).ok().filter(|&chars| chars < CONTINUES).map_or(0, |chars| chars | flag)
     }
 
-    /// Returns the normalized form of a character, next to any others.
+    /// Returns the normalized form of a character, independent of its neighbors.
     pub(in crate::tokenizer) fn character_image(&self, c: char, rules: &WordRules) -> Image {
         let of_all = |text: String, normalizer: &Normalizer| -> Option<String> {
             text.chars().map(|c| normalizer.image(c)).collect()
@@ -155,8 +155,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the characters that determine the flags of unknown characters in a Unigram model; None for other
-    /// models.
+    /// Returns the characters that determine whether a character is unknown in a Unigram model; None for other models.
     fn known_characters(&self) -> Option<KnownCharacters> {
         let Model::Unigram(_) = &self.model else { return None };
         let unk = self.model.unk();
@@ -171,7 +170,7 @@ impl Tokenizer {
             }
             known.others.extend(text.chars());
             if Some(id) == unk {
-                // The spelling of the unknown token is unknown text, too.
+                // Text that spells the unknown token is unknown, too.
                 known.unk_start = text.chars().next();
             }
         }
@@ -180,7 +179,8 @@ impl Tokenizer {
 }
 
 impl OneToOne {
-    /// Writes values of the ids of a text. Returns false if the alignment does not determine them.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
+    /// alignment does not determine it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -204,7 +204,7 @@ impl OneToOne {
             (AlignedKind::Whole { mark_end }, Column::Spans(kind, spans)) => Ok(self
                 .write_whole(&tok.vocab, ids, text, *mark_end, spans)
                 && self.to_disjoint((ids, text), *mark_end == Some(1), *kind, spans)),
-            // A text without added tokens is one pretoken.
+            // Without added tokens, the text is one pretoken.
             (AlignedKind::Whole { .. }, Column::Words(out)) => {
                 out.fill(0);
                 Ok(ids.iter().all(|&id| self.width(id) != 0))
@@ -224,7 +224,7 @@ impl OneToOne {
         mark_end: Option<i64>,
         spans: &mut [[i64; 2]],
     ) -> bool {
-        let mut chars = 0; // number of characters of the text so far
+        let mut chars = 0; // number of characters before the current token
         let mut rest = ids.iter().zip(spans);
         if let Some(mark_end) = mark_end {
             let Some((&id, span)) = rest.next() else { return text.is_empty() };

@@ -1,23 +1,23 @@
 //! Column of spans, offsets or pretokens, written token by token.
 //!
-//! Invariant: values equal those of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
+//! Invariant: the column equals that of [`super::Tokenizer::encode_with_spans`], with offsets trimmed as the template
 //! requires.
 
 use super::token_widths::SpanKind;
 
-/// A column, and the state that the next token needs.
+/// A column, and the state that is needed to write the next token.
 pub(in crate::tokenizer) struct SpanSink<'o> {
     pub(in crate::tokenizer) column: Column<'o>,
-    /// Hugging Face's offsets that each token would have as the first one of a truncated text; empty if not
+    /// Gets Hugging Face's offsets that each token would have as the first one of a truncated text; empty if not
     /// requested.
     pub(in crate::tokenizer) first: &'o mut [[i64; 2]],
-    /// Index of the next pretoken.
+    /// Index of the next pretoken to be written.
     pub(in crate::tokenizer) word: i64,
 }
 
 pub(in crate::tokenizer) enum Column<'o> {
     Spans(SpanKind, &'o mut [[i64; 2]]),
-    /// Index of the pretoken of each token.
+    /// Indices of the pretokens of all tokens.
     Words(&'o mut [i64]),
 }
 

@@ -1,5 +1,5 @@
-//! Texts that the model encodes as given tokens, and that Hugging Face shows instead of their entries: texts of
-//! Unigram's unknown tokens, and of added tokens that include white space.
+//! Texts of those tokens that Hugging Face shows as text instead of their entries: unknown tokens of Unigram, and added
+//! tokens that include white space.
 //!
 //! Invariant: the texts are those of [`Tokenizer::encode_with_spans`], in the same order. Cost: the slow path encodes
 //! the text again.
@@ -11,7 +11,7 @@ use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
 impl Tokenizer {
-    /// Calls `each` with the bytes, as the model sees them, of every token of `text` that has one of these ids.
+    /// Calls `each` for every token of `text` that has one of these ids, with the token's bytes as the model sees them.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -1,41 +1,41 @@
 //! Widths of tokens in bytes and characters, by id, for tokenizers whose texts are the concatenation of their tokens.
 //!
 //! At byte level, if one pattern splits the text and no stage rewrites it, the bytes of a token are its content. So
-//! spans follow from the ids alone: a text need not be read again, and nothing is traced. A token may begin inside of
-//! a character; Hugging Face's offsets then include the whole character.
+//! spans follow from the ids, without reading the text again and without an alignment. A token may begin inside of a
+//! character; Hugging Face's offsets then include the whole character.
 //!
-//! Invariant: two kinds of texts take the slow path. Texts with tokens without a width: added tokens that include
-//! white space around them, the unknown token, the end of a word. And texts for which the widths do not add up to the
-//! length, because the pattern drops white space.
+//! Two kinds of texts take the slow path. The first are texts with tokens that have no width: added tokens that include
+//! white space around them, the unknown token, the end-of-word mark. The second are texts for which the widths do not
+//! add up to the length, because the pattern drops white space.
 //!
 //! Cost: two bytes for each id, four if the template trims offsets; a lookup for each token.
 
 use crate::postprocess::WhiteEnds;
 use crate::vocab::Vocab;
 
-/// Column of spans: see [`super::Encoding`].
+/// Kind of a column of spans: see [`super::Encoding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// Byte ranges, disjoint.
+    /// Byte ranges, which are disjoint.
     Bytes,
-    /// Smallest ranges of characters that cover these bytes.
+    /// Smallest ranges of characters that cover the byte ranges.
     Chars,
-    /// Hugging Face's offsets, trimmed as by the template.
+    /// Hugging Face's offsets, trimmed as the template requires.
     Offsets,
 }
 
-/// Width of a token, from the lowest bit: 7 bits for the number of characters that begin in it, 1 bit for a token
-/// that begins inside of a character, and 8 bits for the number of bytes; if the template trims offsets, also 8 bits
-/// each for leading and trailing white space. 0: unknown.
+/// Width of a token. Fields from the lowest bit: 7 bits for the number of characters that begin in it, 1 bit for a
+/// token that begins inside of a character, and 8 bits for the number of bytes; if the template trims offsets, also 8
+/// bits each for leading and trailing white space. The value 0 means that the width is unknown.
 type Width = u32;
 
 const UNKNOWN: Width = 0;
-/// Value for a token that is too wide for the fields; its width is computed from the content.
+/// Value for a token that is too wide for the fields. Its width is computed from its content.
 const WIDE: Width = 0xFFFF;
-const MAX_CHARS: usize = 126; // 127 with the other bits of `WIDE` set is `WIDE`
+const MAX_CHARS: usize = 126; // with 127 and all other bits set, a width would equal `WIDE`
 const MAX_BYTES: usize = 255;
 
-/// Widths by id.
+/// Table of the widths of all tokens, by id.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct TokenWidths {
     table: Table,
@@ -45,20 +45,20 @@ pub(in crate::tokenizer) struct TokenWidths {
 #[derive(Debug)]
 enum Table {
     Widths(Vec<u16>),
-    /// Widths with white space.
+    /// Widths with the number of white-space bytes at both ends.
     Trimmed(Vec<Width>),
 }
 
-/// Checks that are needed in addition to widths.
+/// Comparisons with the text that are needed in addition to the widths.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct WidthChecks {
-    /// The contents of tokens may differ from the text.
+    /// True if the contents of tokens may differ from the text.
     pub(in crate::tokenizer) contents: bool,
-    /// The spans of partial characters do not follow from widths.
+    /// True if widths do not determine the spans of partial characters.
     pub(in crate::tokenizer) parts: bool,
 }
 
-/// A token at a position of a text, given as the number of characters before it.
+/// A token in a text, unpacked from its width. Its position is the number of characters before it.
 #[derive(Debug, Clone, Copy)]
 struct Unpacked {
     bytes: usize,
@@ -93,8 +93,9 @@ impl Unpacked {
 }
 
 impl TokenWidths {
-    /// Computes the widths of all ids. `is_known` returns false for a token without a width. `white_ends`: the white
-    /// space that the template excludes from offsets, if it trims them; `add_prefix_space`: option of the template.
+    /// Creates the table of all widths. `is_known` returns false for a token that has no width. `white_ends` returns
+    /// the white space that the template excludes from the offsets of a token; None if the template does not trim.
+    /// `add_prefix_space` is an option of the template.
     pub(in crate::tokenizer) fn new(
         vocab: &Vocab,
         is_known: impl Fn(u32) -> bool,
@@ -119,9 +120,9 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes a column of spans of the ids of a text, which is valid UTF-8. `first`: the offsets that each token
-    /// would have as the first one of a truncated text, if the template trims; may be empty. Returns false if the
-    /// widths do not determine the spans.
+    /// Writes a column of spans of the ids of a text, which is valid UTF-8. `first` gets the offsets that each token
+    /// would have as the first one of a truncated text; it may be empty. Returns false if the widths do not determine
+    /// the spans.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,

@@ -1,17 +1,18 @@
-//! Spans of the ids of a text in words, if each character is normalized independently and white space is dropped.
+//! Spans of the tokens of a text in words, if each character is normalized independently and white space is dropped.
 //!
-//! The tokens of a word cover its normalized characters in order, so their widths determine the spans. Contents are
-//! not compared with the text, but the tokens of each word must cover it exactly. If a character becomes several
-//! characters, or none, a list has the original character of each normalized one.
+//! The tokens of a word cover its normalized characters in order, so their widths determine the spans. Contents are not
+//! compared with the text, but the tokens of each word must cover it exactly. If a character becomes several
+//! characters, or none, a list maps each normalized character to its original.
 //!
 //! An unknown token of WordPiece or WordLevel is a whole word. An unknown token of Unigram is a run of characters
 //! that occur in no piece.
 //!
-//! If a word has another character, or the widths do not cover it, it is normalized again with alignments
-//! (`known_ids`), together with its neighbors up to a word boundary without such a character.
+//! If a word has a character of the class `CHANGES`, or the widths do not cover the word, it is normalized again with
+//! alignments (`known_ids`). The text that is normalized again extends on both sides to a word boundary that is not
+//! next to such a character.
 //!
-//! Invariant: that of `one_to_one`. Cost: a class for each character, and a lookup for each token; for other words,
-//! that of `known_ids`.
+//! Invariant: that of `one_to_one`. Cost: one class lookup for each character and one width lookup for each token;
+//! words that are normalized again have the cost of `known_ids`.
 
 use super::char_index::CharReader;
 use super::character_widths::{
@@ -27,19 +28,20 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Number of bytes of text that are processed at once, so that classes fit the L2 cache; few in tests.
+/// Number of bytes of text in a block, so that its classes fit the L2 cache. Blocks are small in tests, so that short
+/// texts have several.
 const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
-/// Buffers, reused for several texts.
+/// Buffers that are reused for several texts.
 #[derive(Default)]
 pub(in crate::tokenizer) struct WordReader {
     classes: Vec<u8>,  // classes of the normalized characters of a block, followed by `END`
-    origins: Vec<u32>, // index in the block of the original of each, and their number at the end; only with `has_origins`
-    has_origins: bool, // if false, both indices are equal
+    origins: Vec<u32>, // for each of `classes`, index of the original character in the block; only with `has_origins`
+    has_origins: bool, // if false, a normalized character and its original have equal indices
     is_ascii: bool,
 }
 
-/// A tokenizer and the widths of its tokens.
+/// A tokenizer, the widths of its tokens, and its rules for words.
 #[derive(Clone, Copy)]
 pub(in crate::tokenizer) struct Words<'a> {
     pub(in crate::tokenizer) tok: &'a Tokenizer,
@@ -47,7 +49,7 @@ pub(in crate::tokenizer) struct Words<'a> {
     pub(in crate::tokenizer) rules: &'a WordRules,
 }
 
-/// A word: range of its normalized characters, and index of its first id.
+/// A word: the range of its normalized characters, and the index of its first id.
 #[derive(Clone, Copy)]
 struct Word {
     start: usize,
@@ -56,7 +58,8 @@ struct Word {
 }
 
 impl WordReader {
-    /// Writes the values of the ids of a text. Returns false if the widths do not determine them.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
+    /// widths do not determine it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -92,8 +95,8 @@ impl WordReader {
         Ok(block.first_id == ids.len())
     }
 
-    /// Writes the values of a block. Returns the index after its last id; None if the widths do not determine the
-    /// values.
+    /// Writes the part of the column for a block. Returns the index after its last id; None if the widths do not
+    /// determine the column.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -131,7 +134,8 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // If it is at the start, include removed characters, across which marks may be reordered.
+            // At the start of the text, the part includes removed characters, because marks may be reordered across
+            // them.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
@@ -173,7 +177,8 @@ impl WordReader {
         }
     }
 
-    /// Writes the values of the tokens of a word. Returns the index of the next id; None if the widths do not cover the word.
+    /// Writes the part of the column for a word. Returns the index of the next id; None if the widths do not cover the
+    /// word.
     #[inline(always)]
     fn write_word(
         &self,
@@ -186,7 +191,7 @@ impl WordReader {
     ) -> Option<usize> {
         let shifted = |span: [i64; 2], by: usize| [span[0] + by as i64, span[1] + by as i64];
         let Words { widths, rules, .. } = words;
-        // Flag that tells whether a token begins a word, and its value at the start of a word.
+        // Flag that tells whether a token begins or continues a word, and its value in the first token of a word.
         let (flag, expected) = if rules.mark.is_some() { (MARKED, MARKED) } else { (CONTINUES, 0) };
         let (mut at, mut id) = (word.start, word.first_id);
         let mut covered = 0; // number of characters up to the end of the last span
@@ -197,13 +202,13 @@ impl WordReader {
             let len = if width == 0 {
                 self.unknown_len(words, word, own, at, begins)?
             } else {
-                // Without a mark, a token that begins words may also occur elsewhere.
+                // Without a mark, a token that can begin words may also occur elsewhere.
                 if begins && width & flag != expected || !begins && rules.mark.is_some() && width & flag == expected {
                     return None;
                 }
                 usize::from(width & (CONTINUES - 1))
             };
-            // A single mark is aligned to the first character of its word.
+            // A token that is only the mark is aligned to the first character of its word.
             let last = at + len.max(1) - 1;
             if last >= word.end {
                 return None;
@@ -231,7 +236,7 @@ impl WordReader {
         Some(id)
     }
 
-    /// Returns the number of characters of a token without a width.
+    /// Returns the number of characters that a token without a width covers.
     #[cold]
     fn unknown_len(&self, words: Words<'_>, word: Word, id: u32, at: usize, begins: bool) -> Option<usize> {
         let Words { tok, rules, .. } = words;
@@ -298,7 +303,7 @@ impl Words<'_> {
     }
 }
 
-/// Returns true if removed characters at the start may affect the alignment.
+/// Returns true if removed characters at the start of the text may shift the alignment.
 fn may_shift(words: Words<'_>, text: &str) -> bool {
     let first = text.chars().next().map(|c| words.image(c).class());
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))

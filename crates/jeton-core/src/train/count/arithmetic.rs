@@ -1,4 +1,4 @@
-//! Subtraction and weighting of counts, and their serialization as runs.
+//! Subtraction and scaling of counts, and reading and writing them as runs.
 
 use std::io::{Read, Write};
 
@@ -10,11 +10,12 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
 impl Counts {
-    /// Subtracts the counts of `other`; pretokens whose count becomes 0 are removed. The order stays the same.
+    /// Subtracts the counts of `other` and removes pretokens whose count becomes 0. The order of the others stays the
+    /// same.
     ///
     /// # Errors
-    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`. After an
-    /// error the counts are invalid.
+    /// [`Error::config`] that states both counts, for a pretoken that occurs more often in `other`; `Interrupted`.
+    /// After an error the counts are invalid.
     pub fn subtract(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
@@ -40,8 +41,8 @@ impl Counts {
         crc.value()
     }
 
-    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens whose count becomes 0
-    /// are removed.
+    /// Multiplies every count by `numerator` / `denominator`, rounded half to even, and removes pretokens whose count
+    /// becomes 0.
     ///
     /// # Errors
     /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`. After an
@@ -67,7 +68,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Drops pretokens with a count below `min_count`; returns their totals.
+    /// Drops pretokens with a count below `min_count`; returns the totals of the dropped ones.
     ///
     /// # Errors
     /// `Interrupted`, after which the counts are invalid.
@@ -77,8 +78,8 @@ impl Counts {
         Ok(dropped)
     }
 
-    /// Reads the output of [`Counts::write`]: the next `len` bytes of `input`, which should be buffered. Positions
-    /// must be below `end`.
+    /// Reads the output of [`Counts::write`]: the next `len` bytes of `input`, which should be buffered. The first
+    /// positions of pretokens must be below `end`.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data; `Interrupted`.
@@ -98,7 +99,8 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries, sorted by the bytes of their pretokens. Sorting takes a copy, within a memory limit.
+    /// Writes the entries, sorted by the bytes of their pretokens. A copy of the table is sorted, which stays within
+    /// the memory limit.
     ///
     /// # Errors
     /// I/O errors; as [`Counts::copy`].

@@ -1,17 +1,18 @@
-//! Combination of the tables of all threads.
+//! Combination of the threads' tables into one.
 //!
-//! Both tables have their pretokens in the order of first positions. If a pretoken is in both, the later entry adds
-//! its count to the earlier one. Then the tables are merged by position, as sorted lists.
+//! Tables are combined in pairs. Both tables of a pair have their pretokens in the order of first positions. If a
+//! pretoken is in both, the later entry adds its count to the earlier one. Then the tables are merged by position, as
+//! sorted lists.
 //!
-//! Cost: one lookup for each pretoken of the smaller half, on all threads, and one pass.
+//! Cost: one lookup for each pretoken of the smaller table, divided among all threads, and one pass over both tables.
 
 use super::table::Counts;
 use crate::error::Result;
 
-/// Number of pretokens in one lookup job of a thread.
+/// Number of pretokens that a thread looks up in one job.
 const JOB: usize = 1 << 16;
 
-/// Joins all tables.
+/// Combines all tables into one.
 ///
 /// # Errors
 /// As [`Counts::add`].
@@ -31,7 +32,7 @@ pub(super) fn all(mut tables: Vec<Counts>) -> Result<Counts> {
     Ok(tables.pop().unwrap_or_default())
 }
 
-/// Joins two tables.
+/// Combines two tables into one.
 fn two(left: Counts, right: Counts, threads: usize) -> Result<Counts> {
     let (mut left, right) = if left.len() < right.len() { (right, left) } else { (left, right) };
     let same = left.numbers_of(&right, JOB, threads)?;

@@ -1,7 +1,7 @@
-//! K-way merge of sorted counts, in byte order.
+//! K-way merge of sorted counts in the byte order of pretokens.
 //!
-//! Counts are added, and the first position is kept, so the result does not depend on how a corpus is distributed over
-//! sources.
+//! For each pretoken, counts are added and the lowest first position is kept. So the result does not depend on how a
+//! corpus is divided into sources.
 //!
 //! Cost: a heap with one pretoken for each source; memory is linear in the number of sources, not in their sizes.
 
@@ -14,7 +14,7 @@ use super::table::Counts;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Destination of merged pretokens.
+/// Destination of the merged pretokens, in byte order.
 pub trait Sink {
     /// Accepts the next pretoken in byte order.
     ///
@@ -35,19 +35,19 @@ impl Sink for Counts {
     }
 }
 
-/// Totals of dropped rare pretokens.
+/// Totals of the pretokens that were dropped because they are rare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Distinct pretokens.
+    /// Number of distinct pretokens.
     pub distinct: u64,
-    /// Sum of their counts.
+    /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Bytes of these occurrences.
+    /// Total bytes of these occurrences.
     pub bytes: u64,
 }
 
 impl Dropped {
-    /// Returns true if a pretoken is kept; otherwise adds it to the totals.
+    /// Returns true if the count of a pretoken is at least `min_count`; otherwise adds the pretoken to the totals.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;
@@ -59,7 +59,7 @@ impl Dropped {
     }
 }
 
-/// Current pretoken of a source; compared by the pretoken only.
+/// Current pretoken of a source. Heads are ordered by their pretoken only.
 struct Head {
     pretoken: Vec<u8>,
     count: u64,
@@ -87,8 +87,8 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Writes the pretokens of all sources with a total count of at least `min_count` to `sink`; returns the totals of
-/// the others.
+/// Writes the pretokens of all sources with a total count of at least `min_count` to `sink`; returns the totals of the
+/// rarer pretokens.
 ///
 /// # Errors
 /// Errors of sources and sink; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.

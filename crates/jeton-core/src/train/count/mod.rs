@@ -12,15 +12,15 @@
 //! arithmetic  subtraction and weighting of counts
 //! ```
 //!
-//! Invariant: the result depends only on the documents and their order, not on threads or on the grouping of
-//! documents into calls. Each thread has its own table for the whole corpus, which stores the first position of each
-//! pretoken in the corpus. Tables are combined once, at the end, and the lowest position determines the order.
+//! Invariant: the result depends only on the documents and their order, not on threads or on the grouping of documents
+//! into calls. Each thread has its own table for the whole corpus, in which each pretoken has its first position in the
+//! corpus. Tables are combined once, at the end, and the lowest position determines the order.
 //!
-//! Positions: each byte of a document has [`Stages::places_a_byte`] positions, so that all pretokens that begin in it
-//! have different ones.
+//! Positions: a document gets [`Stages::places_a_byte`] positions for each of its bytes, so that all pretokens that
+//! begin at a byte have different positions.
 //!
 //! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
-//! each thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills the counts
+//! each thread, or bounded: the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
 //! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
 //! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
@@ -58,13 +58,13 @@ const ROUND: usize = 32 << 20;
 pub struct Totals {
     /// Number of documents.
     pub documents: u64,
-    /// Bytes of the documents.
+    /// Total bytes of the documents.
     pub bytes: u64,
-    /// Number of special tokens in them, each of which is a boundary.
+    /// Number of special tokens in the documents, each of which separates pretokens.
     pub special_tokens: u64,
 }
 
-/// Counts documents, batch by batch.
+/// Counter of the pretokens in documents, which are added batch by batch.
 #[derive(Debug)]
 pub struct Counter {
     stages: Stages,
@@ -74,7 +74,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Creates a counter that splits documents at `special` tokens, then into pretokens.
+    /// Creates a counter that splits documents at `special` tokens, and the text between them into pretokens.
     pub fn new(stages: Stages, special: Option<AddedTokenMatcher>) -> Self {
         Self { stages, special, workers: Vec::new(), totals: Totals::default() }
     }
@@ -89,8 +89,8 @@ impl Counter {
     /// invalid.
     ///
     /// # Errors
-    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
-    /// [`Counts::add`], with index 0.
+    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; the
+    /// errors of [`Counts::add`], with index 0.
     pub fn add(
         &mut self,
         documents: &[&str],
@@ -131,7 +131,7 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // With other stages a text is indivisible, so parts end only at the ends of texts.
+        // Stages other than one pattern need the whole text, so a part may end only where a text ends.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
@@ -148,7 +148,7 @@ impl Counter {
         Ok(())
     }
 
-    /// Continues from another counter that had these `totals` and whose counts were spilled.
+    /// Continues from another counter, which had these `totals` and has spilled its counts.
     pub fn resume(&mut self, totals: Totals) {
         self.totals = totals;
     }
@@ -193,7 +193,8 @@ impl Counter {
     }
 
     /// Returns the counts of all pretokens that occur at least `min_count` times, including those in the spilled
-    /// `runs`; the totals; and the totals of the dropped pretokens. Spilled counts are in files of `memory`.
+    /// `runs`; the totals; and the totals of the dropped pretokens. If there are `runs`, the returned counts are in
+    /// files.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].
@@ -228,8 +229,8 @@ impl Counter {
     }
 }
 
-/// Counts consecutive parts, each on its own worker. `landing` is the end of the pretoken that extends into the first
-/// part.
+/// Counts consecutive parts, each on its own worker. `landing` is the end of the pretoken that began before the first
+/// part and extends into it.
 fn round<'t>(
     workers: &mut [CountWorker],
     group: &[BatchPart<'t>],
@@ -238,7 +239,8 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // State of each worker in this round: if a part began at a wrong boundary, its counts are undone.
+    // State of each worker in this round. If its part began inside a pretoken, the part is counted again, and
+    // the counts of its first run are undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
@@ -254,8 +256,8 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// Converts an error with a byte offset in all segments to the document and the error with the offset in that
-/// document.
+/// Converts an error whose offset counts the bytes of all segments. Returns the index of the document, and the error
+/// with the offset in that document.
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

@@ -1,14 +1,15 @@
-//! Sorted counts as bytes: the format of spilled runs, and of files of counts.
+//! Byte format of sorted counts, for spilled runs and for files of counts.
 //!
 //! ```text
 //! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
-//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
+//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all bytes before: u32 | "JTR1"      little-endian
 //! ```
 //!
 //! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
 //!
-//! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates
-//! the order, the sums and the checksum of all entries. A pretoken takes no more memory than its bytes in the file.
+//! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates the
+//! order, the sums and the checksum of all entries. The memory for a pretoken grows only with the bytes that were read
+//! from the file.
 //!
 //! Cost: 10 to 20 bytes for each entry; one pass.
 //! Source: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
@@ -25,7 +26,7 @@ const MAGIC: &[u8; 4] = b"JTR1";
 /// Length of the trailer in bytes.
 pub const END: u64 = 24;
 
-/// Iterator over pretokens in byte order.
+/// Iterator over pretokens with their counts, in byte order.
 pub trait Source {
     /// Replaces `pretoken`, which must still contain the previous one, by the next one; returns its count and first
     /// position, or None at the end.
@@ -35,7 +36,7 @@ pub trait Source {
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
-/// CRC-32 of zlib, byte by byte.
+/// State of the checksum CRC-32 as in zlib, updated byte by byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crc(u32);
 
@@ -66,11 +67,11 @@ impl Crc {
     }
 }
 
-/// Maximum length of the prefix that an entry shares with the previous one. This limits the expansion of untrusted
-/// files to about ten times their size.
+/// Maximum length of the prefix that an entry shares with the previous one. This limits the expansion of an untrusted
+/// file to about ten times its size.
 const MOST_SHARED: usize = 64;
 
-/// Writer of entries, in order.
+/// Writer of a run, entry by entry.
 #[derive(Debug)]
 pub struct RunWriter<W> {
     out: W,
@@ -123,11 +124,11 @@ impl<W: Write> RunWriter<W> {
     }
 }
 
-/// Reader of entries.
+/// Reader of a run, entry by entry.
 #[derive(Debug)]
 pub struct RunReader<R> {
     input: R,
-    left: u64, // remaining bytes of entries
+    left: u64, // number of bytes of entries that have not been read
     at: u64,
     crc: Crc,
     entries: u64,
@@ -209,14 +210,14 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("an impossible pretoken length"));
         }
         let shared = shared as usize;
-        // Both pretokens are equal in the shared bytes, so the next byte decides the order. If the maximum is shared,
-        // all following bytes decide.
+        // Both pretokens have the same `shared` first bytes, so the next byte decides their order. If `shared` is at
+        // the maximum, the pretokens may agree in further bytes, so all of them are compared.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
-            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length
+            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than `rest` claims
             pretoken.resize(before + step, 0);
             self.fill(&mut pretoken[before..])?;
             rest -= step;

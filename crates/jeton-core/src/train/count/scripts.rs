@@ -1,27 +1,27 @@
-//! Counts by script.
+//! Totals of the counts for each script.
 //!
-//! The script of a pretoken is that of its first character with a script; digits, punctuation and white space have
+//! The script of a pretoken is that of its first character that has a script. Digits, punctuation and white space have
 //! none. Rare scripts are counted together (`util/scripts`).
 
 use super::table::Counts;
 
 use crate::util::scripts::{names, script, NONE};
 
-/// Counts of the pretokens in one script.
+/// Totals of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Unicode name of the script; `Other` for rare ones; `None` without a script.
+    /// Unicode name of the script; `Other` for all rare scripts together; `None` for pretokens without a script.
     pub script: &'static str,
-    /// Distinct pretokens.
+    /// Number of distinct pretokens.
     pub distinct: u64,
-    /// Sum of their counts.
+    /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Bytes of these occurrences.
+    /// Total bytes of these occurrences.
     pub bytes: u64,
 }
 
 impl Counts {
-    /// Returns the counts of each script that occurs, most bytes first.
+    /// Returns the totals of each script that occurs, in descending order of bytes.
     pub fn scripts(&self) -> Vec<Share> {
         let mut shares: Vec<_> =
             names().map(|script| Share { script, distinct: 0, occurrences: 0, bytes: 0 }).collect();
@@ -33,7 +33,7 @@ impl Counts {
             share.bytes = share.bytes.saturating_add(count.saturating_mul(pretoken.len() as u64));
         }
         shares.retain(|share| share.distinct > 0);
-        shares.sort_by_key(|share| std::cmp::Reverse(share.bytes)); // stable
+        shares.sort_by_key(|share| std::cmp::Reverse(share.bytes)); // a stable sort: ties stay in order
         shares
     }
 }

@@ -1,4 +1,5 @@
-//! Table of counts that spills to sorted runs beyond a memory limit, for counts that are only needed in byte order.
+//! Table of counts that spills to sorted runs beyond a memory limit, for callers that need the counts only in byte
+//! order.
 //!
 //! ```text
 //! run     length: u32 | bytes | count: u64      native byte order, ascending; all runs are in one vector
@@ -7,7 +8,7 @@
 //! Invariant: the result does not depend on the memory limit.
 //!
 //! Cost: within the limit, that of [`Counts`]; beyond it, each entry is also sorted, written and read once. The runs
-//! are in a mapped file. Left out: first positions, which [`super::RunWriter`] writes.
+//! are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
 
 use super::merge::{self, Sink};
 use super::run::Source;
@@ -16,19 +17,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Counts in memory and in runs.
+/// Counts, partly in a table in memory and partly in sorted runs.
 #[derive(Debug)]
 pub(in crate::train) struct SpillingCounts {
     table: Counts,
     runs: SpillVec<u8>,
-    ends: Vec<usize>, // end of each run
+    ends: Vec<usize>, // end of each run in `runs`
     most: usize,      // maximum bytes of the table before it spills
 }
 
 impl SpillingCounts {
     /// Creates an empty table.
     pub fn new(memory: &MemoryLimit) -> Self {
-        // A table that grows also has its old slots.
+        // A quarter of the limit, because a growing table holds its old and its new slots.
         let most = memory.working_memory(1).saturating_mul(2);
         Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
     }
@@ -73,7 +74,7 @@ impl SpillingCounts {
     }
 }
 
-/// Unread rest of a run.
+/// Part of a run that has not been read yet.
 struct Run<'r> {
     left: &'r [u8],
 }

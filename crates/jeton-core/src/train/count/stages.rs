@@ -1,11 +1,11 @@
-//! Stages before counting, which equal those before a model.
+//! Stages that split a document into the pretokens to count; they equal the stages of a tokenizer before its model.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages passes to its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in order.
 //!
-//! Cost: none if one pattern splits and no stage rewrites, because pretokens then borrow from the text; normalizers
-//! add a scan for characters that change. With other stages, an aligned text of each document, which takes a few
-//! times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
+//! Cost: if one pattern splits and no stage rewrites the text, none, because pretokens borrow from the text.
+//! Normalizers add a scan for characters that change. Other stages build an aligned text of each document, which takes
+//! a few times the document's size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
 //! `tokenizer/pipeline/segments.rs`.
 
 use serde::Deserialize;
@@ -18,12 +18,12 @@ use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
 
-/// Preparation of a text before it is counted.
+/// Stages that split a text into pretokens.
 #[derive(Debug)]
 pub enum Stages {
-    /// One pattern.
+    /// One pattern, which splits the unchanged text.
     Pattern(Pretokenizer),
-    /// Any other stages.
+    /// Any other stages, which rewrite the text or split it in several steps.
     Parts(Parts),
 }
 
@@ -32,15 +32,15 @@ pub enum Stages {
 pub struct Parts {
     normalizers: Vec<Normalizer>,
     splitters: Vec<Splitter>,
-    plain: Option<Pretokenizer>, // the only splitter, if that is one pattern and there are no cuts
-    cuts: Option<AddedTokenMatcher>, // matched in normalized text
+    plain: Option<Pretokenizer>, // the only splitter, if it is one pattern and `cuts` is None
+    cuts: Option<AddedTokenMatcher>, // user-defined tokens and boundaries, matched in normalized text
     skips: Skips,
     marks_ends: bool,
-    byte_alphabet: bool, // chunks are spelled in the byte alphabet
-    is_traced: bool,     // a splitter needs the alignment
+    byte_alphabet: bool, // pretokens are spelled in the byte alphabet
+    is_traced: bool,     // a splitter needs the alignment with the input
 }
 
-/// Texts that are not counted.
+/// Conditions under which a text is skipped instead of counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Skips {
     over_bytes: Option<usize>,
@@ -54,10 +54,11 @@ impl Skips {
     }
 }
 
-/// Id of boundaries in the matcher, and the pretoken that is counted for each boundary.
+/// Id of all boundaries in the matcher, and the pretoken that is counted for each of them.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// Mark that is counted after the last pretoken of a text, if ends are marked. Lines do not contain it.
+/// Mark that is counted with the last pretoken of a text if ends are marked. It cannot be part of a text, because texts
+/// are lines.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
@@ -84,11 +85,12 @@ impl Stages {
     /// Reads stages from JSON:
     ///
     /// - `normalizer` and `pretokenizer`: lists of components;
-    /// - `user_defined`: tokens that SentencePiece's normalizer does not change, which split the normalized text and are
+    /// - `user_defined`: tokens that SentencePiece's normalizer does not change. They split the normalized text and are
     ///   not counted;
-    /// - `boundaries`: texts that also split the normalized text, and are counted as one U+001F each;
+    /// - `boundaries`: strings that also split the normalized text. Each occurrence is counted as one U+001F;
     /// - `mark_ends`: the last pretoken of a text is counted with U+000A after it;
-    /// - `skip_over_bytes`, `skip_with`: longer texts, and texts with this content, are skipped;
+    /// - `skip_over_bytes`, `skip_with`: texts with more bytes than `skip_over_bytes` are skipped, and texts that
+    ///   contain `skip_with`;
     /// - `byte_level`: `ByteLevel` yields bytes instead of characters of the byte alphabet.
     ///
     /// # Errors
@@ -119,11 +121,12 @@ impl Stages {
     }
 }
 
-/// Maximum average number of pretokens for each byte of a text.
+/// Maximum average number of pretokens for each byte of a text. It exceeds 1 because normalizers can lengthen a text.
 const MOST_PRETOKENS_A_BYTE: u64 = 128;
 
 impl Stages {
-    /// Returns the number of positions for each byte of a document: one for each pretoken that may begin there.
+    /// Returns the number of positions for each byte of a document, which is the maximum number of pretokens that begin
+    /// at a byte.
     pub fn places_a_byte(&self) -> u64 {
         match self {
             Self::Pattern(_) => 1,
@@ -160,7 +163,7 @@ impl Parts {
         match &self.cuts {
             Some(matcher) => matcher.cut(&mut aligned)?,
             None => aligned.cut(|_, text, parts| {
-                parts.push(0, text.len(), None); // as in `segments`
+                parts.push(0, text.len(), None); // as in `tokenizer/pipeline/segments.rs`
                 Ok(())
             })?,
         }

@@ -4,16 +4,17 @@
 //! slots     tag and index of an entry, by hash ─► entries    in order: key, count, first position ─► arena    pretokens over 15 bytes
 //! ```
 //!
-//! Invariant: entries are in the order of their first positions, which are distinct; no two have the same pretoken.
+//! Invariant: entries are in the order of their first positions, which are distinct. No two entries have the same
+//! pretoken.
 //!
 //! A pretoken of up to 15 bytes is its own key, so comparison is one instruction and reads no other memory. Pretokens
 //! are counted in batches: first all keys and hashes are computed and their cache lines prefetched, so that cache
-//! misses overlap. Slots store 32 bits of the hash. These bits determine the new positions when the table doubles, so
-//! it grows in one pass from left to right, without reading pretokens.
+//! misses overlap. Slots store 32 bits of the hash, called the tag. When the table doubles, the tags determine the new
+//! positions, so it grows in one pass from left to right, without reading pretokens.
 //!
-//! Cost: about 40 instructions for each pretoken. Memory: 32 bytes for each distinct pretoken, 16 to 32 for its
-//! slots, and its bytes if there are more than 15. The seed of the hash is random for each process, so that a text
-//! whose pretokens collide cannot be prepared. No result depends on the seed.
+//! Cost: about 40 instructions for each pretoken. Memory: 32 bytes for each distinct pretoken, 16 to 32 for its slots,
+//! and its own bytes if it has more than 15. The seed of the hash is random for each process, so that nobody can
+//! prepare a text whose pretokens collide. No result depends on the seed.
 
 use std::sync::Mutex;
 
@@ -31,31 +32,31 @@ use crate::{parallel, util::simd};
 /// counted.
 pub(super) const BATCH: usize = 128;
 
-/// Number of entries between two checks of the memory limit: about a megabyte, including their pretokens.
+/// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
 const PUSHES: usize = 1 << 14;
 
-/// Minimum number of slots.
+/// Minimum number of slots of a table that has any.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Returns the key of a pretoken in the arena, which has its offset and length.
+/// Returns the key of a pretoken in the arena: its offset and length.
 fn arena_key(start: usize, len: u32) -> ShortKey {
     ShortKey::longer(start as u64 as u128 | u128::from(len) << 64)
 }
 
-/// Returns the range of the arena of an [`arena_key`].
+/// Returns the range of the arena that an [`arena_key`] refers to.
 #[inline(always)]
 fn arena_range(key: ShortKey) -> std::ops::Range<usize> {
     let start = key.bits() as u64 as usize;
     start..start + (key.bits() >> 64) as u32 as usize
 }
 
-/// Hashes the key of a short pretoken.
+/// Returns the tag of a short pretoken, from its key.
 #[inline(always)]
 fn short_tag(hash: Hash, key: ShortKey) -> u32 {
     (hash.two(key.bits() as u64, (key.bits() >> 64) as u64) >> 32) as u32
 }
 
-/// Hashes a longer pretoken.
+/// Returns the tag of a pretoken of more than 15 bytes.
 #[inline(always)]
 fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
     (hash.bytes(pretoken) >> 32) as u32
@@ -76,7 +77,7 @@ pub struct Counts {
     entries: SpillVec<CountEntry>,
     arena: SpillVec<u8>,
     slots: HugeVec<u64>, // tag << 32 | index of the entry + 1, or 0; empty until the first lookup
-    end: u64,            // position after the last one
+    end: u64,            // position at which the corpus ends
     hash: Hash,
 }
 
@@ -85,17 +86,17 @@ pub struct Counts {
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
     tags: [u32; BATCH],
-    long: [u8; BATCH],   // indices of the long pretokens
+    long: [u8; BATCH],   // indices in the batch of pretokens over 15 bytes
     missed: [u8; BATCH], // indices of the pretokens that `recent` lacks
-    /// Index of a recently found entry, by hash. This is a small direct-mapped cache in front of the large table, for
-    /// frequent pretokens. A stale index is detected by the key of its entry.
+    /// Index of a recently found entry, by tag. This is a small direct-mapped cache in front of the large table, for
+    /// frequent pretokens. The key of the entry tells whether the index is stale.
     recent: [u32; RECENT],
 }
 
 /// Number of slots of `KeyBatch::recent`: 16 KiB, half of a usual L1 cache.
 const RECENT: usize = 1 << 12;
 
-/// Returns the slot of a hash in `KeyBatch::recent`.
+/// Returns the slot of a tag in `KeyBatch::recent`.
 #[inline(always)]
 fn recent_slot(tag: u32) -> usize {
     (tag >> (32 - RECENT.trailing_zeros())) as usize
@@ -108,7 +109,7 @@ impl Default for KeyBatch {
     }
 }
 
-/// Fill level of a table.
+/// Numbers of entries and of arena bytes of a table at some time, so that later additions can be undone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,
@@ -124,7 +125,7 @@ fn too_often() -> Error {
 }
 
 impl Counts {
-    /// Creates an empty table, which spills beyond the memory limit.
+    /// Creates an empty table, which spills to files beyond the memory limit.
     pub fn within(memory: &MemoryLimit) -> Self {
         Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
@@ -141,12 +142,12 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// Applies the memory limit of another step, that of learning, to the pages of a table in files.
+    /// Applies the memory limit of the next step, learning, to the pages of a table in files.
     pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
 
-    /// Releases the pages of a table in files.
+    /// Releases the memory of the pages of a table in files.
     pub(in crate::train) fn release(&self) {
         self.entries.release();
         self.arena.release();
@@ -157,7 +158,7 @@ impl Counts {
         self.slots = HugeVec::default();
     }
 
-    /// Returns the total bytes of the pretokens over 15 bytes.
+    /// Returns the total bytes of the pretokens longer than 15 bytes.
     pub(in crate::train) fn arena_bytes(&self) -> usize {
         self.arena.len()
     }
@@ -172,13 +173,13 @@ impl Counts {
         self.entries.is_empty()
     }
 
-    /// Returns the number of pretokens, counting repetitions.
+    /// Returns the sum of all counts.
     pub fn total(&self) -> u64 {
         self.sum(|_, count| count)
     }
 
-    /// Sums a number for each pretoken with its count, saturating at 2⁶⁴ - 1. If the table is in files, releases
-    /// its pages after they are read.
+    /// Returns the sum of `number(pretoken, count)` over all pretokens, saturating at 2⁶⁴ - 1. If the table is in
+    /// files, releases its pages after they are read.
     pub(in crate::train) fn sum(&self, number: impl Fn(&[u8], u64) -> u64) -> u64 {
         let chunk = |entries: &[CountEntry]| {
             let numbers = entries.iter().map(|entry| number(self.bytes(entry), entry.count));
@@ -194,7 +195,7 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Iterates over the pretokens of a range of [`Counts::iter`], and their counts.
+    /// Iterates over the pretokens and counts at these indices of [`Counts::iter`].
     pub(in crate::train) fn range(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
     }
@@ -221,7 +222,7 @@ impl Counts {
         self.entries.partition_point(|entry| entry.first < place)
     }
 
-    /// Returns the position after the last one.
+    /// Returns the position at which the corpus ends.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -251,12 +252,13 @@ impl Counts {
         self.add_at(pretoken, count, place)
     }
 
-    /// Sets the position after the last one.
+    /// Sets the position at which the corpus ends.
     pub(in crate::train) fn ends_at(&mut self, end: u64) {
         self.end = end;
     }
 
-    /// Adds `count` occurrences, the first at `place`, which is after all positions in the table.
+    /// Adds `count` occurrences of a pretoken. The first of them is at `place`, which is after all positions in the
+    /// table.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -273,7 +275,8 @@ impl Counts {
         }
     }
 
-    /// Adds an entry with a new pretoken and any position; [`Counts::sort_by_place`] then restores the order.
+    /// Adds an entry for a pretoken that the table lacks, at any position; [`Counts::sort_by_place`] then restores the
+    /// order.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -292,7 +295,8 @@ impl Counts {
         (key, tag)
     }
 
-    /// Adds one occurrence of each part of `text` between adjacent `bounds`; `place` is the position of its first byte.
+    /// Splits `text` at the adjacent `bounds` and adds one occurrence of each part; `place` is the position of the
+    /// text's first byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -328,7 +332,8 @@ impl Counts {
     }
 
     /// Counts the pretokens of a batch whose entries are in `batch.recent`; writes the indices of the others to
-    /// `batch.missed`, and returns their number. Branchless, because the next word is unpredictable.
+    /// `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a pretoken
+    /// is frequent.
     #[inline(always)]
     fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
         let KeyBatch { keys, tags, missed, recent, .. } = batch;
@@ -349,7 +354,7 @@ impl Counts {
         num_missed
     }
 
-    /// Returns the index of a pretoken's entry, or the slot for a new one.
+    /// Returns the index of a pretoken's entry as `Ok`, or else the slot for a new entry as `Err`.
     #[inline(always)]
     fn find(&self, key: ShortKey, tag: u32, pretoken: &[u8]) -> std::result::Result<usize, usize> {
         let mask = self.slots.len() - 1;
@@ -380,7 +385,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Returns the key to store; copies a long pretoken to the arena.
+    /// Returns the key to store in the entry; copies a pretoken of more than 15 bytes to the arena.
     #[inline]
     fn stored(&mut self, key: ShortKey, pretoken: &[u8]) -> Result<ShortKey> {
         if !key.is_longer() {
@@ -392,13 +397,13 @@ impl Counts {
         Ok(key)
     }
 
-    /// Shift from a tag to the index of its slot.
+    /// Returns the shift that converts a tag to the index of its slot.
     #[inline(always)]
     fn shift(&self) -> u32 {
         32 - self.slots.len().trailing_zeros()
     }
 
-    /// Reserves space for `more` entries; at most half of the slots are used.
+    /// Reserves space for `more` entries, so that at most half of the slots are used.
     #[inline]
     fn reserve(&mut self, more: usize) -> Result<()> {
         let needed = (2 * (self.entries.len() + more)).max(1);
@@ -424,7 +429,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Fills the slots, which must be empty.
+    /// Fills the slots from the entries. The slots must be empty.
     fn index(&mut self) {
         for number in 0..self.entries.len() {
             let entry = self.entries[number];
@@ -446,7 +451,7 @@ impl Counts {
         self.slots[at] = slot;
     }
 
-    /// Adds the counts of `other`; new pretokens are appended, in `other`'s order.
+    /// Adds the counts of `other`; pretokens that only `other` has are appended in its order.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`. After an error the table is invalid.
@@ -462,7 +467,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Returns the fill level.
+    /// Returns the current number of entries and arena bytes.
     pub(super) fn mark(&self) -> Mark {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }
@@ -470,7 +475,7 @@ impl Counts {
     /// Subtracts `count` occurrences of a pretoken.
     ///
     /// # Errors
-    /// Its count, if that is less than `count`.
+    /// The pretoken's count, if it is less than `count`.
     pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
         self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);
@@ -480,7 +485,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Removes the entries added since `mark`, whose counts have become 0.
+    /// Removes the entries added since `mark`. Their counts must have become 0.
     pub(super) fn forget_since(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
         self.arena.truncate(mark.arena);
@@ -491,7 +496,7 @@ impl Counts {
     }
 }
 
-/// Entries in byte order.
+/// Iterator over the entries in byte order.
 #[derive(Debug)]
 pub(super) struct Sorted<'c> {
     counts: &'c Counts,
@@ -509,7 +514,8 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries in byte order. This breaks the invariant, so it is only for spilling or writing.
+    /// Sorts the entries in byte order. This breaks the invariant of the order, so a table may only be spilled or
+    /// written afterwards.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
@@ -526,12 +532,12 @@ impl Counts {
         });
     }
 
-    /// Returns the entries after [`Counts::sort_by_bytes`].
+    /// Iterates over the entries, which [`Counts::sort_by_bytes`] must have sorted.
     pub(super) fn sorted(&self) -> Sorted<'_> {
         Sorted { counts: self, next: 0 }
     }
 
-    /// Sorts the entries by first position, after [`Counts::push`] has added them in another order.
+    /// Sorts the entries by first position, which restores the order after [`Counts::push`].
     ///
     /// # Errors
     /// [`Error::format`] for equal positions.
@@ -578,12 +584,12 @@ impl Counts {
     }
 }
 
-/// Index for a pretoken that is in one of the tables only.
+/// Index for a pretoken that the other table lacks.
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
-    /// Returns, for each entry of `other`, the index of the same pretoken here, or [`NOWHERE`]. Threads look up `job`
-    /// entries at a time.
+    /// Returns, for each entry of `other`, the index of the same pretoken in this table, or [`NOWHERE`]. A thread looks
+    /// up `job` entries at a time.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -629,7 +635,7 @@ impl Counts {
         }
     }
 
-    /// Merges both tables by position; `same` is the result of [`Counts::numbers_of`].
+    /// Merges both tables by first position. `same` is the result of [`Counts::numbers_of`].
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -666,15 +672,15 @@ impl Counts {
     }
 }
 
-/// First position of an entry that was combined with another one.
+/// Value of the first position that marks an entry whose count was added to the other table's entry.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Computes the keys and tags of the parts of `text` between adjacent `bounds`, at most [`BATCH`] parts.
+    /// Splits `text` at the adjacent `bounds` into at most [`BATCH`] parts and computes their keys and tags.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
-        // Parts at whose start sixteen bytes can be loaded.
+        // Number of parts that are followed by enough text to load sixteen bytes from their start.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         let mut num_long = 0;
         for at in 0..count {

@@ -1,7 +1,8 @@
-//! Counting thread: counts the pretokens of its parts of the text in its own table.
+//! Counting thread, which counts the pretokens of its parts of the text in its own table.
 //!
-//! Named patterns take the fast path: starts are found bit-parallel, and the pretokens of a window are counted as a
-//! batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`] with a `dict`.
+//! Named patterns take the fast path: a bit-parallel scan finds the starts of pretokens, and the pretokens of a window
+//! are counted as one batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`]
+//! with a `dict`.
 
 use super::stages::Stages;
 use super::table::{Counts, KeyBatch, Mark};
@@ -16,10 +17,10 @@ pub(super) struct DocumentSegment<'t> {
     pub(super) text: &'t str,
     pub(super) document: usize,
     pub(super) at: usize,  // offset of its first byte in the document
-    pub(super) place: u64, // position of that byte in the corpus
+    pub(super) place: u64, // position of its first byte in the corpus
 }
 
-/// Table and buffers of a thread.
+/// Table and buffers of a counting thread.
 #[derive(Debug, Default)]
 pub(super) struct CountWorker {
     counts: Counts,
@@ -68,7 +69,7 @@ impl CountWorker {
         })
     }
 
-    /// Fast path: counts the pretokens of whole windows.
+    /// Fast path: counts the pretokens of whole windows of text.
     fn windows(
         &mut self,
         finder: StartFinder<'_>,
@@ -122,12 +123,13 @@ impl CountWorker {
         self.counts.add_at(pretoken, 1, place)
     }
 
-    /// Returns the fill level of the table.
+    /// Returns the current number of entries and arena bytes of the table.
     pub(super) fn mark(&self) -> Mark {
         self.counts.mark()
     }
 
-    /// Undoes the counts since `mark`, for which `again` repeats the counting.
+    /// Undoes the counts since `mark`. `again` must count the same text again; while it runs, occurrences are
+    /// subtracted.
     ///
     /// # Errors
     /// Errors of `again`.
@@ -144,13 +146,13 @@ impl CountWorker {
         &self.counts
     }
 
-    /// Converts to the table.
+    /// Returns the table and drops the buffers.
     pub(super) fn into_counts(self) -> Counts {
         self.counts
     }
 }
 
-/// Subtracts one occurrence that was counted before.
+/// Subtracts one occurrence that was counted earlier.
 fn take_back(counts: &mut Counts, pretoken: &[u8]) {
     let taken = counts.take_away(pretoken, 1);
     debug_assert!(taken.is_ok());

@@ -1,12 +1,13 @@
-//! Rule of learning on top of a finished vocabulary.
+//! Rule for learning new merges in addition to a finished vocabulary.
 //!
-//! New merges come after all existing ones. A pair may not merge if
-//! - both parts are existing entries and the pair occurs in protected text. Then the encoding of this text stays the same: its
-//!   sequences never change, so these are the only pairs that could merge in it;
-//! - the result is spelled like an existing entry, which the existing merges did not form here, or like an added token;
+//! New merges come after all existing ones. A pair may not merge if one of these holds:
+//! - both parts are existing entries, and the pair occurs in the encoding of protected text. These are the only pairs
+//!   that could merge in that text, so its encoding stays the same;
+//! - the result is spelled like an added token, or like an existing entry that the existing merges do not form from
+//!   these parts;
 //! - a part is an added token, an unknown token or a byte token;
-//! - the vocabulary ranks tokens, and the result is inside of an entry that merges do not form: that entry could become
-//!   reachable, with a rank before all new merges.
+//! - the vocabulary ranks tokens (as rank files do), and an entry that merges do not form contains the result. That
+//!   entry could become reachable, and its rank is before all new merges.
 //!
 //! Cost: one or two hash lookups for each new pair.
 
@@ -17,26 +18,26 @@ use crate::error::{Error, Result};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// Maximum number of spellings inside of unreachable entries.
+/// Maximum number of distinct substrings of unreachable entries.
 const MAX_INSIDE: usize = 1 << 22;
 
-/// Constraint on new merges.
+/// Rule that permits the new merges of an extension.
 pub struct ExtensionRule<'a> {
     vocab: &'a Vocab,
-    others: HashSet<&'a [u8]>, // contents of entries that are not ordinary
+    others: HashSet<&'a [u8]>, // contents of added, unknown and byte tokens
     protected: HashSet<(u32, u32)>,
-    inside: HashSet<&'a [u8]>, // spellings inside of unreachable entries
+    inside: HashSet<&'a [u8]>, // substrings of unreachable entries
     splits_words: bool,
     rule: Option<&'a dyn Rule>,
 }
 
 impl<'a> ExtensionRule<'a> {
-    /// Creates a rule. `byte_tokens`: entries that spell bytes of unknown characters. `unreached`: entries that
-    /// merges do not form, if the vocabulary ranks tokens. `splits_words`: no merge joins a symbol to a `▁` on its
+    /// Creates a rule. `byte_tokens`: ids of the entries of byte fallback. `unreached`: entries that merges do not
+    /// form; empty unless the vocabulary ranks tokens. `splits_words`: true if no merge joins a symbol to a `▁` on its
     /// right. `rule`: a further constraint.
     ///
     /// # Errors
-    /// `Config` if there are too many spellings inside the unreached entries.
+    /// `Config` if the unreached entries have too many substrings.
     pub fn new(
         vocab: &'a Vocab,
         protected: HashSet<(u32, u32)>,

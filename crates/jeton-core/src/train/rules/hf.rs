@@ -1,8 +1,8 @@
-//! Hugging Face's `max_token_length`.
+//! Rule for Hugging Face's `max_token_length`.
 //!
-//! The limit is an exclusive bound of the sum of two lengths, so the maximum length is one symbol less. Two initial
-//! symbols may always merge, since their pair is not checked. Source: huggingface/tokenizers `models/bpe/word.rs`,
-//! and the wheel 0.23.3.
+//! The limit is an exclusive bound of the length of a merged token, so the maximum length is `limit` − 1 symbols. Two
+//! initial symbols may always merge, since the library does not check their pair. Source: huggingface/tokenizers
+//! `models/bpe/word.rs`, and the wheel 0.23.3.
 
 use super::Rule;
 use crate::vocab::alphabet::Level;
@@ -10,9 +10,9 @@ use crate::vocab::alphabet::Level;
 /// Tokens of more than two symbols must have fewer than `limit` symbols.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
-    /// Exclusive upper bound of the length.
+    /// Exclusive upper bound of the length of a token, in symbols.
     pub limit: usize,
-    /// The unit of a symbol.
+    /// Unit of a symbol: a byte or a character.
     pub level: Level,
 }
 

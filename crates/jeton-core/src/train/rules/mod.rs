@@ -1,17 +1,18 @@
 //! Rules that constrain which pairs may merge.
 //!
-//! A rule decides by the spellings of two tokens whether they may merge. It is checked once, when the pair is
-//! created, for all of its occurrences. So a token still has a single derivation, and the learner stays exact
-//! (`learn.rs`).
+//! A rule decides from the spellings of two tokens whether they may merge. The learner checks it once for all
+//! occurrences of a pair, when the pair is created. So a token still has a single derivation, and the learner stays
+//! exact (`learn.rs`).
 //!
-//! Tie rules compare spellings: the token's bytes, and the end-of-word mark if it ends a word.
+//! A spelling, as rules and tie rules see it, consists of the token's bytes, and of the end-of-word mark if the token
+//! ends a word.
 
 pub mod extension;
 pub mod hf;
 pub mod named;
 pub mod sentencepiece;
 
-/// Constraint on pairs.
+/// Constraint on the pairs that may merge.
 pub trait Rule: Sync {
     /// Returns true if `left` and `right` may become one token.
     fn allows(&self, left: &[u8], right: &[u8]) -> bool;

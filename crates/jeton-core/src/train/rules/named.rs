@@ -1,8 +1,8 @@
-//! Named rules of users: constraints on the tokens of a vocabulary.
+//! Rules that users select by name: constraints on the tokens of a vocabulary.
 //!
-//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every merged
-//! token. At byte level a token may be part of a character; rules about characters then keep such partial characters
-//! separate.
+//! Each rule is a property of a token's spelling, so it can be checked on any vocabulary, and every merged token has
+//! it. At byte level a token may be part of a character. Rules about characters exclude tokens that combine such a part
+//! with anything else.
 //!
 //! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
 //! can express.
@@ -16,27 +16,29 @@ use crate::error::{Error, Result};
 use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
 use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 
-/// Kinds of tokens that are excluded.
+/// Selected rules. Each field excludes some tokens.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// Tokens that consist of part of a character and anything else.
+    /// Excludes tokens that consist of part of a character and anything else.
     pub whole_characters: bool,
-    /// Tokens of two classes: letters with their marks, numbers, white space, others. One space may precede any.
+    /// Excludes tokens with characters of two classes. The classes are letters with their marks, numbers, white space,
+    /// and others. One space may precede any class.
     pub one_class: bool,
-    /// Tokens with letters of two scripts. Common characters are compatible with any script; Han, Hiragana and
-    /// Katakana count as one.
+    /// Excludes tokens with letters of two scripts. Characters of the script Common are compatible with any script;
+    /// Han, Hiragana and Katakana count as one script.
     pub one_script: bool,
-    /// Tokens that consist of a punctuation mark or symbol and anything else.
+    /// Excludes tokens that consist of a punctuation mark or symbol and anything else.
     pub lone_punctuation: bool,
-    /// Tokens longer than this, in bytes at byte level, else in characters.
+    /// Excludes tokens that are longer than this, in characters if `by_character`, else in bytes.
     pub max_token_length: Option<usize>,
-    /// These tokens.
+    /// Excludes tokens with these spellings.
     pub blocked: HashSet<Vec<u8>>,
-    /// Tokens of more than this number of words. A run of white space after the first character begins a new word.
+    /// Excludes tokens of more than this number of words. A run of white space after the first character begins a new
+    /// word.
     pub max_words: Option<usize>,
-    /// The unit of a symbol.
+    /// True if symbols are characters, false if they are bytes.
     pub by_character: bool,
 }
 
@@ -76,12 +78,12 @@ fn characters(spelling: &[u8]) -> impl Iterator<Item = char> + Clone + '_ {
     spelling.utf8_chunks().flat_map(|chunk| chunk.valid().chars())
 }
 
-/// Returns true for whole characters, and for part of a single character.
+/// Returns true if a spelling consists of whole characters, or is part of a single character.
 fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {
         Ok(_) => true,
-        // Bytes from the start of a character, or from inside of one.
+        // The spelling has bytes before the invalid position, so a partial character follows or precedes other bytes.
         Err(error) if error.valid_up_to() > 0 => false,
         Err(error) => error.error_len().is_none() || (spelling.len() < 4 && spelling.iter().all(is_part)),
     }

@@ -1,7 +1,8 @@
-//! SentencePiece's constraints on pieces.
+//! Rule for SentencePiece's constraints on pieces.
 //!
-//! A piece has a maximum length, contains `▁` only at the start (or end) of a word, and has characters of one script.
-//! Scripts are those of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings.
+//! A piece has a maximum length, contains `▁` only at the start of a word (or the end, by an option), and has
+//! characters of one script. Scripts are those of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass
+//! over the two spellings.
 //! Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
@@ -14,19 +15,19 @@ use crate::vocab::alphabet::WORD_START;
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
 pub struct PieceRules {
-    /// Maximum length in characters.
+    /// Maximum length of a piece in characters.
     pub max_sentencepiece_length: usize,
-    /// A piece has characters of one script.
+    /// True if all characters of a piece are of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a separate script (Common); otherwise they are compatible with any script.
+    /// True if digits have a separate script (Common); false if they are compatible with any script.
     pub split_by_number: bool,
-    /// A piece does not cross white space.
+    /// True if no piece crosses white space.
     pub split_by_whitespace: bool,
-    /// Every digit is a separate piece.
+    /// True if every digit is a piece of its own.
     pub split_digits: bool,
-    /// White space belongs to the preceding word.
+    /// True if white space belongs to the preceding word.
     pub treat_whitespace_as_suffix: bool,
-    /// Runs of white space may be pieces.
+    /// True if runs of white space may be pieces.
     pub allow_whitespace_only_pieces: bool,
 }
 
@@ -35,7 +36,7 @@ fn is_digit(c: char) -> bool {
 }
 
 impl PieceRules {
-    /// Returns true if `▁` may be at position `at` of a piece of `length` characters.
+    /// Returns true if a piece of `length` characters may have `▁` at position `at`.
     fn allows_space(&self, at: usize, length: usize) -> bool {
         let (is_first, is_last) = (at == 0, at + 1 == length);
         match (self.treat_whitespace_as_suffix, self.split_by_whitespace) {
@@ -46,7 +47,7 @@ impl PieceRules {
         }
     }
 
-    /// Returns true if the characters may be one piece.
+    /// Returns true if the characters may form one piece.
     fn is_valid(&self, chars: impl Iterator<Item = char> + Clone) -> bool {
         let length = chars.clone().count();
         if length > self.max_sentencepiece_length {
@@ -68,7 +69,7 @@ impl PieceRules {
             let script = match scripts.of(c) {
                 _ if !self.split_by_number && is_digit(c) => None,
                 INHERITED => before,
-                0 => Some(COMMON), // not in Unicode 9
+                0 => Some(COMMON), // the character is not in Unicode 9
                 script => Some(script),
             };
             if self.split_by_unicode_script && script.is_some() && before.is_some() && script != before {

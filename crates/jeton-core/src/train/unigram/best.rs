@@ -1,8 +1,8 @@
-//! Best segmentations: frequencies of pieces in those of the text, and replacements of dropped pieces.
+//! Best segmentations by Viterbi: frequencies of pieces in the text, and replacements of dropped pieces.
 //!
-//! Invariant: of equally good segmentations up to a position, the one with the longest last piece is chosen, so
-//! results depend only on pieces and scores. The frequency of a piece is an integer, so the order of addition does
-//! not matter.
+//! Invariant: among equally good segmentations up to a position, the one with the longest last piece is chosen. So
+//! results depend only on pieces and scores. The frequency of a piece is an integer, so the order of addition does not
+//! matter.
 //!
 //! Cost: one visit of each occurrence of each piece in the text or in another piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
@@ -22,8 +22,8 @@ struct BestWays {
 }
 
 impl BestWays {
-    /// Fills `best` for a text. `longest` gives the pieces at each position; the piece `without` is excluded at the
-    /// start.
+    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not used at
+    /// the start of the text.
     fn find(
         &mut self,
         longest: &[u32],
@@ -57,7 +57,7 @@ impl BestWays {
         Ok(())
     }
 
-    /// Iterates over the pieces of the best segmentation, the last one first.
+    /// Iterates over the pieces of the best segmentation, from the last one to the first.
     fn pieces(&self) -> impl Iterator<Item = u32> + '_ {
         let mut end = self.best.len() - 1;
         std::iter::from_fn(move || {
@@ -102,7 +102,7 @@ pub(super) fn frequencies(
 
 /// Calls `each` for every piece, in order, with its best segmentation into other pieces: the sum of their scores, and
 /// their ids, the last one first. An unknown character has the id of the piece for which it is counted, or [`NONE`].
-/// A single character has no such segmentation.
+/// For a single character, which has no such segmentation, `each` gets None.
 ///
 /// # Errors
 /// Errors of `each`; I/O errors of spill files; `Interrupted`.

@@ -1,17 +1,18 @@
 //! E-step of EM (forward–backward): expected frequency of each piece in all segmentations of the text.
 //!
-//! `alpha[i]` is the sum over all segmentations up to position i. `rest[i]` is the sum over all segmentations from i
-//! on, divided by that of the whole segment. So the expected frequency of a piece from s to e is `alpha[s] · p ·
-//! rest[e]`. Sums are of probabilities instead of logarithms, so a step is one multiplication. Small sums are scaled
-//! by a power of two, which is exact.
+//! The probability of a segmentation is the product of its pieces' probabilities. `alpha[i]` is the sum of the
+//! probabilities of all segmentations up to position i. `rest[i]` is the sum for all segmentations from i on, divided
+//! by the sum for the whole segment. So a piece with probability p from s to e has the expected frequency
+//! `alpha[s] · p · rest[e]`. Probabilities are added instead of logarithms, so a step is one multiplication. Small sums
+//! are scaled by a power of two, which is exact.
 //!
 //! Invariant: only the text determines its chunks, and sums inside a chunk and over chunks have a fixed order. Sums
 //! are therefore equal to the last bit for any number of threads, on every machine.
 //!
 //! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and thread. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
-//! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters for the piece with id 0, the most
-//! frequent character; this is optional here.
+//! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters as the piece with id 0, the most
+//! frequent character; an option does the same here.
 
 use std::ops::Range;
 
@@ -26,18 +27,18 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// Maximum number of chunks of the text.
 const CHUNKS: usize = 16;
 
-/// Minimum characters in a chunk.
+/// Minimum number of characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Sums below this are scaled by its inverse. Its distance to the smallest positive number exceeds the factor of one
-/// piece.
+/// Bound below which a sum is multiplied by 1 / `SMALL`. A sum slightly above the bound stays positive when it is
+/// multiplied by the probability of one piece.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
-/// If the sum at a position is smaller than this while others exceed [`SMALL`], no segmentation of relevant
-/// probability contains the position.
+/// If the sum at a position is smaller than this while other sums exceed [`SMALL`], every segmentation with a boundary
+/// at the position is too improbable to matter.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
-/// Splits the segments into chunks with about equally many characters, which depend only on the text.
+/// Splits the segments into chunks with about equally many characters. The boundaries depend only on the text.
 pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     let total = words.symbols.len();
     let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
@@ -47,8 +48,8 @@ pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     starts.zip(&cuts).map(|(start, &end)| start.min(end)..end).collect()
 }
 
-/// Runs `work` on every chunk, and adds up the results in order: `add` gets each element of the sum so far and of the
-/// next result.
+/// Runs `work` on every chunk, and adds up the results in order, element by element: `add` adds an element of the next
+/// result to the sum so far.
 ///
 /// # Errors
 /// Errors of `work`; I/O errors of spill files; `Interrupted`.
@@ -74,11 +75,11 @@ pub(super) fn sum_of_chunks<T: Copy + Default + Send + Sync>(
     failed.map_or(Ok(sums), Err)
 }
 
-/// A character that is not a piece, in a segmentation.
+/// Treatment of characters that are not pieces, in a segmentation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnknownPiece {
     pub score: f64,
-    /// Piece for which it is counted; [`NONE`]: not counted.
+    /// Piece as which an unknown character is counted; [`NONE`] if it is not counted.
     pub id: u32,
     /// Number of unknown characters outside of the segments.
     pub num_rare: u64,
@@ -111,9 +112,9 @@ pub(super) fn expected(
     Ok(sums)
 }
 
-/// Occurrence of a piece in the current segment.
+/// A piece at one position of the current segment.
 struct PieceEdge {
-    id: u32, // NONE: not counted
+    id: u32, // NONE if its occurrences are not counted
     end: u32,
     probability: f64,
 }
@@ -123,9 +124,9 @@ struct Sums<'a> {
     unknown: f64,
     unknown_id: u32,
     expected: SpillVec<f64>, // piece -> expected count
-    alpha: Vec<f64>,         // position -> sum over the segmentations up to it, times SMALL^-power
+    alpha: Vec<f64>,         // position -> sum for the segmentations up to it, times SMALL^-power
     powers: Vec<i32>,
-    rest: Vec<f64>, // position -> sum over those after it, divided by the whole, times SMALL^power
+    rest: Vec<f64>, // position -> sum from it on / sum of the whole, times SMALL^power
     edges: Vec<PieceEdge>,
     ends: Vec<usize>, // position -> end of its edges
 }

@@ -1,13 +1,13 @@
 //! Unigram training: counts → pieces and their scores.
 //!
-//! A text is a sequence of independent pieces with probabilities; training maximizes the likelihood of the corpus. It
-//! starts with frequent substrings as seeds. Then it alternates between two EM iterations and pruning, which drops
-//! the quarter of the pieces with the least loss, until 1.1 times the vocabulary size is left. The final selection is
-//! by score.
+//! A text is modeled as a sequence of independent pieces with probabilities, and training maximizes the likelihood of
+//! the corpus. Training starts with frequent substrings, the seeds. Then it alternates between two EM iterations and a
+//! pruning, which drops the quarter of the pieces with the least loss. It stops at 1.1 times the vocabulary size, and
+//! finally selects the pieces with the best scores.
 //!
 //! ```text
 //! valid     runs of characters that may be a piece
-//! segments  counts → distinct segments, the text of the other modules
+//! segments  counts → distinct segments, the text that the other modules read
 //! suffixes  repeated substrings of the segments
 //! pieces    the pieces, and their occurrences
 //! expect    E-step: expected frequencies
@@ -17,8 +17,8 @@
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
-//! Invariant: the result depends only on the counts and the options, to the last bit: not on the order of the counts,
-//! on threads, on the memory limit, on interruptions, or on the machine. All sums are in 64 bits, in a fixed order.
+//! Invariant: the result depends only on the counts and the options, to the last bit. It does not depend on the order
+//! of the counts, threads, the memory limit, interruptions, or the machine. All sums are in 64 bits, in a fixed order.
 //!
 //! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, and
 //! 60 bytes for each piece, plus 8 for each piece and thread. Beyond the memory limit, vectors that are accessed in
@@ -52,38 +52,38 @@ use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::PieceLimits;
 
-/// Result of training.
+/// Result of training: pieces, and totals of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramResult {
-    /// Pieces and scores, in descending order.
+    /// Pieces with their scores, in descending order of scores.
     pub pieces: Vec<Scored>,
-    /// Number of required pieces, which are characters.
+    /// Number of required pieces; each is a single character.
     pub num_characters: usize,
-    /// Number of seeds.
+    /// Number of seeds with which training began.
     pub num_seeds: usize,
-    /// Number of prunings.
+    /// Number of prunings that were done.
     pub num_rounds: usize,
 }
 
 /// Pieces with a lower expected count are dropped.
 const LEAST_EXPECTED: f64 = 0.5;
 
-/// Difference between the score of the worst piece and that of a character that is not a piece.
+/// Difference between the score of the worst piece and the score of a character that is not a piece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// EM ends when the number of pieces is this multiple of the vocabulary size.
+/// Pruning stops when the number of pieces is at most this multiple of the vocabulary size.
 const MORE: f64 = 1.1;
 
 /// Threads, memory and checkpoints of a run. None of these changes the result.
 pub struct UnigramRun<'a> {
     /// Maximum number of threads.
     pub threads: usize,
-    /// Memory limit.
+    /// Memory limit, beyond which vectors spill to files.
     pub memory: &'a MemoryLimit,
     /// Pieces of an earlier run with equal counts and options.
     pub done: Option<SavedPieces>,
-    /// Called after each step, and with true if training is then interrupted. It may save the pieces, and cancels
-    /// training by returning false.
+    /// Called after each step. The flag is true if training ends here because it was interrupted. The callback may save
+    /// the pieces, and cancels training by returning false.
     pub save: &'a mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
 }
 
@@ -146,16 +146,16 @@ pub fn learn(
     Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds: learner.rounds as usize })
 }
 
-/// Returns the total bytes of all vectors.
+/// Returns the total bytes of all vectors, for comparison with the memory limit.
 fn bytes(words: &Segments, options: &UnigramOptions) -> usize {
-    const A_CHARACTER: usize = 13; // symbol, longest piece in characters, sorted suffix, longest piece
-    const A_SEGMENT: usize = 16; // start, count, follower
-    const A_PIECE: usize = 64; // score, span, seed, parent; properties for a pass, two sums
+    const A_CHARACTER: usize = 13; // bytes: symbol, maximum length of a piece, sorted suffix, longest piece
+    const A_SEGMENT: usize = 16; // bytes: start, count, follower
+    const A_PIECE: usize = 64; // bytes: score, span, seed, parent; properties for a pass, two sums
     let num_pieces = options.num_seeds().min(words.symbols.len());
     A_CHARACTER * words.symbols.len() + A_SEGMENT * words.len() + A_PIECE * num_pieces
 }
 
-/// Returns the result of a single job.
+/// Returns the result of the only job.
 fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
     done.pop().unwrap_or_else(|| Err(Error::training("a worker thread stopped unexpectedly")))
 }
@@ -210,7 +210,7 @@ impl UnigramLearner<'_> {
         }
     }
 
-    /// Returns the handling of characters that are not pieces.
+    /// Returns the treatment of characters that are not pieces.
     fn unknown(&self) -> UnknownPiece {
         let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
@@ -223,8 +223,9 @@ impl UnigramLearner<'_> {
         UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// Runs one iteration of EM, which computes new scores from the expected counts under the previous ones. Digamma
-    /// instead of the logarithm reduces rare pieces more than proportionally (variational Bayes with a sparse prior).
+    /// Runs one iteration of EM, which computes new scores from the expected counts under the previous ones. A score is
+    /// the digamma of the count instead of its logarithm, which reduces rare pieces more than proportionally
+    /// (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -344,7 +345,7 @@ mod tests {
         let whole = learned(&counts, &options, 1, &mut |_| true).unwrap();
         let (mut done, mut runs) = (None, 0);
         let last = loop {
-            // Each run is interrupted in its second step.
+            // Each run is interrupted in its second step, and the next run resumes from the saved pieces.
             let (steps, mut saved) = (Cell::new(0), None);
             let mut save = |state: &dyn Fn() -> SavedPieces, is_interrupted: bool| {
                 steps.set(steps.get() + 1);
@@ -407,7 +408,7 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// A long run without a cut: sums do not vanish, and no code path is quadratic.
+    /// A long run that is never cut keeps positive sums, and no code path takes quadratic time.
     #[test]
     fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);

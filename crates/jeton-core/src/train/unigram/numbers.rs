@@ -1,17 +1,18 @@
 //! Exponential function, natural logarithm and digamma with the same bits on every machine.
 //!
-//! `exp` and `ln` of different platforms differ in the last bit, and EM accumulates such differences until different
+//! The `exp` and `ln` of two platforms can differ in the last bit, and EM accumulates such differences until different
 //! pieces are pruned. These functions use only +, −, ×, ÷ and powers of two, which IEEE 754 defines to the last bit.
 //!
-//! Error: below 1e-15 of the result (absolute where `ln` is small); tests compare with the platform's functions.
-//! Cost: about 20 operations each, and up to seven more divisions for digamma. Left out: arguments that do not occur
-//! in training. `ln` and `digamma` take positive normal numbers, `exp` numbers up to 700. Source: the series of the
-//! two functions; for digamma the asymptotic one, as in Abramowitz and Stegun 1964, 6.3.18 and 6.3.5.
+//! The relative error is below 1e-15 (the absolute error where `ln` is small); tests compare with the platform's
+//! functions. Cost: about 20 operations each, and up to seven more divisions for digamma. Left out: arguments that do
+//! not occur in training. `ln` and `digamma` take positive normal numbers, and `exp` takes numbers up to 700. Source:
+//! the series of `exp` and atanh; for digamma the asymptotic series, as in Abramowitz and Stegun 1964, 6.3.18 and
+//! 6.3.5.
 
-/// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
+/// ln 2 as a sum of two parts. The first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// [`exp`] returns 0 below this.
+/// Arguments of [`exp`] below this give 0.
 const LEAST: f64 = -708.0;
 
 /// Returns e to the power of `x`.
@@ -28,7 +29,7 @@ pub fn exp(x: f64) -> f64 {
     sum * f64::from_bits(((1023 + power as i64) as u64) << 52)
 }
 
-/// Inverses, 1 / i.
+/// Reciprocals: `INVERSE[i]` is 1 / i.
 const INVERSE: [f64; 15] = {
     let mut inverse = [0.0; 15];
     let mut i = 1;
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!((ln(1.0), exp(0.0), exp(-1e9)), (0.0, 1.0, 0.0));
     }
 
-    /// Known values, and the recurrence digamma(x + 1) = digamma(x) + 1/x.
+    /// Checks known values, and the recurrence digamma(x + 1) = digamma(x) + 1/x.
     #[test]
     fn digamma_has_known_values_and_its_recurrence() {
         const EULER: f64 = 0.577_215_664_901_532_9;

@@ -1,4 +1,4 @@
-//! Options of training a Unigram model.
+//! Options with which a Unigram model is trained.
 
 use serde::Deserialize;
 
@@ -22,20 +22,20 @@ pub struct UnigramOptions {
     pub num_sub_iterations: usize,
     /// Share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Reproduces SentencePiece's bugs. Followers of a substring are compared by their first byte, and all words have
-    /// the same follower, so some whole words are not seeds. Unknown characters are counted for the most frequent
+    /// Reproduces SentencePiece's bugs: followers of a substring are compared by their first byte, and all words have
+    /// the same follower, so some whole words are not seeds. Unknown characters are counted as the most frequent
     /// character.
     pub bug_compatible: bool,
-    /// True if words at the end of a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). Other words are
-    /// followed by a space.
+    /// True if words at the end of a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). All other
+    /// words are followed by a space.
     #[serde(default)]
     pub marked_ends: bool,
-    /// True if all lines begin with a space, so that all line ends have the same follower.
+    /// True if all lines begin with a space, so that the follower of every line's last word is the same.
     #[serde(default)]
     pub starts_alike: bool,
-    /// Rounds scores to 32 bits at the end, as in a `.model`.
+    /// True to round scores to 32 bits at the end, as in a `.model`.
     pub single_precision: bool,
-    /// Options of valid pieces.
+    /// Options that determine which pieces are valid.
     #[serde(flatten)]
     pub limits: PieceLimits,
 }
@@ -55,7 +55,7 @@ impl UnigramOptions {
         Ok(options)
     }
 
-    /// Returns the number of seeds.
+    /// Returns the number of seeds besides the characters.
     pub(super) fn num_seeds(&self) -> usize {
         match self.seed_sentencepiece_size {
             0 => self.vocab_size.saturating_mul(8).max(100_000),

@@ -1,19 +1,19 @@
 //! The pieces and their occurrences in the text.
 //!
-//! All pieces that begin at a position are prefixes of one another. Each piece refers to its longest proper prefix
-//! that is a piece (its parent), and each position to the longest piece that begins there. So the chain of parents
-//! yields all pieces at the position: a trie without traversal, at 4 bytes for each character of text. When pieces
-//! are dropped, chains skip them.
+//! All pieces that begin at a position are prefixes of one another. Each piece refers to its longest proper prefix that
+//! is a piece (its parent), and each position to the longest piece that begins there. So the chain of parents yields
+//! all pieces at the position. This replaces the traversal of a trie and takes 4 bytes for each character of text. When
+//! pieces are dropped, the chains skip them.
 //!
-//! Invariant: a parent's id is lower than its children's. Ids are in the order of strings among the characters and
-//! among the other pieces, so they depend only on the counts.
+//! Invariant: a parent's id is lower than its children's. Characters have the first ids, in the order of strings; the
+//! other pieces follow, in the same order. So ids depend only on the counts.
 //!
-//! Each piece also has the number of its seed, so that [`PieceTable::restore`] can rebuild the pieces of an earlier
-//! run from the seeds.
+//! Each piece also has the number of its seed, from which [`PieceTable::restore`] rebuilds the pieces of an earlier
+//! run.
 //!
-//! Cost: building and dropping pieces is linear in the text; visiting a piece reads 16 bytes. Memory: 4 bytes for
-//! each character of text and 24 for each piece; both spill to files beyond the memory limit. A text in a file is
-//! written in the order of positions, because each page that is written in random order costs a page fault.
+//! Cost: building and dropping pieces is linear in the text; visiting a piece reads 16 bytes. Memory: 4 bytes for each
+//! character of text and 24 for each piece; both spill to files beyond the memory limit. Vectors in files are written
+//! in the order of positions, because writing pages in random order costs a page fault for each of them.
 
 use super::numbers::ln;
 use super::segments::Segments;
@@ -21,24 +21,24 @@ use super::suffixes::Suffixes;
 use crate::error::{Error, Result};
 use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
-/// Stands for no piece.
+/// Id that means "no piece".
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Properties of a piece for a pass over the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
-    /// Probability or score, which the pass adds up.
+    /// Probability or score of the piece, as the pass needs.
     pub value: f64,
     /// Longest proper prefix that is a piece.
     pub parent: u32,
-    /// Length in characters.
+    /// Length of the piece in characters.
     pub length: u32,
 }
 
-/// Number of occurrences that are sorted by position before they are written.
+/// Number of occurrences that are sorted by position before they are written as a batch.
 const WRITTEN_AT_ONCE: usize = 1 << 18;
 
-/// All pieces.
+/// Table of all pieces, and the longest piece at each position of the text.
 #[derive(Debug)]
 pub(super) struct PieceTable {
     /// position in `Segments::symbols` -> longest piece there
@@ -57,8 +57,8 @@ pub(super) struct PieceTable {
 }
 
 impl PieceTable {
-    /// Builds the table of all characters and candidates, with probabilities proportional to count times length.
-    /// `stored` is for vectors that are accessed in order, `memory` for all others.
+    /// Builds the table of all characters and candidates, with initial probabilities proportional to count times
+    /// length. `stored` is for vectors that are accessed in order, `memory` for all others.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -90,7 +90,7 @@ impl PieceTable {
         let mut pages = PageCheck::new(stored);
         let mut unwritten: Vec<(u32, u32)> = Vec::new(); // (position, longest piece there)
         for (job, sorted) in (0..).zip(&suffixes.sorted) {
-            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, their last suffix)
+            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, last suffix)
             for (rank, &at) in (0..).zip(&**sorted) {
                 pages.check();
                 while open.pop_if(|top| top.1 < rank).is_some() {}
@@ -124,7 +124,8 @@ impl PieceTable {
         }
     }
 
-    /// Keeps only the pieces of these seeds, with these scores. The table must still have all of its pieces.
+    /// Keeps only the pieces with these seeds, and sets their scores. No piece may have been dropped from the table
+    /// before.
     ///
     /// # Errors
     /// [`Error::format`] for seeds that are not ascending, or scores that are not finite.
@@ -147,7 +148,7 @@ impl PieceTable {
         self.spans.len()
     }
 
-    /// Returns the pieces for a pass over the text, with values computed from their scores.
+    /// Returns a node for each piece, for a pass over the text. `value` computes the node's value from the score.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -159,12 +160,12 @@ impl PieceTable {
         Ok(nodes)
     }
 
-    /// Drops the pieces for which `keep`, called in order, returns false.
+    /// Drops the pieces for which `keep` returns false. `keep` is called with each id in order.
     ///
     /// # Errors
     /// I/O errors of spill files.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) -> Result<()> {
-        // Old id -> new id, or the new id of its longest prefix that is kept.
+        // Maps an old id to its new id, or to the new id of its longest prefix that is kept.
         let mut moved = SpillVec::filled(NONE, self.len(), &self.memory)?;
         let mut kept = 0;
         for old in 0..self.len() {

@@ -1,13 +1,13 @@
 //! Pruning: drops the pieces with the least loss of likelihood, and at the end those with the lowest scores.
 //!
-//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and gets its
-//! frequency. A piece whose alternative has a better score is in no best segmentation. It is dropped at once, and so
-//! are other pieces that are in no best segmentation.
+//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and gets its frequency.
+//! A piece whose alternative has a better score is in no best segmentation. Such a piece, and any other piece that is
+//! in no best segmentation, is dropped immediately.
 //!
 //! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
 //!
 //! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
-//! `FinalizeSentencePieces`), whose loss weighs a piece by its share of all pieces.
+//! `FinalizeSentencePieces`), where the loss of a piece is weighted by its share of all occurrences.
 
 use super::numbers::ln;
 use super::pieces::{PieceTable, NONE};
@@ -15,7 +15,7 @@ use super::segments::Segments;
 use crate::error::Result;
 use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Pieces to keep, and the losses of others.
+/// Pieces that must be kept, and the losses of the other pieces.
 pub(super) struct Pruning<'a> {
     frequencies: &'a [u64],
     total: f64,
@@ -53,7 +53,7 @@ impl<'a> Pruning<'a> {
         Ok(())
     }
 
-    /// Drops pieces until `most` are left, or more if pieces have no alternative.
+    /// Drops pieces until `most` are left. More are left if too many pieces have no alternative.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -66,7 +66,7 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// Returns the loss of log-likelihood of the text without one piece.
+/// Returns how much the log-likelihood of the text decreases without one piece.
 fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 {
     let own = frequencies[id] as f64;
     let with = ln(own) - ln(total);
@@ -79,11 +79,12 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Distance between the scores of required characters that are no longer pieces. The first one has the worst score.
+/// Difference between the scores of consecutive required characters that pruning has dropped. The most
+/// frequent one gets the lowest score of all pieces.
 const STEP: f64 = 0.0001;
 
-/// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others.
-/// `single`: scores are rounded to 32 bits.
+/// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others. If
+/// `single`, scores are rounded to 32 bits.
 pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;

@@ -4,29 +4,29 @@
 //! rounds: u64 | iterations: u64 | complete: u64 | pieces: u64 | seeds: u32 each | scores: f64 each      little-endian
 //! ```
 //!
-//! Seeds depend only on the counts and the options, so a resumed run finds them again and keeps the listed ones. Its
-//! result equals that of an uninterrupted run to the last bit.
+//! Seeds depend only on the counts and the options, so a resumed run computes them again and keeps those that the
+//! checkpoint lists. Its result equals that of an uninterrupted run to the last bit.
 //!
-//! Cost: 12 bytes for each piece. Left out: the seeds themselves, and a checksum, which the caller adds.
+//! Cost: 12 bytes for each piece. Left out: the strings of the seeds, and a checksum, which the caller adds.
 
 use crate::error::{Error, Result};
 
-/// Pieces that remain after some steps.
+/// Pieces that remain after some training steps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SavedPieces {
-    /// Number of prunings.
+    /// Number of prunings so far.
     pub rounds: u64,
-    /// EM iterations since the last pruning.
+    /// Number of EM iterations since the last pruning.
     pub iterations: u64,
     /// True after the last pruning.
     pub is_complete: bool,
-    /// Seeds of the pieces, ascending.
+    /// Seed numbers of the remaining pieces, ascending.
     pub seeds: Vec<u32>,
-    /// Scores of the pieces.
+    /// Scores of the remaining pieces, in the order of `seeds`.
     pub scores: Vec<f64>,
 }
 
-/// Bytes before the seeds.
+/// Number of bytes before the seeds.
 const HEAD: usize = 32;
 
 impl SavedPieces {

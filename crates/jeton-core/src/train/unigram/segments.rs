@@ -1,15 +1,15 @@
-//! Counts → distinct segments of known characters, the text of EM.
+//! Conversion of counts to distinct segments of known characters, the text of EM.
 //!
-//! A segment is a run of characters such that a piece might cross each position inside it: words are split at changes
-//! of the script, before `▁`, and around rare characters. No piece crosses such a split. So the segmentations of a
-//! word are those of its segments, and equal segments of different words are counted once. Rare characters are in no
-//! piece and are left out; each is one unknown piece in every segmentation.
+//! Words are split into segments at the positions that no piece can cross: at changes of the script, before `▁`, and
+//! around rare characters. So the segmentations of a word are those of its segments, and equal segments of different
+//! words are counted once. Rare characters are in no piece and are left out; each is one unknown piece in every
+//! segmentation.
 //!
-//! Invariant: the result depends only on the counts, not on their order: segments are in byte order, longer ones
-//! before their prefixes.
+//! Invariant: the result depends only on the counts, not on their order, because segments are sorted by bytes, with
+//! longer ones before their prefixes.
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 for each
-//! segment, and temporarily their table. All of it spills to files beyond the memory limit. Source:
+//! segment, and temporarily their table. Beyond the memory limit, all of these spill to files. Source:
 //! google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's own.
 
 use std::cmp::Reverse;
@@ -25,10 +25,10 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Follower that stands for several different characters, or for an unknown one after the end of a word.
+/// Follower of a segment if several different characters follow it, or if the character after its word is unknown.
 pub(super) const MANY: u32 = u32::MAX;
 
-/// Separator of a segment and its follower; the byte does not occur in UTF-8.
+/// Separator between a segment and its follower in the table. This byte does not occur in UTF-8.
 const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
@@ -47,14 +47,15 @@ pub(super) struct Segments {
     pub characters: Vec<(char, u64)>,
     /// All segments, concatenated.
     pub symbols: SpillVec<CharIndex>,
-    /// Start of each segment in `symbols`, and the end.
+    /// Start of each segment in `symbols`, followed by the length of `symbols`.
     pub starts: SpillVec<u32>,
     /// Count of each segment in the corpus.
     pub weights: SpillVec<u64>,
-    /// Follower of each segment in its word, as returned by [`Segments::follower`]; [`MANY`] if it differs.
+    /// Follower of each segment in its word, as returned by [`Segments::follower`]; [`MANY`] if it differs between
+    /// occurrences.
     pub followers: SpillVec<u32>,
     bug_compatible: bool,
-    /// Total count of all other characters.
+    /// Total count of all characters that are not in `characters`.
     pub num_rare: u64,
     /// position in `symbols` -> maximum characters of a piece that begins there
     pub longest: SpillVec<u8>,
@@ -110,7 +111,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns a character as a follower.
+    /// Returns a character in the form in which followers are compared.
     pub fn follower(&self, symbol: CharIndex) -> u32 {
         follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }
@@ -126,12 +127,12 @@ impl Segments {
     }
 }
 
-/// Destination of the segments with their followers, in byte order.
+/// Sink that builds [`Segments`] from segments with their followers, in byte order.
 struct SegmentSink<'a> {
     words: Segments,
     known: CodePoints<(CharIndex, CharClass)>,
     limits: &'a PieceLimits,
-    end: u32,        // follower at the end of a line
+    end: u32,        // follower of the last word of a line
     before: Vec<u8>, // previous segment
     classes: Vec<CharClass>,
 }
@@ -165,11 +166,11 @@ impl Sink for SegmentSink<'_> {
     }
 }
 
-/// Code points in a block of [`CodePoints`].
+/// Number of code points in a block of [`CodePoints`].
 const BLOCK: usize = 256;
 
-/// Table by code point, in blocks, which is read for every character of every word. Texts use few blocks, so it takes
-/// some tens of kilobytes.
+/// Lookup table by code point, divided into blocks. It is read for every character of every word. A text uses few
+/// blocks, so the table takes some tens of kilobytes.
 struct CodePoints<T> {
     blocks: Vec<u16>, // code point / BLOCK -> index of its block; block 0 has no values
     values: Vec<T>,
@@ -196,7 +197,7 @@ impl<T: Copy> CodePoints<T> {
     }
 }
 
-/// Returns the character, or its first byte, which is what SentencePiece compares.
+/// Returns the character, or in bug-compatible mode its first byte, which is what SentencePiece compares.
 fn follower_of(c: char, bug_compatible: bool) -> u32 {
     if bug_compatible {
         u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
@@ -210,8 +211,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// Returns a word and its follower. The follower is None at the end of a line, and if words were counted without end
-/// marks. A symbol counts as a rare character, whose first byte equals that of a space.
+/// Returns a word and its follower. The follower is None at the end of a line, and also if words were counted without
+/// end marks. A control or user-defined symbol counts as a rare character, whose first byte equals that of a space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -219,9 +220,9 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text,
-/// in order of code points; and the total count of all others. Of equally frequent characters, lower code points are
-/// preferred.
+/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text, in
+/// order of code points. Also returns the total count of all other characters. Among equally frequent characters, lower
+/// code points are preferred.
 fn characters(
     counts: &Counts,
     options: &UnigramOptions,
@@ -242,7 +243,7 @@ fn characters(
     characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
     let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     let (mut covered, mut kept) = (0u64, 0);
-    // Compared in 32 bits, as in SentencePiece.
+    // The shares are compared in 32 bits, as in SentencePiece.
     while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
         covered = covered.saturating_add(characters[kept].1);
         kept += 1;
@@ -375,6 +376,6 @@ mod tests {
         assert_eq!(follows(&["▁low\n"], false), MANY);
         assert_eq!(follows(&["▁low", "▁low\n"], true), MANY);
         assert_eq!(follows(&["▁low", "▁low\u{2019}"], true), first_byte(SPACE));
-        // a slip: both begin with the same byte
+        // SentencePiece's bug: both begin with the same byte
     }
 }

@@ -1,21 +1,22 @@
 //! Seeds of Unigram training: frequent substrings, from the sorted suffixes of all segments.
 //!
 //! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped
-//! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets,
-//! in order. It packs the compared characters of each suffix into numbers, in one sequential pass over the text, and
-//! then sorts and scans the bucket without reading the text again. Buckets are ranges of first numbers, with
-//! boundaries from a sample. So their size bounds the memory, and the text is never accessed at random.
+//! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in
+//! order. For each bucket it packs the compared characters of each suffix into 64-bit numbers, in one sequential pass
+//! over the text. It then sorts and scans the bucket without reading the text again. A bucket is a range of the
+//! suffixes' first numbers, and its boundaries come from a sample. So the bucket size bounds the memory, and the text
+//! is never accessed at random.
 //!
-//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown one;
-//! otherwise a longer substring represents it. These substrings are the inner nodes of the suffix tree, found from
-//! the longest common prefixes of adjacent suffixes with a stack (Abouelhoda, Kurtz, Ohlebusch 2004). The text after
-//! a segment in its word also counts as following it.
+//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown one. If
+//! it is always followed by the same character, the longer substring represents it. The seeds are inner nodes of the
+//! suffix tree; a stack finds them from the longest common prefixes of adjacent suffixes (Abouelhoda, Kurtz, Ohlebusch
+//! 2004). The character that follows a segment in its word also counts as a follower.
 //!
-//! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), multiplied by
-//! (longest piece / characters in a number). Memory: 4 bytes for each character, the candidates, and a bucket for
-//! each thread; the first two spill to files beyond the memory limit. Source: google/sentencepiece,
-//! `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words
-//! have the same follower; this is optional here.
+//! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
+//! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
+//! bytes for each character, the candidates, and a bucket for each thread; the first two spill to files beyond the
+//! memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
+//! compares the following *bytes*, and gives all words the same follower; an option does the same here.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -32,19 +33,19 @@ const JOBS: usize = 16;
 /// Minimum number of suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
-/// Number of bytes of a bucket, about the size of a second-level cache.
+/// Size of a bucket in bytes, about that of a second-level cache.
 const BUCKET_BYTES: usize = 4 << 20;
 
-/// Minimum number of suffixes in a bucket, even under a smaller limit.
+/// Minimum number of suffixes in a bucket, even if the memory limit is smaller.
 const FEWEST_IN_A_BUCKET: usize = 1 << 10;
 
 /// Number of suffixes that are sampled for each boundary between buckets.
 const SAMPLES: usize = 16;
 
-/// A substring: the common prefix, of `length` characters, of the suffixes `first..=last` of a job.
+/// A substring: the common prefix, `length` characters long, of the suffixes `first..=last` of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeedCandidate {
-    /// Number of occurrences times length.
+    /// Score of the substring: its number of occurrences times its length.
     pub score: u64,
     pub length: u32,
     pub job: u32,
@@ -59,17 +60,17 @@ impl SeedCandidate {
     }
 }
 
-/// Sorted suffixes, by job, and the best candidates.
+/// Sorted suffixes, by job, and the candidates with the highest scores.
 pub(super) struct Suffixes {
-    /// Start of each suffix in `Segments::symbols`.
+    /// Starts of the sorted suffixes in `Segments::symbols`, by job.
     pub sorted: Vec<SpillVec<u32>>,
     /// Candidates in lexicographic order: a prefix precedes its extensions.
     pub candidates: SpillVec<SeedCandidate>,
 }
 
 impl Suffixes {
-    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for vectors that are accessed in
-    /// order, `memory` for all others.
+    /// Sorts the suffixes, and selects the `most` candidates with the highest scores. `stored` is the memory limit of
+    /// vectors that are accessed in order, `memory` that of all others.
     ///
     /// # Errors
     /// `Interrupted`; I/O errors of spill files.
@@ -119,15 +120,15 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
     groups
 }
 
-/// The text, and the layout of its suffixes in a bucket.
+/// The text, and how its suffixes are packed and divided into buckets.
 struct SuffixText<'a> {
     words: &'a Segments,
     memory: &'a MemoryLimit,
-    stored: &'a MemoryLimit, // limit of vectors accessed in order
-    bits: u32,               // bits of a symbol in a number; 0 stands for the end
-    in_a_number: usize,      // characters in a number
-    numbers: usize,          // numbers of a suffix, for all compared characters
-    most: usize,             // maximum suffixes in a bucket
+    stored: &'a MemoryLimit, // memory limit of vectors that are accessed in order
+    bits: u32,               // bits of a symbol in a number; the value 0 marks the end
+    in_a_number: usize,      // number of characters that fit in a number
+    numbers: usize,          // numbers that the compared characters of a suffix take
+    most: usize,             // maximum number of suffixes in a bucket
 }
 
 impl<'a> SuffixText<'a> {
@@ -141,7 +142,7 @@ impl<'a> SuffixText<'a> {
         Self { words, memory, stored, bits, in_a_number, numbers, most }
     }
 
-    /// Returns the number of compared characters of the suffix at `at`, in a segment that ends at `end`.
+    /// Returns the number of compared characters of the suffix that begins at `at`, in a segment that ends at `end`.
     fn reach(&self, at: usize, end: usize) -> usize {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
@@ -154,8 +155,8 @@ impl<'a> SuffixText<'a> {
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
-    /// Sorts the suffixes whose first characters are in `group`; returns them and the best substrings among their
-    /// prefixes.
+    /// Sorts the suffixes whose first character is in `group`. Returns them, and the candidates with the highest scores
+    /// among their prefixes.
     fn job(
         &self,
         job: u32,
@@ -169,7 +170,7 @@ impl<'a> SuffixText<'a> {
         let mut scan = CandidateScan::new(self, job, most);
         let mut bucket = Bucket::new(&MemoryLimit::unlimited());
         for range in self.buckets(&mut sorted, cancel)? {
-            let mut larger = None; // suffixes with equal first numbers
+            let mut larger = None; // a bucket of suffixes with equal first numbers, larger than usual
             let bucket = if range.len() <= self.most { &mut bucket } else { larger.insert(Bucket::new(self.memory)) };
             bucket.load(self, &sorted[range.clone()], cancel)?;
             bucket.sort(self, cancel)?;
@@ -179,7 +180,7 @@ impl<'a> SuffixText<'a> {
         Ok((sorted, scan.found))
     }
 
-    /// Returns the suffixes whose first characters are in `group`, in the order of the text.
+    /// Returns the suffixes whose first character is in `group`, in the order of the text.
     fn suffixes(&self, group: &Range<usize>, size: usize, cancel: &mut CancelCheck<'_>) -> Result<SpillVec<u32>> {
         let mut suffixes = SpillVec::new(self.stored);
         suffixes.reserve(size)?;
@@ -200,7 +201,7 @@ impl<'a> SuffixText<'a> {
         if all.len() <= self.most {
             return Ok(vec![all]);
         }
-        // Buckets are half full on average, because boundaries are estimates.
+        // More buckets than necessary, so that they are half full on average: their boundaries are estimates.
         let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
         let mut pages = PageCheck::new(self.stored);
         let mut first_number = |segment: &mut usize, at: u32| {
@@ -251,7 +252,7 @@ impl<'a> SuffixText<'a> {
     fn end(&self, segment: &mut usize, at: usize) -> usize {
         let starts = &self.words.starts;
         let at = at as u32;
-        let (mut low, mut step) = (*segment, 1); // starts[low] <= at
+        let (mut low, mut step) = (*segment, 1); // invariant: starts[low] <= at
         while starts.get(low + step).is_some_and(|&start| start <= at) {
             low += step;
             step *= 2;
@@ -262,19 +263,19 @@ impl<'a> SuffixText<'a> {
     }
 }
 
-/// Properties of a suffix.
+/// Properties of a suffix, by which seeds are selected.
 #[derive(Debug, Clone, Copy)]
 struct SuffixInfo {
-    count: u64,  // count of its segment
-    next: u32,   // follower of its segment
+    count: u64,  // count of the suffix's segment
+    next: u32,   // follower of the suffix's segment
     reach: u8,   // number of compared characters
-    longest: u8, // longest piece at its start
+    longest: u8, // maximum characters of a piece at its start
 }
 
-/// Suffixes that are sorted together.
+/// Suffixes that are packed, sorted and scanned together.
 struct Bucket {
     numbers: SpillVec<u64>,      // packed characters of each suffix, in the order of the text
-    infos: SpillVec<SuffixInfo>, // likewise
+    infos: SpillVec<SuffixInfo>, // in the order of the text
     order: SpillVec<(u64, u32)>, // first number and index, in lexicographic order after `sort`
 }
 
@@ -340,7 +341,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Passes the suffixes to a scan in lexicographic order, and sorts `suffixes` in this order.
+    /// Passes the suffixes to a scan in lexicographic order, and reorders `suffixes` in the same way.
     fn scan(
         &mut self,
         text: &SuffixText<'_>,
@@ -364,14 +365,14 @@ impl Bucket {
     }
 }
 
-/// An incomplete node of the suffix tree.
+/// Node of the suffix tree to which more suffixes can be added.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
     first: u32,
     longest: u8, // longest piece at the start of its first suffix
     count: u64,
-    next: u32, // follower of all occurrences, or MANY
+    next: u32, // common follower of all occurrences, or MANY
 }
 
 /// Traversal of the suffix tree along the sorted suffixes of a job.
@@ -381,7 +382,7 @@ struct CandidateScan<'a> {
     most: usize,
     found: SpillVec<SeedCandidate>,
     open: Vec<OpenNode>,
-    last: Vec<u64>, // numbers of the previous suffix
+    last: Vec<u64>, // packed characters of the previous suffix
     info: Option<SuffixInfo>,
     num: u32, // number of suffixes so far
 }
@@ -405,7 +406,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Completes all nodes, and keeps the best candidates.
+    /// Completes all open nodes, and keeps the candidates with the highest scores.
     fn finish(&mut self) -> Result<()> {
         if let Some(last) = self.info.take() {
             self.close(last, 0)?;
@@ -414,7 +415,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the number of equal symbols at the start of a suffix and of the previous one.
+    /// Returns the length of the common prefix of a suffix and the previous one.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;
@@ -422,15 +423,15 @@ impl<'a> CandidateScan<'a> {
         differs * self.text.in_a_number + equal / self.text.bits as usize
     }
 
-    /// Returns a symbol of the previous suffix.
+    /// Returns the symbol of the previous suffix at index `depth`.
     fn symbol(&self, depth: usize) -> CharIndex {
         let (number, at) = (self.last[depth / self.text.in_a_number], depth % self.text.in_a_number);
         let shift = (self.text.in_a_number - 1 - at) * self.text.bits as usize;
         (number >> shift & ((1 << self.text.bits) - 1)) as CharIndex - 1
     }
 
-    /// Adds the previous suffix to the tree, and completes the nodes that are longer than the prefix it shares with
-    /// the next suffix.
+    /// Adds the previous suffix to the tree, and completes the nodes that are longer than `shared`, the length of its
+    /// common prefix with the next suffix.
     fn close(&mut self, last: SuffixInfo, shared: usize) -> Result<()> {
         let at = self.num - 1;
         let SuffixInfo { count, next, reach, longest } = last;
@@ -449,7 +450,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the followers of the first `length` characters of a node that contains the previous suffix.
+    /// Returns the follower of the first `length` characters of a node that contains the previous suffix.
     fn next(&self, node: &OpenNode, length: usize) -> u32 {
         if node.length == length {
             return node.next;
@@ -457,13 +458,13 @@ impl<'a> CandidateScan<'a> {
         self.text.words.follower(self.symbol(length))
     }
 
-    /// Combines a node with a completed child that contains the previous suffix.
+    /// Adds a completed child, which contains the previous suffix, to its parent `node`; returns the parent.
     fn joined(&self, node: OpenNode, ended: &OpenNode) -> OpenNode {
         let next = if self.next(ended, node.length) == node.next { node.next } else { MANY };
         OpenNode { count: node.count.saturating_add(ended.count), next, ..node }
     }
 
-    /// Keeps a completed node if it is a candidate.
+    /// Keeps a completed node if it qualifies as a seed: at least two occurrences and different followers.
     fn offer(&mut self, last: u32, node: &OpenNode) -> Result<()> {
         let OpenNode { length, first, longest, count, next } = *node;
         if next == MANY && (2..=usize::from(longest)).contains(&length) && count >= 2 {

@@ -1,7 +1,7 @@
-//! Runs of characters that may be a piece.
+//! Rules for runs of characters that may be a piece.
 //!
-//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid, and one length for
-//! each position suffices.
+//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid. So one maximum length
+//! for each position suffices.
 //!
 //! Cost: one check for each character of each run, up to the maximum length of a piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
@@ -12,32 +12,31 @@ use serde::Deserialize;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 use crate::vocab::alphabet::WORD_START;
 
-/// Maximum supported length of a piece in characters: lengths have 8 bits.
+/// Maximum supported length of a piece in characters, because lengths are stored in 8 bits.
 pub const MOST: usize = 254;
 
-/// Options of valid pieces.
+/// Options that determine which pieces are valid.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct PieceLimits {
     /// Maximum length of a piece in characters, at most `MOST`.
     pub max_sentencepiece_length: usize,
-    /// A piece has characters of one script.
+    /// True if all characters of a piece are of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a separate script, together with signs and punctuation; otherwise they are compatible with any
-    /// script.
+    /// True if digits share one script with signs and punctuation; false if they are compatible with any script.
     pub split_by_number: bool,
-    /// Every digit is a separate piece.
+    /// True if every digit is a piece of its own.
     pub split_digits: bool,
 }
 
-/// Class of a character: a script, or one of these.
+/// Class of a character: a script, or one of the constants below.
 pub(super) type CharClass = Script;
-/// Compatible with any script.
+/// Class of characters that are compatible with any script.
 const ANY: CharClass = 255;
-/// Begins a word.
+/// Class of characters that begin a word.
 const START: CharClass = 254;
-/// Always separate.
+/// Class of characters that are always a piece of their own.
 const ALONE: CharClass = 253;
-/// In no piece.
+/// Class of characters that are in no piece.
 pub(super) const UNKNOWN: CharClass = 252;
 
 impl PieceLimits {
@@ -58,7 +57,8 @@ impl PieceLimits {
         }
     }
 
-    /// Returns the maximum number of characters of a piece at the start of `classes`; 0 before an unknown character.
+    /// Returns the maximum number of characters of a piece that begins at the start of `classes`; 0 for an unknown
+    /// character.
     pub(super) fn longest(&self, classes: &[CharClass]) -> usize {
         let mut script = ANY;
         for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {

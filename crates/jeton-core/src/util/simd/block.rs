@@ -1,7 +1,7 @@
 //! Tests of 64 bytes at once: equality with a byte, membership in a range.
 //!
-//! Results of a [`Block`] have one bit for each byte, lowest first. All other computation is arithmetic on these
-//! masks, which is the same for every instruction set.
+//! The results of a [`Block`] are masks with one bit for each byte; the lowest bit belongs to the first byte. All
+//! further computation is arithmetic on these masks, and equal for every instruction set.
 
 use super::detection::Portable;
 
@@ -11,23 +11,23 @@ pub(crate) trait Block: Copy {
     type Proof: Copy;
 
     fn load(proof: Self::Proof, bytes: &[u8; 64]) -> Self;
-    /// Returns the bytes equal to `byte`.
+    /// Returns the mask of the bytes equal to `byte`.
     fn equal(self, byte: u8) -> u64;
-    /// Returns the bytes from `low` to `high`, which must both be inside or both be outside of ASCII.
+    /// Returns the mask of the bytes from `low` to `high`. Both bounds must be inside ASCII, or both outside.
     fn within(self, low: u8, high: u8) -> u64;
-    /// Returns the bytes beyond ASCII.
+    /// Returns the mask of the bytes beyond ASCII.
     fn wide(self) -> u64;
-    /// Returns the bytes in which this bit is set.
+    /// Returns the mask of the bytes in which `bit` is set.
     fn having(self, bit: u8) -> u64;
-    /// Replaces each byte by its entry in a table.
+    /// Returns the entry of each byte in a table.
     fn translated(self, table: &[u8; 256]) -> [u8; 64];
 
     /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest of
     /// `places` is undefined.
     #[inline(always)]
     fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
-        // Several are written at once, because their number is hard to predict, and a misprediction costs more than
-        // extra writes.
+        // Eight positions are written at once: the CPU cannot predict the number of positions, and a misprediction
+        // costs more than extra writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
             for place in eight {
@@ -90,7 +90,7 @@ impl Block for IntegerBlock {
 
     #[inline(always)]
     fn within(self, low: u8, high: u8) -> u64 {
-        let outside = if low < 0x80 { 0 } else { HIGH }; // high bit of the bytes in the range
+        let outside = if low < 0x80 { 0 } else { HIGH }; // high bit that all bytes in the range have
         self.gather(|word| {
             let seven = word & LOW;
             let from_low = seven + each(0x80 - (low & 0x7F));
@@ -135,8 +135,8 @@ mod lanes {
     impl LaneBlock {
         /// Packs the results of a test into a mask: byte i becomes bit i % 8 or 0; then neighbors are added. Each
         /// loop has a fixed length and no dependency, so LLVM generates NEON instructions: 43 for `equal`, compared
-        /// to 92 with the integers of [`super::IntegerBlock`]. With SSE2, the encoder is 0.8 times as fast as with
-        /// those integers.
+        /// to 92 with the integers of [`super::IntegerBlock`]. With SSE2, the encoder is 0.8 times as fast as with the
+        /// integers.
         #[inline(always)]
         fn masks(self, test: impl Fn(u8) -> bool) -> u64 {
             let mut bits = [0u8; 64];
@@ -201,7 +201,8 @@ mod x86 {
     use super::Block;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Two vectors. Only `load` creates this type, and it requires a [`HasAvx2`]; so `self` is also a proof.
+    /// Two vectors of 32 bytes. Only `load` creates this type, and it requires a [`HasAvx2`]; so `self` also proves
+    /// AVX2.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Block(__m256i, __m256i);
 
@@ -226,7 +227,8 @@ mod x86 {
         fn within(self, low: u8, high: u8) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
-                // As signed numbers, which AVX2 compares, with the end of the range at the highest number.
+                // AVX2 only compares signed numbers, so the bytes are shifted until the end of the range is the highest
+                // signed number.
                 let moved = _mm256_add_epi8(half, _mm256_set1_epi8(0x7Fu8.wrapping_sub(high) as i8));
                 _mm256_cmpgt_epi8(moved, _mm256_set1_epi8(0x7Eu8.wrapping_sub(high - low) as i8))
             })
@@ -257,7 +259,8 @@ mod x86 {
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast()));
                     for (found, own) in found.iter_mut().zip([self.0, self.1]) {
-                        // The high bit, for which a shuffle gives 0, is set unless the byte belongs to this row.
+                        // The high bit of `low` is set if the byte does not belong to this row; the shuffle then
+                        // gives 0.
                         let low = _mm256_xor_si256(own, _mm256_set1_epi8((high << 4) as i8));
                         let low = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
                         *found = _mm256_or_si256(*found, _mm256_shuffle_epi8(row, low));
@@ -279,7 +282,8 @@ mod x86 {
         }
     }
 
-    /// One vector. Only `load` creates this type, and it requires a [`HasAvx512`]; so `self` is also a proof.
+    /// One vector of 64 bytes. Only `load` creates this type, and it requires a [`HasAvx512`]; so `self` also proves
+    /// AVX-512.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512Block(__m512i);
 
@@ -323,13 +327,13 @@ mod x86 {
         fn translated(self, table: &[u8; 256]) -> [u8; 64] {
             let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
             let mut bytes = [0; 64];
-            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store is of
-            // the 64 of `bytes`, and neither needs alignment.
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store
+            // is of the 64 of `bytes`, and neither needs alignment.
             unsafe {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast()));
-                    // As for AVX2.
+                    // The high bit of `low` is set if the byte does not belong to this row, as for AVX2.
                     let low = _mm512_xor_si512(self.0, _mm512_set1_epi8((high << 4) as i8));
                     let low = _mm512_adds_epu8(low, _mm512_set1_epi8(0x70));
                     found = _mm512_or_si512(found, _mm512_shuffle_epi8(row, low));

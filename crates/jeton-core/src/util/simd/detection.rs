@@ -1,4 +1,4 @@
-//! Detection of the processor's instructions, and the proofs that it has them.
+//! Detects the vector instructions of the processor, and defines types whose values prove that it has them.
 
 use std::sync::OnceLock;
 
@@ -7,11 +7,11 @@ use crate::util::atomic_cell::made_once;
 /// Instruction sets, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SimdLevel {
-    /// 64-bit integers, on any machine.
+    /// 64-bit integers, which every machine has.
     Portable,
     /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (Haswell, 2013; Zen, 2017).
     Avx2,
-    /// x86-64 with AVX-512 F, BW and VL as well (Skylake-SP, 2017; Zen 4, 2022).
+    /// x86-64 with the instructions of `Avx2` and AVX-512 F, BW and VL (Skylake-SP, 2017; Zen 4, 2022).
     Avx512,
 }
 
@@ -59,7 +59,7 @@ impl Detected {
         }
     }
 
-    /// Returns this level, or `most` if that is lower.
+    /// Returns the lower of this level and `most`.
     pub(crate) fn at_most(self, most: SimdLevel) -> Self {
         match (self, most) {
             (_, SimdLevel::Portable) => Self::Portable,

@@ -1,14 +1,14 @@
-//! Minimum of up to 64 priorities that are kept in vector registers while single ones are replaced.
+//! Minimum of up to 64 priorities. The priorities stay in vector registers while single ones are replaced.
 
 use super::detection::Portable;
 
-/// Array of priorities in registers.
+/// Array of priorities in vector registers.
 pub(crate) trait MinArray: Copy {
     /// Proof that the processor has the instructions that the methods use.
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
-    /// Loads the first priorities, as many as fit.
+    /// Loads as many of the first priorities as fit.
     fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
     /// Replaces the priority at an index.
@@ -56,16 +56,16 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Masks of one position among up to 64: the mask of `place` begins at the middle minus `place`, with one load
-    /// for eight positions.
+    /// Masks of one position among up to 64. The mask of position `place` begins at index 64 − `place`; one load reads
+    /// the mask for eight positions.
     static MASKS: [u32; 128] = {
         let mut masks = [0; 128];
         masks[64] = u32::MAX;
         masks
     };
 
-    /// N vectors of eight. Only `empty` and `load` create this type, and they require a [`HasAvx2`]; so `self` is
-    /// also a proof.
+    /// N vectors of eight priorities. Only `empty` and `load` create this type, and they require a [`HasAvx2`]; so
+    /// `self` also proves AVX2.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Min<const N: usize>([__m256i; N]);
 
@@ -116,8 +116,8 @@ mod x86 {
         }
     }
 
-    /// N vectors of sixteen. Only `empty` and `load` create this type, and they require a [`HasAvx512`]; so `self` is
-    /// also a proof.
+    /// N vectors of sixteen priorities. Only `empty` and `load` create this type, and they require a [`HasAvx512`]; so
+    /// `self` also proves AVX-512.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512Min<const N: usize>([__m512i; N]);
 

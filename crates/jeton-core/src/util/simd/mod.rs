@@ -1,12 +1,12 @@
-//! Vector instructions of the processor, which are detected once.
+//! Vector instructions. The processor's level of instructions is detected once.
 //!
 //! Each loop that uses vectors is written once over a small trait and compiled for each level. All levels give the same
-//! results; the environment variable `JETON_SIMD=avx2` or `JETON_SIMD=portable` selects a lower one, for tests and
+//! results; the environment variable `JETON_SIMD=avx2` or `JETON_SIMD=portable` selects a lower level, for tests and
 //! measurements.
 //!
-//! Executing instructions that the processor lacks is undefined behavior. All such code therefore requires a
-//! `HasAvx2` or `HasAvx512`, as an argument or a field. These types have no data, and only the detection here creates
-//! their values.
+//! Executing instructions that the processor lacks is undefined behavior. All code with such instructions therefore
+//! requires a `HasAvx2` or `HasAvx512`, as an argument or a field. These types have no data, and only the detection
+//! creates their values.
 
 pub(crate) mod block;
 mod detection;
@@ -19,7 +19,7 @@ pub use self::detection::{level, SimdLevel};
 pub(crate) use self::detection::{HasAvx2, HasAvx512};
 use self::min::{MinArray, PortableMin};
 
-/// Instructions of one level. A value is the proof that the processor has them.
+/// Instructions of one level. A value of an implementing type proves that the processor has them.
 pub(crate) trait Instructions: Copy {
     /// Block of 64 bytes.
     type Block: Block<Proof = Self>;
@@ -98,7 +98,7 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Prefetches the cache line of an address, which need not be valid.
+/// Prefetches the cache line of an address. The address need not be valid.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]

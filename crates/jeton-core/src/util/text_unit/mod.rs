@@ -1,23 +1,23 @@
 //! Boundaries of characters, grapheme clusters, words and sentences (Unicode Standard Annex #29, default rules).
 //!
-//! [`TextUnit::boundaries`] returns them in order, [`TextUnit::boundaries_back`] those up to an offset, last first.
-//! Both return the boundaries of the whole text: a boundary depends on the characters after it, so a text that was
-//! cut earlier may have different boundaries.
+//! [`TextUnit::boundaries`] returns the boundaries in order; [`TextUnit::boundaries_back`] returns the boundaries up to
+//! an offset, last first. Both return the boundaries of the whole text. A boundary depends on the characters after it,
+//! so the part of a text up to an offset can have other boundaries.
 //!
-//! Invariant: from one of its boundaries on, a text has the boundaries that the whole text has after it. So a caller
-//! that divides a text from left to right passes the rest of the text for each division.
+//! Invariant: the rest of a text after a boundary has the same boundaries as the whole text has there. So a caller that
+//! divides a text from left to right can pass only the rest of the text for each division.
 //!
 //! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
 //! (U+0600 before a space).
 //!
-//! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] reads from the last *restart
-//! point* some hundred bytes before its position (`restart`); in natural text that is within a few words or
-//! sentences. A text without a restart point, such as megabytes of flags, is read from its start. Then the first
-//! boundary takes time linear in the offset, as do all boundaries together.
+//! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] starts reading at the last
+//! *restart point* (`restart`) that is at least a few hundred bytes before its position; in natural text, a restart
+//! point occurs every few words or sentences. A text without a restart point, such as megabytes of flags, is read from
+//! its start. The first boundary then takes time linear in the offset, and so do all boundaries together.
 //!
 //! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). For sentences, that
-//! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` computes them in
-//! linear time, with the properties of `regex-syntax` (Unicode 16). Tests compare the two.
+//! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` therefore computes
+//! the sentences in linear time, with the properties of `regex-syntax` (Unicode 16). Tests compare it with the crate.
 
 mod restart;
 mod sentences;
@@ -35,7 +35,7 @@ const BLOCK_BYTES: usize = 512;
 
 impl TextUnit {
     /// Returns the ends of all units: byte offsets in ascending order, the last of which is the length of the text.
-    /// An empty text has none.
+    /// An empty text has no ends.
     ///
     /// ```
     /// use jeton_core::util::text_unit::TextUnit;
@@ -66,7 +66,7 @@ impl TextUnit {
     }
 }
 
-/// Returns true for a character that is a separate grapheme cluster next to any other such character.
+/// Returns true if a boundary of grapheme clusters lies between `c` and any other character with this property.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
@@ -85,7 +85,7 @@ enum Units<'a> {
 }
 
 impl<'a> Boundaries<'a> {
-    /// Creates the boundaries after `start`, which must be a boundary or the start of the text.
+    /// Creates an iterator over the boundaries after `start`. `start` must be a boundary or the start of the text.
     fn new(unit: TextUnit, text: &'a str, start: usize) -> Self {
         let rest = &text[start..];
         let units = match unit {
@@ -117,7 +117,7 @@ impl Iterator for Boundaries<'_> {
 pub struct BoundariesBack<'a> {
     unit: TextUnit,
     text: &'a str,
-    /// Boundaries up to here have not been read.
+    /// Offset up to which the boundaries have not been read.
     end: usize,
     /// Boundaries that have been read, ascending.
     block: Vec<usize>,
@@ -138,7 +138,8 @@ impl Iterator for BoundariesBack<'_> {
                     }));
                 }
                 unit => {
-                    // A unit may be much longer than a block, so the text after the block is not read.
+                    // A unit can be much longer than a block, so the text after the block is cut off as early as the
+                    // boundaries permit.
                     let known = &self.text[..restart::known_until(unit, self.text, self.end)];
                     self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
                 }

@@ -1,11 +1,11 @@
-//! Restart points: boundaries that two or three characters prove, whatever text surrounds them.
+//! Restart points: boundaries that depend only on two or three characters, not on the surrounding text.
 //!
 //! From a restart point on, a text has the boundaries of the whole text. So boundaries can be read backward in
 //! blocks, each of which is read forward. The backward iterators of unicode-segmentation are not used, because its
 //! word boundaries from the end have differed from those from the start.
 //!
-//! Properties are those of `regex-syntax` (Unicode 16). Characters whose class is not certain there are in no restart
-//! point; for all others, a test compares the classes with unicode-segmentation.
+//! Properties are those of `regex-syntax` (Unicode 16). A character whose class can differ in Unicode 17 is part of no
+//! restart point; for all other characters, a test compares the classes with unicode-segmentation.
 
 use std::sync::OnceLock;
 
@@ -16,11 +16,11 @@ use crate::util::property_table::PropertyTable;
 
 /// Class of a character whose boundaries depend on more than its neighbor.
 pub(super) const UNCERTAIN: u8 = 0;
-/// Class of letters and numbers, which other letters and numbers may join.
+/// Class of letters and numbers. Adjacent ones can belong to the same word.
 pub(super) const LETTER: u8 = 1;
-/// Class of spaces, which other spaces may join.
+/// Class of spaces. Adjacent ones can belong to the same word.
 pub(super) const SPACE: u8 = 2;
-/// Class of a character that joins no letter, no space and no other lone character.
+/// Class of a character that always has a boundary next to a letter, a space or another character of this class.
 pub(super) const LONE: u8 = 3;
 
 /// Returns the largest restart point up to `at`; 0 if there is none.
@@ -53,13 +53,13 @@ pub(super) fn before(unit: TextUnit, text: &str, at: usize) -> usize {
     0
 }
 
-/// Returns the smallest length of the text for which all boundaries up to `at` are those of the whole text. For
-/// sentences no such length exists (`Sentences::with_limit`).
+/// Returns a length such that the text up to it has the same boundaries up to `at` as the whole text. Sentences have no
+/// such length, so the result does not cover them (`Sentences::with_limit`).
 pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut after = text[at..].char_indices();
     let is_last = |character: char| match unit {
-        TextUnit::Character | TextUnit::Grapheme | TextUnit::Sentence => true, // no rule looks further
+        TextUnit::Character | TextUnit::Grapheme | TextUnit::Sentence => true, // no rule reads more characters
         TextUnit::Word => words().of(character) != UNCERTAIN,
     };
     match after.find(|&(_, character)| is_last(character)) {

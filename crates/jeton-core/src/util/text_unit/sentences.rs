@@ -16,7 +16,7 @@ mod class {
     pub(super) const CR: u8 = 1;
     pub(super) const LF: u8 = 2;
     pub(super) const SEP: u8 = 3;
-    /// Extend and Format, which belong to the character before them (SB5).
+    /// Extend and Format: characters that belong to the character before them (SB5).
     pub(super) const EXTEND: u8 = 4;
     pub(super) const SP: u8 = 5;
     pub(super) const LOWER: u8 = 6;
@@ -64,7 +64,7 @@ pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> 
     }
     let (before, after) = (classes.of(second), classes.of(third));
     match before {
-        // SB11: apart from SB7 and SB8, which need a full stop, no other rule has a terminator before a letter.
+        // SB11 applies: only SB7 and SB8 join a terminator to a following letter, and both need a full stop.
         STERM => matches!(after, LOWER | UPPER | OLETTER),
         SP => match first.map(|first| classes.of(first)) {
             Some(STERM) => matches!(after, LOWER | UPPER | OLETTER),
@@ -75,18 +75,18 @@ pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> 
     }
 }
 
-/// The sequence `SATerm Close* Sp*` before the current character.
+/// State of a sequence `SATerm Close* Sp*` that ends before the current character.
 #[derive(Clone, Copy)]
 struct Terminator {
-    /// A full stop, which does not always end a sentence.
+    /// True for a full stop, which does not always end a sentence.
     is_aterm: bool,
-    /// A full stop after a cased letter (SB7).
+    /// True for a full stop after a cased letter (SB7).
     after_cased: bool,
-    /// Number of following sequences: 0, 1 (`Close+`), or 2 (`Close* Sp+`).
+    /// What follows the terminator: 0 for nothing, 1 for `Close+`, 2 for `Close* Sp+`.
     followed_by: u8,
 }
 
-/// Sentences of a text: see [`super::TextUnit::boundaries`].
+/// Iterator over the ends of sentences: see [`super::TextUnit::boundaries`].
 pub(super) struct Sentences<'a> {
     text: &'a str,
     /// Start of the next sentence.
@@ -94,9 +94,9 @@ pub(super) struct Sentences<'a> {
     /// End of the text whose sentences are returned. The text after it is only read to decide which sentences end
     /// before it.
     limit: usize,
-    /// First position from which the text up to `stop` has no letter, terminator or separator.
+    /// Position from which the text up to `stop` is known to have no letter, terminator or separator.
     stop_from: usize,
-    /// Position of the next letter, terminator or separator; the flag is true for a lower-case letter (SB8).
+    /// Position of the next letter, terminator or separator, and true if it is a lower-case letter (SB8).
     stop: Option<(usize, bool)>,
     classes: &'static PropertyTable,
 }

@@ -23,7 +23,7 @@ fn texts(rounds: u64, most: u64) -> impl Iterator<Item = String> {
         (state >> 33) % most
     };
     (0..rounds).map(move |_| {
-        let start = next(characters.len() as u64) as usize; // few characters, so that each pair of classes occurs more often
+        let start = next(characters.len() as u64) as usize; // few characters, so pairs of classes repeat
         let most_kinds = if next(2) == 0 { 6 } else { characters.len() as u64 - 2 };
         let kinds = 2 + next(most_kinds) as usize;
         let length = next(most);
@@ -57,8 +57,8 @@ fn boundaries_equal_those_of_the_library() {
     }
 }
 
-/// From each offset, the boundaries backward equal those forward. Blocks are so short here that most texts have
-/// several.
+/// Checks that, from each offset, the boundaries read backward equal those read forward. Blocks are so short in this
+/// test that most texts have several blocks.
 #[test]
 fn backward_boundaries_equal_forward_ones_in_reverse() {
     for text in texts(rounds() / 10, 60) {
@@ -73,7 +73,7 @@ fn backward_boundaries_equal_forward_ones_in_reverse() {
     }
 }
 
-/// Texts longer than a block.
+/// Checks texts that are longer than a block.
 #[test]
 fn boundaries_back_join_across_blocks() {
     let texts: Vec<String> = texts(rounds() / 20, 60).collect();
@@ -85,7 +85,7 @@ fn boundaries_back_join_across_blocks() {
     }
 }
 
-/// A text from one of its boundaries on has the boundaries of the whole text.
+/// Checks that the rest of a text after a boundary has the boundaries of the whole text.
 #[test]
 fn a_text_can_be_divided_from_left_to_right() {
     for text in texts(rounds() / 10, 40) {
@@ -99,7 +99,7 @@ fn a_text_can_be_divided_from_left_to_right() {
     }
 }
 
-/// The classes of restart points hold for each code point in the tables of the library.
+/// Checks the classes of restart points against unicode-segmentation, for each code point.
 #[test]
 fn restart_points_are_boundaries_of_the_library() {
     let step = if cfg!(miri) {
@@ -138,7 +138,8 @@ fn restart_points_are_boundaries_of_the_library() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Texts on which unicode-segmentation takes quadratic time: SB8 after each of many closing brackets or spaces.
+/// Checks texts on which unicode-segmentation takes quadratic time, because it applies SB8 after each of many closing
+/// brackets or spaces.
 #[test]
 fn sentences_take_linear_time() {
     let many = if cfg!(miri) { 100 } else { 400_000 };
@@ -150,7 +151,7 @@ fn sentences_take_linear_time() {
     }
 }
 
-/// One word, sentence or cluster that is as long as the text.
+/// Checks texts that are one single word, sentence or cluster.
 #[test]
 fn a_long_unit_is_read_up_to_the_offset_only() {
     let many = if cfg!(miri) { 2_000 } else { 1_000_000 };

@@ -1,4 +1,4 @@
-//! Names of the units of text.
+//! Units of text, and their names.
 
 /// Unit at whose boundaries a text is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ impl TextUnit {
     /// All units, smallest first.
     pub const ALL: [Self; 4] = [Self::Character, Self::Grapheme, Self::Word, Self::Sentence];
 
-    /// Returns the unit of a name; None for an unknown one.
+    /// Returns the unit with this name; None for an unknown name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name() == name)
     }

@@ -1,32 +1,34 @@
-//! Filters of the character pairs that occur in tokens.
+//! Filters: fast lookups of the pairs of adjacent characters that occur in tokens.
 
 use crate::util::utf8::char_len;
 use crate::vocab::marks::MARK;
 
-/// log2 of the bits of the filter.
+/// log2 of the number of bits of the Bloom filter.
 const BITS: u32 = 19;
 
-/// Mask of the left of two characters of three bytes each, in little-endian order.
+/// Mask that selects the left character in a pair of characters of three bytes each, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
-/// Bloom filter of the character pairs of tokens.
+/// Bloom filter of the pairs of adjacent characters of three bytes that occur in tokens.
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    split: [u16; 64], // low 6 bits of a last byte -> bitmap of next first bytes, for tokens with a partial character
+    // For tokens with a partial character: low 6 bits of a last byte -> bitmap of first bytes after it.
+    split: [u16; 64],
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII bytes. Byte -> bits: [`LetterBoundaries::LETTER`] and others.
+/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to its bits: [`LetterBoundaries::LETTER`] and
+/// the constants after it.
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 
 impl LetterBoundaries {
-    /// Letters.
+    /// Bit of ASCII letters.
     pub const LETTER: u8 = 1;
-    /// Other bytes that follow a letter in no token.
+    /// Bit of other ASCII bytes that never follow a letter in a token.
     pub const ENDS: u8 = 2;
-    /// Other bytes that precede a letter in no token.
+    /// Bit of other ASCII bytes that never precede a letter in a token.
     pub const BEGINS: u8 = 4;
 
     /// Builds the table from the contents of all tokens.
@@ -53,7 +55,7 @@ impl LetterBoundaries {
         self.0[usize::from(byte)] = 0;
     }
 
-    /// Returns the bytes of a kind, as ranges.
+    /// Returns the bytes that have the bit `kind`, as ranges.
     pub fn ranges(&self, kind: u8) -> Vec<(u8, u8)> {
         ranges((0..0x80).filter(|&byte| self.0[usize::from(byte)] & kind != 0))
     }
@@ -62,8 +64,8 @@ impl LetterBoundaries {
 /// Boundaries before a `▁`: all positions except those after a character that precedes `▁` in some token.
 #[derive(Debug, Clone, Default)]
 pub struct MarkBoundaries {
-    joined: Vec<char>, // the characters, other than `▁`; ascending
-    marks_join: bool,  // some token may have two adjacent `▁`
+    joined: Vec<char>, // characters that precede `▁` in some token, other than `▁` itself; ascending
+    marks_join: bool,  // true if a token can have two adjacent `▁`
 }
 
 impl MarkBoundaries {
@@ -90,13 +92,13 @@ impl MarkBoundaries {
         &self.joined
     }
 
-    /// Returns true if a token may have two adjacent `▁`.
+    /// Returns true if a token can have two adjacent `▁`.
     pub fn marks_join(&self) -> bool {
         self.marks_join
     }
 }
 
-/// Returns bytes as ranges.
+/// Converts ascending bytes to inclusive ranges.
 pub(super) fn ranges(bytes: impl Iterator<Item = u8>) -> Vec<(u8, u8)> {
     let mut ranges: Vec<(u8, u8)> = Vec::new();
     for byte in bytes {
@@ -122,7 +124,7 @@ pub fn pair(text: &[u8]) -> u64 {
     }
 }
 
-/// Reads a character of three bytes.
+/// Returns a character of three bytes as a little-endian integer; None for other characters.
 fn three(bytes: &[u8]) -> Option<u64> {
     match *bytes {
         [a @ 0xE0..=0xEF, b, c] => Some(u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16),
@@ -132,10 +134,10 @@ fn three(bytes: &[u8]) -> Option<u64> {
 
 impl MergeBoundaries {
     /// Builds the filter from the contents of all tokens. `wholes` are tokens that only match whole pretokens, so a
-    /// split must not produce one.
+    /// split must not create a part that equals such a token.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
-        // In most vocabularies, most tokens have no character of three bytes.
+        // Skips tokens without a character of three bytes. In most vocabularies, most tokens have none.
         for token in tokens.filter(|token| token.iter().fold(0, |highest, &byte| highest.max(byte)) >= 0xE0) {
             let mut before: Option<&[u8]> = None; // the previous character, if complete
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
@@ -175,13 +177,14 @@ impl MergeBoundaries {
         self.pairs[place / 64] >> (place % 64) & 1 != 0
     }
 
-    /// Returns true if a pretoken may be split between two characters of three bytes, the low 48 bits of `pair` in
-    /// little-endian order.
+    /// Returns true if a pretoken can be split between two characters of three bytes. They are the low 48 bits of
+    /// `pair`, in little-endian order.
     #[inline(always)]
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // The only branch is on `has_wholes`, a constant of the vocabulary, because the bits cannot be predicted.
+        // The code only branches on `has_wholes`, which is constant for a vocabulary. The CPU could not predict
+        // branches on the bits.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
         !(is_none | is_end)

@@ -1,9 +1,9 @@
-//! Split points inside of pretokens, between parts that the model encodes independently.
+//! Finds split points inside of pretokens, between parts that the model encodes independently.
 //!
-//! For SentencePiece's models and their descendants, whole texts are pretokens. A text is split before a `▁` at
+//! In SentencePiece's models and their descendants, whole texts are pretokens. A text is split before `▁` at
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
-//! [`LetterBoundaries`]. If nothing merges with the bytes of an unknown character, the ids of the text are those of
-//! the parts in order. The parts repeat, so they are often in a cache. Texts spell `▁` as [`Marks`] says.
+//! [`LetterBoundaries`]. If no token merges with the bytes of an unknown character, the ids of the text are the ids of
+//! its parts in order. The parts repeat, so they are often in a cache. Texts spell `▁` as [`Marks`] says.
 //!
 //! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
@@ -17,21 +17,21 @@ use crate::vocab::Vocab;
 /// Finder of split points for one vocabulary.
 #[derive(Debug, Clone)]
 pub struct SplitPoints {
-    alone: Box<[u64; 1 << 10]>, // bit set of the characters up to U+FFFF that are separate parts
-    ascii: Vec<(u8, u8)>,       // the ASCII characters among these, as ranges
+    alone: Box<[u64; 1 << 10]>, // bit set of the characters up to U+FFFF that become separate parts
+    ascii: Vec<(u8, u8)>,       // the ASCII characters of `alone`, as ranges
     boundaries: Option<MergeBoundaries>,
     letters: Vec<(u8, u8)>, // letters of the letter boundaries, as ranges
     ends: Vec<(u8, u8)>,
     begins: Vec<(u8, u8)>,
     mark: u32,             // `▁` as texts spell it
-    joined: Vec<(u8, u8)>, // ASCII characters after which a mark is not a split point
-    marks_join: bool,      // likewise for the mark
-    wide_join: bool,       // likewise for all characters beyond ASCII
-    only_marks: bool,      // there are no other split points
+    joined: Vec<(u8, u8)>, // ASCII characters after which there is no split before `▁`
+    marks_join: bool,      // true if there is no split between two `▁`
+    wide_join: bool,       // true if there is no split before `▁` after characters beyond ASCII
+    only_marks: bool,      // true if the only split points are before `▁`
 }
 
 impl SplitPoints {
-    /// Builds the boundaries of a vocabulary.
+    /// Builds the merge boundaries and letter boundaries of a vocabulary.
     pub fn boundaries(vocab: &Vocab, marks: Marks) -> (MergeBoundaries, LetterBoundaries) {
         let contents = || vocab.iter().map(|entry| entry.2);
         let mut letters = LetterBoundaries::new(contents());
@@ -79,8 +79,8 @@ impl SplitPoints {
         points
     }
 
-    /// Computes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last one. For
-    /// a text of more than `most` bytes, returns only those of the first parts.
+    /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. For a
+    /// text of more than `most` bytes, writes only the bounds of the first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
@@ -95,10 +95,10 @@ impl SplitPoints {
         bounds.push(0);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
-        // State from earlier steps: split points, positions where marks are joined, and positions after a character
-        // of three bytes.
+        // State from the previous step: split points, positions where a `▁` is no split point, and positions after a
+        // character of three bytes.
         let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
-        let (mut after_letter, mut after_begin) = (0, 0); // the same for the letter classes of the byte before
+        let (mut after_letter, mut after_begin) = (0, 0); // state: letter classes of the previous byte
         let mut at = 0;
         while at < text.len() && (at < most || bounds.len() == 1) {
             let (rest, mut padded) = (&text[at..], [0; 66]);
@@ -153,8 +153,8 @@ impl SplitPoints {
         }
     }
 
-    /// Returns the positions of characters of two bytes that are separate parts, among those that begin at the bits
-    /// of `leads`.
+    /// Returns a bitmap of the characters of two bytes that become separate parts. `leads`: bitmap of the first bytes
+    /// of all characters of two bytes.
     #[inline(always)]
     fn alone_among(&self, mut leads: u64, text: &[u8]) -> u64 {
         let mut alone = 0;
@@ -168,9 +168,9 @@ impl SplitPoints {
         alone
     }
 
-    /// Returns two bitmaps of the characters of three bytes that begin at the bits of `leads`, counted from `at`:
-    /// those that are separate parts, and those that a boundary precedes. `after`: positions that follow a character
-    /// of three bytes.
+    /// Returns two bitmaps of characters of three bytes: the characters that become separate parts, and the characters
+    /// with a boundary before them. `leads`: bitmap of the first bytes of these characters, counted from `at`. `after`:
+    /// bitmap of the positions that follow a character of three bytes.
     #[inline(always)]
     fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
         let (mut alone, mut after_boundary) = (0, 0);
@@ -180,7 +180,8 @@ impl SplitPoints {
             let start = at + place as usize;
             if let Some(&[a, b, c]) = text[start..].first_chunk() {
                 alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
-                // Without a branch on `after`, except at the start of the text.
+                // Does not branch on `after`, because it cannot be predicted. The only branch is at the start of the
+                // text.
                 let is_boundary = start >= 3 && self.is_boundary(text, start);
                 after_boundary |= (u64::from(is_boundary) & after >> place) << place;
             }
@@ -188,7 +189,7 @@ impl SplitPoints {
         (alone, after_boundary)
     }
 
-    /// Returns true if there is a boundary between two characters of three bytes, the second one at `at`.
+    /// Returns true if there is a boundary between the characters of three bytes before and at `at`.
     #[inline(always)]
     fn is_boundary(&self, text: &[u8], at: usize) -> bool {
         self.boundaries.as_ref().is_some_and(|boundaries| boundaries.between(pair(&text[at - 3..])))
@@ -200,13 +201,13 @@ impl SplitPoints {
     }
 }
 
-/// Returns a block of the bytes of a step, shifted to begin at `from`.
+/// Returns a block of 64 bytes of a step, from its byte `from` on.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
 }
 
-/// Returns a bitmap of the bytes in any of some ranges.
+/// Returns a bitmap of the bytes that are in any of `ranges`.
 #[inline(always)]
 fn within<B: Block>(block: B, ranges: &[(u8, u8)]) -> u64 {
     let mut all = 0;
@@ -277,7 +278,7 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
-        // Texts of each length, for the last step.
+        // Tests texts of each length, so that the last step has each length.
         for num_chars in 1..=parts.concat().chars().count() {
             let text: String = parts.concat().chars().take(num_chars).collect();
             let mut rest = &text[..];
@@ -289,7 +290,7 @@ mod tests {
             }
             check(&points, &text, &own);
         }
-        // At each position of a step, and across its end.
+        // Tests split points at each position of a step, and across its end.
         for fill in 1..140 {
             let fill = "x".repeat(fill);
             let whole: Vec<&str> = [fill.as_str()].into_iter().chain(parts).collect();

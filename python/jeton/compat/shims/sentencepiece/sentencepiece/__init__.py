@@ -1,4 +1,4 @@
-"""``import sentencepiece`` of a process with this folder on its path: the drop-in takes its place."""
+"""Replaces itself by the drop-in, if ``import sentencepiece`` finds this folder on the path."""
 
 if __name__ == "sentencepiece":
     import sys

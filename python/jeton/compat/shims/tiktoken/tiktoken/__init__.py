@@ -1,4 +1,4 @@
-"""``import tiktoken`` of a process with this folder on its path: the drop-in takes this module's place."""
+"""Replaces itself by the drop-in, if ``import tiktoken`` finds this folder on the path."""
 
 if __name__ == "tiktoken":
     import sys

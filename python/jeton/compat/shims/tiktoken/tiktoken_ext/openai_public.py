@@ -1,4 +1,4 @@
-"""Plugin ``tiktoken_ext.openai_public`` of a process with this folder on its path."""
+"""Plugin ``tiktoken_ext.openai_public``, for processes with this folder on their path."""
 
 if __name__ == "tiktoken_ext.openai_public":
     import sys

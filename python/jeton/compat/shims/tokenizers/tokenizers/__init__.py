@@ -1,4 +1,4 @@
-"""``import tokenizers`` of a process with this folder on its path: the drop-in takes its place."""
+"""Replaces itself by the drop-in, if ``import tokenizers`` finds this folder on the path."""
 
 if __name__ == "tokenizers":
     import sys

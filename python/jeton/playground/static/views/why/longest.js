@@ -45,9 +45,9 @@ export function longest({ attempts: { found, stuck_at, is_too_long }, hex, ids }
   );
 }
 
-/** Why a match is the longest: it is all that is left, or the longer beginnings of the rest are no entries. */
+/** Why a match is the longest: it is all that is left, or no longer beginning of the rest is an entry. */
 function reason(more) {
   if (!more) return say("all that is left");
-  if (more === 1) return say("the one longer beginning is no entry");
-  return say("the {number} longer beginnings are no entries", { number: number(more) });
+  if (more === 1) return say("the only longer candidate is not in the vocabulary");
+  return say("none of the {number} longer candidates is in the vocabulary", { number: number(more) });
 }
