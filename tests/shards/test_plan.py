@@ -408,12 +408,12 @@ def test_a_plan_of_another_version_is_refused() -> None:
         ({"inputs": (), "grown": (1,), "arguments": (("a", 1),)}, None),
         ({"tokenizer": "j1:" + "1" * 20, "dtype": "uint16"}, "with tok 'j1:0…', but this call has 'j1:111111111…'"),
         ({"task_bytes": 7}, "with task_bytes 10, but this call has 7"),
-        ({"eos": 5}, "with append_eos None, but this call has 5"),
-        ({"bos": 5}, "with prepend_bos None, but this call has 5"),
+        ({"eos": 5}, "with append_eos unset, but this call has 5"),
+        ({"bos": 5}, "with prepend_bos unset, but this call has 5"),
         ({"reading": {**READING, "field": "x"}}, "with field 'text', but this call has 'x'"),
-        ({"reading": {**READING, "input_type": "text"}}, "with input_type None, but this call has 'text'"),
-        ({"packing": PACKED}, "with packing None, but this call has {"),
-        ({"chat": "x" * 200}, f"with chat None, but this call has '{'x' * 99}…; pass the same, or another folder"),
+        ({"reading": {**READING, "input_type": "text"}}, "with input_type unset, but this call has 'text'"),
+        ({"packing": PACKED}, "with packing unset, but this call has {"),
+        ({"chat": "x" * 200}, f"with chat unset, but this call has '{'x' * 99}…; pass the same, or another folder"),
         ({"chat": "x" * 98}, f"but this call has '{'x' * 98}'; pass"),
         ({"conversations": {"too_long": "drop"}}, "with too_long 'cut', but this call has 'drop'"),
         ({"conversations": {"mask": {"turns": "last"}}}, "with mask {}, but this call has {'turns': 'last'}"),
@@ -755,9 +755,9 @@ def test_changes_of_a_plan_in_words(inputs: tuple[InputFile, ...], errors: str, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "counts", "dtype": "uint16"}, "have no effect"),
-        ({"format": "counts", "append_eos": True}, "have no effect"),
-        ({"format": "counts", "prepend_bos": True}, "have no effect"),
+        ({"format": "counts", "dtype": "uint16"}, "omit the tokenizer"),
+        ({"format": "counts", "append_eos": True}, "omit the tokenizer"),
+        ({"format": "counts", "prepend_bos": True}, "omit the tokenizer"),
         *(
             ({"format": "counts", name: value}, f"{name}= applies to formats of ids")
             for name, value in (
