@@ -129,3 +129,70 @@ def test_unsupported_features_are_refused_by_name(tok: object, feature: str, tmp
         bpe_pair.write(tok(), tmp_path / "out", ())  # type: ignore[operator]
     assert caught.value.feature == feature
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "expected"),
+    [
+        ({}, "GPT2Tokenizer", {"bos": "<|endoftext|>", "eos": "<|endoftext|>"}),
+        ({}, "Qwen2Tokenizer", {"eos": "<|endoftext|>"}),
+        ({}, "PreTrainedTokenizer", {"bos": "<|endoftext|>", "eos": "<|endoftext|>"}),
+        ({}, "RobertaTokenizer", {"bos": "<s>", "cls": "<s>"}),
+        ({"bos_token": None, "pad_token": "<new>"}, "GPT2Tokenizer", {"eos": "<|endoftext|>", "pad": "<new>"}),
+        ({"eos_token": {"content": "<s>"}, "bos_token": ""}, "GPT2Tokenizer", {"eos": "<s>"}),
+    ],
+)
+def test_roles_of_a_class(config: dict[str, object], kind: str, expected: dict[str, str]) -> None:
+    spelled = jeton._core.SpelledVocabulary.from_pair(*pair("<|endoftext|>", "<s>"))
+    assert bpe_pair._roles(config, kind, spelled) == expected
+    with pytest.raises(jeton.FormatError, match="mask_token is not a string"):
+        bpe_pair._roles({"mask_token": 3}, kind, spelled)
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "expected"),
+    [
+        ({}, "GPT2Tokenizer", {"type": "Pattern", "name": "gpt2"}),
+        ({}, "RobertaTokenizer", {"type": "Pattern", "name": "gpt2"}),
+        ({"add_prefix_space": True}, "Qwen2Tokenizer", {"type": "Pattern", "name": "qwen2"}),
+        (
+            {"add_prefix_space": True},
+            "GPT2Tokenizer",
+            {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        ),
+    ],
+)
+def test_pre_tokenizers_of_a_class(config: dict[str, object], kind: str, expected: dict[str, object]) -> None:
+    assert bpe_pair._split(config, kind) == expected
+
+
+def test_flags_and_facts_of_a_class() -> None:
+    vocab, merges = pair("<s>", "</s>", "<unk>", "<pad>", "<mask>")
+    roberta = bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "RobertaTokenizerFast"})
+    assert [token.content for token in roberta.added_tokens.values() if token.lstrip] == ["<mask>"]
+    assert roberta.definition.template is not None
+    assert roberta.definition.template["trim_offsets"] is True
+    assert roberta.definition.hf_vocab_size is None
+    plain = bpe_pair.read(vocab, merges, source="x", config={"mask_token": "<mask>"})
+    assert not any(token.lstrip for token in plain.added_tokens.values())
+    assert (plain.definition.template, plain.definition.normalizer) == (None, ())
+    without = bpe_pair.read(*pair("<s>"), source="x", config={"tokenizer_class": "RobertaTokenizer"})
+    assert without.definition.template is None
+    added = {"300": {"content": "<x>", "special": True}}
+    with pytest.raises(jeton.UnsupportedFeatureError, match="T5Tokenizer"):
+        bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "T5Tokenizer"})
+    more = bpe_pair.read(vocab, merges, source="x", config={"added_tokens_decoder": added})
+    assert more.definition.hf_vocab_size == 263
+    assert bpe_pair.read(vocab, merges, source="x", config={"tokenizer_class": "Qwen2Tokenizer"}).definition.normalizer
+
+
+def test_a_vocabulary_of_some_bytes_without_an_unknown_token() -> None:
+    tok = jeton.Tokenizer.from_merges({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1, 2)], pattern="gpt2")
+    assert json.loads(bpe_pair.render(tok, ())["vocab.json"]) == {"a": 0, "b": 1, "ab": 2}
+
+
+def test_ends_of_words_are_refused() -> None:
+    words = jeton.train({"low": 5, "newest": 6}, 270, end_of_word="</w>", progress=False)
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        bpe_pair.render(words, ())
+    assert caught.value.feature == "model"

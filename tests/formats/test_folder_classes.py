@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jeton
+from jeton.definition import template_of
+from jeton.formats import model_folder
+from jeton.tokens.added import model_entries
 
 spm = pytest.importorskip("sentencepiece")
 
@@ -459,3 +463,51 @@ def test_nllbs_mask_precedes_the_languages_if_the_configuration_lists_none(model
     added = {str(id): {"content": token, "special": True} for id, token in ((mask, "ace_Arab"), (mask + 202, "<mask>"))}
     listed = jeton.load(in_folder(tmp_path, model, tokenizer_class="NllbTokenizer", added_tokens_decoder=added))
     assert (listed.special_tokens["ace_Arab"], listed.special_tokens["<mask>"]) == (mask, mask + 202)
+
+
+def test_a_token_of_the_model_with_another_content_is_refused(model: Path, tmp_path: Path) -> None:
+    for content, is_valid in (("<s>", True), ("<x>", False)):
+        added = {"1": {"content": content, "special": True, "lstrip": True}}
+        folder = in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", added_tokens_decoder=added)
+        if is_valid:
+            assert jeton.load(folder).added_tokens[1].lstrip
+            continue
+        with pytest.raises(
+            jeton.UnsupportedFeatureError, match="the added token '<x>' with id 1 is not a special token"
+        ):
+            jeton.load(folder)
+
+
+def test_pieces_that_become_added_tokens_stay_pieces(model: Path, tmp_path: Path) -> None:
+    piece = jeton.load(model).id_to_token(9)
+    added = {"9": {"content": piece, "special": False}}
+    folder = in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", added_tokens_decoder=added)
+    tok = jeton.load(folder, transformers=4)
+    assert model_entries(tok._core) == [9]
+    assert tok.definition.hf_vocab_size is None
+    added["40"] = {"content": "<new>", "special": True}
+    more = jeton.load(
+        in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", added_tokens_decoder=added), transformers=4
+    )
+    assert (model_entries(more._core), more.definition.hf_vocab_size) == ([9], 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("LlamaTokenizer", True), ("PreTrainedTokenizerFast", False), ("PreTrainedTokenizer", False)]
+)
+def test_the_class_is_kept_if_it_reads_models(name: str, kept: bool, model: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, tokenizer_class=name, padding_side="left"))
+    assert ("tokenizer_class" in tok.definition.config) is kept
+    assert tok.definition.config["padding_side"] == "left"
+
+
+def test_a_template_that_the_class_does_not_rebuild(mapped: Path, tmp_path: Path) -> None:
+    """Roles are equal, templates differ."""
+    tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer", extra_ids=2))
+    definition = replace(tok.definition, template=template_of([2, "A"]))
+    other = tok._derived(definition=definition, vocabulary=tok._core.vocabulary())
+    with pytest.raises(
+        jeton.UnsupportedFeatureError, match=r"does not rebuild this tokenizer from a \.model: template would"
+    ):
+        model_folder.render(other)
+    assert model_folder.render(tok).keys() == {"spiece.model", "tokenizer_config.json"}

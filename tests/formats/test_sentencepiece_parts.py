@@ -6,7 +6,9 @@ import itertools
 import json
 import lzma
 import random
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +17,11 @@ import sentencepiece as spm
 import jeton
 from jeton.analysis.edge_cases import EDGE_CASES
 from jeton.analysis.generated_texts import generate_texts
-from jeton.definition import Bpe, Definition
+from jeton.definition import Bpe, Definition, Pieces, Unigram, WordPiece
 from jeton.formats import sentencepiece, tokenizer_json
+from jeton.formats import sentencepiece_parts as parts
 from jeton.formats.sentencepiece_parts import converted
-from jeton.tokens.added import with_added_tokens
+from jeton.tokens.added import AddedToken, with_added_tokens
 from tests.formats.test_sentencepiece import TEXTS, model, processor
 from tests.selection import amount, rest_is_slow
 
@@ -361,3 +364,248 @@ def test_published_files_convert_with_equal_ids(name: str, data: Path, tmp_path:
             assert theirs.encode(text) == tok.encode(text), text
             compared += 1
     assert compared > amount(3_000, default=400)
+
+
+SPM = {"type": "SentencePiece"}
+
+
+@pytest.mark.parametrize(
+    ("definition", "expected"),
+    [
+        (Definition(Pieces("u"), normalizer=(SPM,), decoder=(SPM,)), True),
+        (Definition(Pieces("u"), normalizer=(SPM,)), False),
+        (Definition(Pieces("u"), decoder=(SPM,)), False),
+        (Definition(Pieces("u"), normalizer=(SPM, {"type": "NFC"}), decoder=(SPM,)), False),
+        (Definition(Unigram("u", single_precision=True), normalizer=(SPM,), decoder=(SPM,)), True),
+        (Definition(Unigram("u"), normalizer=(SPM,), decoder=(SPM,)), False),
+        (Definition(Bpe("char"), normalizer=(SPM,), decoder=(SPM,)), False),
+        (Definition(WordPiece("u"), normalizer=(SPM,), decoder=(SPM,)), True),
+    ],
+)
+def test_stages_that_are_sentencepieces_own(definition: Definition, expected: bool) -> None:
+    assert parts.is_sentencepiece(definition) is expected
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        (PREPEND, "prepend"),
+        ({"type": "Prepend", "prepend": " "}, "prepend"),
+        ({"type": "Prepend", "prepend": "x"}, ""),
+        (ESCAPE, "escape"),
+        ({**ESCAPE, "content": "x"}, ""),
+        ({**ESCAPE, "pattern": {"String": "  "}}, ""),
+        ({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": SPACE}, "collapse"),
+        ({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}, ""),
+        ({"type": "Strip", "strip_left": False, "strip_right": True}, "strip"),
+        ({"type": "Strip", "strip_left": True, "strip_right": True}, ""),
+        ({"type": "Strip", "strip_left": False, "strip_right": False}, ""),
+        (metaspace(), "metaspace"),
+        ({**metaspace(), "replacement": "_"}, ""),
+        ({"type": "Pattern", "name": "whitespace"}, "words"),
+        ({"type": "Pattern", "name": "gpt2"}, ""),
+        ({"type": "Pattern", "regex": "[^\n]+|[\n]+"}, "lines"),
+        ({"type": "Pattern", "regex": "[^\\n]+|[\\n]+"}, "lines"),
+        ({"type": "Pattern", "regex": "a"}, ""),
+        ({"type": "Split", "pattern": {"String": " "}}, "split"),
+        ({"type": "Split", "pattern": {"String": " "}, "invert": True}, ""),
+        ({"type": "Split", "pattern": {"Regex": " "}}, ""),
+        ({"type": "Digits"}, ""),
+    ],
+)
+def test_components_by_name(part: dict[str, Any], name: str) -> None:
+    assert parts._name(part) == name
+
+
+@pytest.mark.parametrize(
+    ("part", "scheme"),
+    [
+        ({}, "always"),
+        ({"add_prefix_space": True}, "always"),
+        ({"add_prefix_space": False}, "never"),
+        ({"prepend_scheme": "first", "add_prefix_space": False}, "first"),
+    ],
+)
+def test_schemes_of_a_metaspace(part: dict[str, Any], scheme: str) -> None:
+    assert parts._scheme(part) == scheme
+
+
+@pytest.mark.parametrize(
+    ("model", "feature"),
+    [
+        (Bpe("char", unk_token="u", fuse_unk=True), None),
+        (Bpe("char", unk_token="u", byte_fallback=True), None),
+        (Bpe("char", unk_token="u"), "fuse_unk"),
+        (Bpe("byte"), "model"),
+        (Bpe("char", end_of_word="</w>"), "model"),
+        (Bpe("char", continuing_subword_prefix="##"), "model"),
+        (Bpe("char", fuse_unk=True, unk_token="u", whole_first=True), "whole_first"),
+        (Bpe("byte", ranks="tokens"), "model"),
+    ],
+)
+def test_bpe_that_differs_in_more_than_merges(model: Bpe, feature: str | None) -> None:
+    if feature is None:
+        parts._check_bpe(model)
+        return
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        parts._check_bpe(model)
+    assert caught.value.feature == feature
+
+
+STRIP, COLLAPSE = (
+    {"type": "Strip", "strip_left": False, "strip_right": True},
+    {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": SPACE},
+)
+WORDS, LINES = {"type": "Pattern", "name": "whitespace"}, {"type": "Pattern", "regex": "[^\n]+|[\n]+"}
+SPLIT = {"type": "Split", "pattern": {"String": " "}}
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "pretokenizer", "expected", "splits", "losses"),
+    [
+        ((PREPEND, ESCAPE), (), (True, False), [], []),
+        ((ESCAPE, PREPEND), (), (True, False), [], []),
+        ((ESCAPE,), (), (False, False), [], []),
+        ((ESCAPE,), (SPLIT,), (False, False), [], []),
+        ((PREPEND, ESCAPE), (LINES,), (True, False), ["lines"], []),
+        ((), (metaspace(),), (True, False), ["spaces"], ["pretokenizer"]),
+        ((), (metaspace(split=False),), (True, False), [], ["pretokenizer"]),
+        ((), (metaspace("never"),), (False, False), ["spaces"], []),
+        ((), (metaspace("first"),), (True, False), ["spaces"], ["pretokenizer", "added_tokens"]),
+        ((), (LINES, metaspace("never")), (False, False), ["lines", "spaces"], []),
+        ((), (WORDS, metaspace()), (True, True), ["spaces"], ["pretokenizer"]),
+        ((STRIP, COLLAPSE), (metaspace(),), (True, True), ["spaces"], ["pretokenizer"]),
+        ((STRIP, COLLAPSE), (metaspace("never"),), (False, True), ["spaces"], ["pretokenizer"]),
+        ((PREPEND,), (), "normalizer", [], []),
+        ((), (), "normalizer", [], []),
+        ((), (SPLIT, metaspace()), "normalizer", [], []),
+        ((STRIP,), (metaspace(),), "normalizer", [], []),
+        (({"type": "NFC"},), (), "normalizer", [], []),
+        ((), ({"type": "Digits"},), "pretokenizer", [], []),
+        ((SPM,), ({"type": "Digits"},), "normalizer", [], []),
+        ((), (metaspace(), LINES), (True, False), ["lines", "spaces"], ["pretokenizer"]),
+    ],
+)
+def test_options_of_the_normalizer(
+    normalizer: Any, pretokenizer: Any, expected: Any, splits: list[str], losses: list[str]
+) -> None:
+    definition = Definition(Bpe("char"), normalizer=normalizer, pretokenizer=pretokenizer)
+    fake: Any = SimpleNamespace(definition=definition, added_tokens={0: AddedToken("<unk>")})
+    found: dict[str, str] = {}
+    if isinstance(expected, str):
+        with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+            parts._normalizer(fake, found)
+        assert caught.value.feature == expected
+        return
+    options, where = parts._normalizer(fake, found)
+    assert (options["add_dummy_prefix"], options["remove_extra_whitespaces"]) == expected
+    assert (where, [*found]) == (splits, losses)
+    assert (options["precompiled_charsmap"], options["escape_whitespaces"]) == (None, True)
+    assert options["treat_whitespace_as_suffix"] is False
+
+
+NO_PREFIX = {"add_dummy_prefix": False, "remove_extra_whitespaces": False, "precompiled_charsmap": None}
+
+
+@pytest.mark.parametrize(
+    ("token", "options", "expected"),
+    [
+        (AddedToken("x"), {}, True),
+        (AddedToken("x", normalized=True), {}, True),
+        (AddedToken("x y"), {}, False),
+        (AddedToken(f"{SPACE}x"), {}, False),
+        (AddedToken("x", lstrip=True), {}, False),
+        (AddedToken("x", rstrip=True), {}, False),
+        (AddedToken("x", single_word=True), {}, False),
+        (AddedToken("x"), {"add_dummy_prefix": True}, False),
+        (AddedToken("x"), {"remove_extra_whitespaces": True}, False),
+    ],
+)
+def test_tokens_that_a_user_defined_piece_matches(token: AddedToken, options: dict[str, Any], expected: bool) -> None:
+    assert parts._is_user_defined(token, {**NO_PREFIX, **options}) is expected
+
+
+@pytest.mark.parametrize(
+    ("kinds", "contents", "splits", "message"),
+    [
+        ([1], [b"a"], [], None),
+        ([1, 1], [b"ab", SPACE.encode()], ["spaces"], None),
+        ([1, 1], [f"{SPACE}a".encode(), SPACE.encode()], ["spaces"], None),
+        ([1, 1], [f"a{SPACE}".encode(), SPACE.encode()], ["spaces"], "with the piece"),
+        ([4, 1], [f"a{SPACE}".encode(), SPACE.encode()], ["spaces"], None),
+        ([1], [b"a"], ["spaces"], "at the unknown character"),
+        ([1, 6], [b"a", b"<0x00>"], ["spaces"], None),
+        ([1, 1], [b"a", b"\n"], ["lines"], None),
+        ([1, 1], [b"\n\n", b"\n"], ["lines"], None),
+        ([1, 1], [b"a\n", b"\n"], ["lines"], "splits at line feeds with the piece"),
+        ([1, 1], [b"a\n", SPACE.encode()], ["spaces"], None),
+        ([1], [b"a"], ["lines"], "at the unknown character"),
+    ],
+)
+def test_pieces_across_a_boundary(
+    kinds: list[int], contents: list[bytes], splits: list[str], message: str | None
+) -> None:
+    fake: Any = SimpleNamespace(columns=lambda: (range(len(kinds)), kinds, contents, []))
+    if message is None:
+        parts._check_splits(fake, splits)
+        return
+    with pytest.raises(jeton.UnsupportedFeatureError, match=message):
+        parts._check_splits(fake, splits)
+
+
+PARTS = decoder()["decoders"]
+
+
+@pytest.mark.parametrize(
+    ("given", "prefix", "fallback", "special", "lost"),
+    [
+        (PARTS, False, False, {"u"}, False),
+        (PARTS, True, False, {"u"}, True),
+        (decoder(strip=True)["decoders"], True, False, {"u"}, False),
+        (decoder(strip=True)["decoders"], False, False, {"u"}, True),
+        (decoder(fallback=True)["decoders"], False, True, {"u"}, False),
+        (PARTS, False, True, {"u"}, True),
+        (PARTS, False, False, {"u", "<s>"}, True),
+        ([metaspace()], True, False, {"u"}, False),
+        ([metaspace("never")], True, False, {"u"}, True),
+        ([metaspace("never")], False, False, {"u"}, False),
+        ([metaspace()], True, True, {"u"}, True),
+        (None, False, False, {"u"}, True),
+    ],
+)
+def test_decoders_become_sentencepieces(
+    given: Any, prefix: bool, fallback: bool, special: set[str], lost: bool
+) -> None:
+    losses: dict[str, str] = {}
+    model = Bpe("char", unk_token="u", fuse_unk=True, byte_fallback=fallback)
+    definition = Definition(model, decoder=None if given is None else tuple(given))
+    found = parts._decoder(definition, {**NO_PREFIX, "add_dummy_prefix": prefix}, "u", special, losses)
+    assert [*losses] == (["decoder"] if lost else [])
+    assert found == {
+        "type": "SentencePiece",
+        "add_dummy_prefix": prefix,
+        "remove_extra_whitespaces": False,
+        "treat_whitespace_as_suffix": False,
+        "unk_surface": "u",
+    }
+
+
+@pytest.mark.parametrize(
+    ("single", "fallback", "expected"),
+    [
+        (False, False, ["single_precision"]),
+        (False, True, ["single_precision", "byte_fallback"]),
+        (True, False, []),
+        (True, True, []),
+    ],
+)
+def test_losses_of_a_unigram_model(single: bool, fallback: bool, expected: list[str]) -> None:
+    pieces = [["<unk>", 0.0], *([[token, -9.0] for token in BYTES] if fallback else []), ["a", -1.0], [SPACE, -2.0]]
+    facts = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": fallback}
+    top = {"added_tokens": [UNK], "normalizer": ESCAPE, "decoder": decoder(fallback=fallback), "model": facts}
+    tok = load(json.dumps(top).encode())
+    definition = replace(tok.definition, model=replace(tok.definition.model, single_precision=single))
+    losses: dict[str, str] = {}
+    made = converted(jeton.Tokenizer(definition, tok._core.vocabulary()), losses)
+    assert [*losses] == expected
+    assert made.definition.model == Unigram("<unk>", byte_fallback=fallback, single_precision=True)

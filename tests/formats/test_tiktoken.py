@@ -270,3 +270,10 @@ def test_a_line_that_is_not_base64_is_quoted_up_to_a_limit() -> None:
     with pytest.raises(jeton.FormatError, match=r'"!+…" is not base64 \(line 258\)') as error:
         tiktoken.read(ranks, source="ranks", pattern="none", special_tokens={})
     assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize(("number", "named"), [(1, "<0>"), (5, "<0>, <1>, <2>, <3>, <4>"), (6, "<4> and 1 more")])
+def test_at_most_five_tokens_are_named(path: Path, tmp_path: Path, number: int, named: str) -> None:
+    tok = jeton.load(path, pattern="gpt2").add_tokens([f"<{index}>" for index in range(number)])
+    with pytest.raises(jeton.UnsupportedFeatureError, match=f"special and added tokens [^;]*{named};"):
+        tok.save(tmp_path / "x.tiktoken", accept_loss=["pattern"])

@@ -14,6 +14,8 @@ from tokenizers import Tokenizer as Peer
 
 import jeton
 from jeton import _core
+from jeton.formats import tokenizer_json
+from jeton.tokens.added import AddedToken
 from tests.material import CORPUS, LOSSLESS, REFUSED_BY_HF, TRICKY, byte_tokenizer, tokenizer
 
 
@@ -552,3 +554,181 @@ def test_truncation_and_padding_are_kept_and_not_applied(names: list[str], tmp_p
         )
     with pytest.raises(jeton.FormatError, match="truncation is not an object"):
         jeton.Tokenizer.from_bytes(json.dumps(_byte_level_file(truncation=[1])).encode())
+
+
+def spelled(vocab: Any, merges: Any = None, **model: Any) -> Any:
+    given = {"vocab": vocab, **({} if merges is None else {"merges": merges}), **model}
+    return _core.SpelledVocabulary.from_tokenizer_json(json.dumps({"model": given}).encode())[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "vocab", "merges", "expected"),
+    [
+        ({"type": "X"}, {"a": 0}, [], "X"),
+        ({}, {"a": 0}, [], "BPE"),
+        ({"type": 3}, {"a": 0}, [], "BPE"),
+        ({}, [["a", 0.0]], None, "Unigram"),
+        ({"continuing_subword_prefix": "##"}, {"a": 0}, None, "WordPiece"),
+        ({"continuing_subword_prefix": None}, {"a": 0}, None, "WordPiece"),
+        ({}, {"a": 0}, None, "WordLevel"),
+    ],
+)
+def test_the_type_of_older_models_is_inferred(model: Any, vocab: Any, merges: Any, expected: str) -> None:
+    assert tokenizer_json._model_type(model, spelled(vocab, merges)) == expected
+
+
+@pytest.mark.parametrize(
+    ("id", "expected"), [(None, None), (0, "a"), (1, "b"), (2, "error"), (-1, "error"), (True, "error"), ("0", "error")]
+)
+def test_the_unknown_piece_by_id(id: Any, expected: str | None) -> None:
+    pieces = spelled([["a", 0.0], ["b", -1.0]])
+    if expected == "error":
+        with pytest.raises(jeton.FormatError, match="unk_id"):
+            tokenizer_json._unigram_unk({"unk_id": id}, pieces)
+        return
+    assert tokenizer_json._unigram_unk({"unk_id": id}, pieces) == expected
+
+
+def test_fields_of_a_model_by_type() -> None:
+    assert [tokenizer_json._flag({"x": value}, "x") for value in (True, False, None)] == [True, False, False]
+    assert [tokenizer_json._string({"x": value}, "x") for value in ("", "a", None)] == ["", "a", None]
+    for read, value in ((tokenizer_json._flag, 1), (tokenizer_json._flag, "x"), (tokenizer_json._string, 1)):
+        with pytest.raises(jeton.FormatError) as caught:
+            read({"x": value}, "x")
+        assert caught.value.place == "$.model.x"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "own", "expected"),
+    [
+        ([], {}, ([], set())),
+        (None, {}, ([], set())),
+        ([{"id": 0, "content": "a", "special": True}], {}, ([(0, AddedToken("a"))], {0})),
+        ([{"id": 2, "content": "x"}], {}, ([(2, AddedToken("x", special=False))], set())),
+        (
+            [{"id": 2, "content": "x", "lstrip": True}, {"id": 3, "content": "y"}],
+            {},
+            ([(2, AddedToken("x", special=False, lstrip=True)), (3, AddedToken("y", special=False))], set()),
+        ),
+        ([{"id": 5, "content": "x"}], {"definition": {}}, ([(5, AddedToken("x", special=False))], set())),
+        ([{"id": 5, "content": "x"}], {"entries": [5]}, ([(5, AddedToken("x", special=False))], {5})),
+        ([{"id": 0, "content": "a"}], {"entries": [1]}, ([(0, AddedToken("a", special=False))], set())),
+        (
+            [{"id": 5, "content": "x"}],
+            {"ascii_space": [5]},
+            ([(5, AddedToken("x", special=False, ascii_space=True))], set()),
+        ),
+        ([{"id": 5, "content": "a"}], {"losses": ["special_tokens"]}, ([(5, AddedToken("a", special=False))], set())),
+        ([{"id": 5, "content": "a"}], {"losses": ["x"]}, "$.added_tokens[0].id"),
+        ([{"id": 1, "content": "a"}], {}, "$.added_tokens[0].id"),
+        ([{"id": 1, "content": "x"}], {}, "$.added_tokens[0].id"),
+        ([{"id": 3, "content": "x"}], {}, "$.added_tokens[0].id"),
+        ([{"id": 2, "content": "x"}, {"id": 2, "content": "y"}], {}, "$.added_tokens[1].id"),
+        ([{"id": 2, "content": "x"}, {"id": 4, "content": "y"}], {}, "$.added_tokens[1].id"),
+        ([{"id": 2, "content": "x"}, {"id": 3, "content": "x"}], {}, "$.added_tokens[1]"),
+        ({}, {}, "valid"),
+        ({"a": 1}, {}, "$.added_tokens"),
+        (["x"], {}, "$.added_tokens[0]"),
+        ([{"id": 2}], {}, "$.added_tokens[0]"),
+        ([{"content": "x"}], {}, "$.added_tokens[0]"),
+        ([{"id": 2, "content": ""}], {}, "$.added_tokens[0]"),
+        ([{"id": 2, "content": 3}], {}, "$.added_tokens[0]"),
+        ([{"id": True, "content": "x"}], {}, "$.added_tokens[0]"),
+        ([{"id": "2", "content": "x"}], {}, "$.added_tokens[0]"),
+        ([{"id": -1, "content": "x"}], {}, "$.added_tokens[0]"),
+        ([{"id": 1 << 28, "content": "x"}], {"definition": {}}, "$.added_tokens[0]"),
+        ([], {"entries": {}}, "$.model.jeton.entries"),
+        ([], {"ascii_space": ["1"]}, "$.model.jeton.ascii_space"),
+    ],
+)
+def test_added_tokens_of_a_file(tokens: Any, own: Any, expected: Any) -> None:
+    vocab = spelled({"a": 0, "b": 1}, [])
+    if expected == "valid":
+        expected = ([], set())
+    if not isinstance(expected, str):
+        assert tokenizer_json._added_tokens({"added_tokens": tokens}, vocab, own) == expected
+        return
+    with pytest.raises((jeton.FormatError, jeton.UnsupportedFeatureError)) as caught:
+        tokenizer_json._added_tokens({"added_tokens": tokens}, vocab, own)
+    assert caught.value.place == expected
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"end_of_word": 1},
+        {"roles": {"bos": 1}},
+        {"roles": {"bos": None}},
+        {"roles": []},
+        {"definition": None},
+        {"definition": 3},
+        {"config": "["},
+        {"config": "[]"},
+        {"config": 3},
+        {"config": "[" * 100_000},
+        {"training": {"x": 1}},
+        {"training": []},
+    ],
+)
+def test_damaged_facts_of_jeton(changes: dict[str, Any]) -> None:
+    facts = json.loads(tokenizer("byte gpt2").to_bytes())["model"]["jeton"]
+    tokenizer_json._own_definition(facts)
+    with pytest.raises(jeton.FormatError) as caught:
+        tokenizer_json._own_definition({**facts, **changes})
+    assert (caught.value.place or "").startswith("$.model.jeton")
+    without = {name: value for name, value in facts.items() if name != "definition"}
+    with pytest.raises(jeton.FormatError):
+        tokenizer_json._own_definition(without)
+
+
+def test_facts_of_jeton_that_are_read() -> None:
+    facts = json.loads(tokenizer("byte gpt2").to_bytes())["model"]["jeton"]
+    more = {"roles": {"bos": "<s>"}, "chat_template": "x", "config": '{"a": 12345678901234567890}', "reads_added": True}
+    definition, mark = tokenizer_json._own_definition({**facts, **more, "end_of_word": "</w>"})
+    assert (mark, definition.roles, definition.chat_template) == ("</w>", {"bos": "<s>"}, "x")
+    assert (definition.config, definition.reads_added) == ({"a": 12345678901234567890}, True)
+    plain, mark = tokenizer_json._own_definition({"definition": facts["definition"], "reads_added": 1})
+    assert (mark, plain.roles, plain.config, plain.reads_added, plain.training) == ("", {}, {}, False, None)
+
+
+def test_a_file_of_two_meanings_is_refused() -> None:
+    file = json.loads(tokenizer("byte gpt2").to_bytes())
+    for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        other = {
+            **file,
+            name: {"type": "Lowercase"} if name == "normalizer" else None if file[name] else {"type": "Fuse"},
+        }
+        if other == file:
+            continue
+        with pytest.raises(jeton.FormatError, match=r"jeton"):
+            tokenizer_json.from_bytes(json.dumps(other).encode())
+        lossy = json.loads(json.dumps(other))
+        lossy["model"]["jeton"]["losses"] = ["pattern"]  # the pipeline of a lossy file is not compared
+        tokenizer_json.from_bytes(json.dumps(lossy).encode())
+    for name in ("truncation", "padding"):
+        with pytest.raises(jeton.FormatError, match=name):
+            tokenizer_json.from_bytes(json.dumps({**file, name: 3}).encode())
+
+
+@pytest.mark.parametrize(
+    ("added", "size"),
+    [
+        ([], None),
+        ([{"id": 3, "content": "<s>", "special": True}], 3),
+        ([{"id": 3, "content": "<s>", "special": False}], None),
+        ([{"id": 0, "content": "a", "special": True}], None),
+        ([{"id": 2, "content": "ab", "special": True}, {"id": 3, "content": "x"}], None),
+    ],
+)
+def test_special_tokens_outside_of_the_models_list(added: list[dict[str, Any]], size: int | None) -> None:
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}
+    tok = tokenizer_json.from_bytes(json.dumps({"added_tokens": added, "model": model}).encode())
+    assert tok.definition.hf_vocab_size == size
+
+
+def test_added_tokens_of_ascii_space_round_trip() -> None:
+    token = AddedToken("<x>", lstrip=True, ascii_space=True)
+    tok = byte_tokenizer((97, 98, 256)).add_tokens([token, "<y>"])
+    again = tokenizer_json.from_bytes(tok.to_bytes())
+    assert again.added_tokens == tok.added_tokens
+    assert [one.ascii_space for one in again.added_tokens.values()] == [True, False]

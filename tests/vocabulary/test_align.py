@@ -62,3 +62,42 @@ def test_text_that_one_tokenizer_drops_is_one_group() -> None:
         assert (spans.groups_a.tolist(), spans.groups_b.tolist()) == ([0, len(spans.ids_a)], [0, len(spans.ids_b)])
         nothing = jeton.align(a, b).spans("")
         assert (nothing.byte_spans.tolist(), nothing.groups_a.tolist()) == ([], [0])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text", "groups_a", "groups_b", "byte_spans"),
+    [
+        (["ab", "c"], ["a", "bc"], "abc", [0, 2], [0, 2], [[0, 3]]),
+        (["ab", "c"], ["a", "b", "c"], "abc", [0, 1, 2], [0, 2, 3], [[0, 2], [2, 3]]),
+        (["a", "b", "c"], ["a", "bc"], "abc", [0, 1, 3], [0, 1, 2], [[0, 1], [1, 3]]),
+        (["a"], ["a"], "", [0], [0], []),
+        (["a"], ["a"], "a", [0, 1], [0, 1], [[0, 1]]),
+        (["é"], ["é"], "é", [0, 1], [0, 1], [[0, 2]]),
+    ],
+)
+def test_groups_of_small_texts(
+    a: list[str], b: list[str], text: str, groups_a: list[int], groups_b: list[int], byte_spans: list[list[int]]
+) -> None:
+    for given in (text, text.encode()):
+        spans = jeton.align(of_tokens(a), of_tokens(b)).spans(given)
+        assert (spans.groups_a.tolist(), spans.groups_b.tolist()) == (groups_a, groups_b)
+        assert spans.byte_spans.tolist() == byte_spans
+        assert len(spans) == len(byte_spans)
+        assert repr(spans) == f"<{len(byte_spans)} groups of {spans.ids_a.size} and {spans.ids_b.size} tokens>"
+
+
+def of_tokens(tokens: list[str]) -> jeton.Tokenizer:
+    """A tokenizer of all bytes, which also merges each of some tokens."""
+    tok = jeton.Tokenizer.from_merges({id: bytes([id]) for id in range(256)}, [])
+    return jeton.add_words(tok, tokens).tokenizer
+
+
+def test_ids_without_a_counterpart() -> None:
+    a = jeton.Tokenizer.from_merges({0: b"a", 1: b"b", 3: b"c"}, [], special_tokens={"<s>": 4, "d": 5})
+    b = jeton.Tokenizer.from_merges({0: b"b", 2: b"a", 3: b"d"}, [], special_tokens={"<s>": 1})
+    aligned = jeton.align(a, b)
+    assert aligned.to_json() == {"to_b": [2, 0, -1, -1, 1, -1], "to_a": [1, 4, 0, -1]}
+    assert repr(aligned) == "<3 of 5 and 3 of 4 tokens have the same bytes>"
+    for arguments in ((a, "gpt2"), ("gpt2", b)):
+        with pytest.raises(jeton.ConfigError, match="is not a Tokenizer"):
+            jeton.align(*arguments)  # type: ignore[arg-type]

@@ -12,7 +12,9 @@ import pytest
 
 import jeton
 from jeton.vocabulary import read_embeddings
-from jeton.vocabulary.safetensors_file import SafetensorsFile, from_float, to_float, write_file
+from jeton.vocabulary.embeddings import _config, _files, _spelled
+from jeton.vocabulary.plan import Plan
+from jeton.vocabulary.safetensors_file import SafetensorsFile, Tensor, from_float, to_float, write_file
 
 WIDTH = 5
 PRECISION = {"F64": 1e-12, "F32": 1e-6, "F16": 1e-3, "BF16": 1e-2}
@@ -280,3 +282,252 @@ def test_embeddings_are_read_by_name(tmp_path: Path) -> None:
     assert (read_embeddings(path, "lm_head.weight") == values["lm_head.weight"].astype(np.float32)).all()
     with pytest.raises(jeton.ConfigError, match="has no tensor x"):
         read_embeddings(path, "x")
+
+
+def test_rows_of_a_shape_are_listed_up_to_eight() -> None:
+    for shape, expected in (
+        ((), "[]"),
+        ((3,), "[3]"),
+        ((1,) * 8, f"[{', '.join('1' * 8)}]"),
+        ((2,) * 9, "[2, 2, 2, 2, 2, 2, 2, 2, …]"),
+    ):
+        assert _spelled(Tensor("a", "F32", shape, 0, 0)) == expected
+
+
+@pytest.mark.parametrize("block", [1, 39, 40, 100, 1 << 20])
+def test_results_do_not_depend_on_the_size_of_blocks(
+    tok: jeton.Tokenizer, done: jeton.Surgery, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, block: int
+) -> None:
+    """Rows that are copied, means, noise and a donor's, over the boundaries of blocks; rows have 20 bytes."""
+    values = matrices(tok.vocab_size + 3)
+    save(tmp_path / "in.safetensors", {name: ("F32", each) for name, each in values.items()})
+    donor = jeton.Tokenizer.from_merges({0: b"wider", 1: b"x"}, [])
+    save(tmp_path / "donor.safetensors", {name: ("F64", each) for name, each in matrices(2, 3).items()})
+    plans = [done.plan, done.plan.by("noise", seed=4), done.plan.by("donor", donor=donor, seed=5)]
+    plans.append(jeton.renumber(tok, np.roll(np.arange(tok.vocab_size), 7)).plan)
+    plans.append(jeton.prune(tok, keep=[], compact=False).plan)
+
+    def results() -> list[dict[str, np.ndarray[Any, Any]]]:
+        found = []
+        for plan in plans:
+            plan.apply(
+                tmp_path / "in.safetensors",
+                tmp_path / "out.safetensors",
+                multiple_of=8,
+                donor=tmp_path / "donor.safetensors",
+            )
+            found.append(load(tmp_path / "out.safetensors"))
+        return [*found, {"read": read_embeddings(tmp_path / "in.safetensors")}]
+
+    whole = results()
+    monkeypatch.setattr("jeton.vocabulary.embeddings.BLOCK", block)
+    monkeypatch.setattr("jeton.vocabulary.safetensors_file.BLOCK", block)
+    for one, other in zip(whole, results(), strict=True):
+        assert one.keys() == other.keys()
+        for name, each in one.items():
+            assert (each == other[name]).all()
+    assert (whole[-1]["read"] == values["model.embed_tokens.weight"].astype(np.float32)).all()
+    theirs = matrices(2, 3)["lm_head.weight"].astype(np.float32)
+    assert (whole[2]["lm_head.weight"][done.tokenizer.token_to_id("wider")] == theirs[0]).all()
+
+
+def test_noise_has_the_mean_and_the_deviation_of_the_old_rows(tmp_path: Path) -> None:
+    old = jeton.Tokenizer.from_merges({id: str(id).encode() for id in range(50)}, [])
+    new = jeton.Tokenizer.from_merges({id: str(id).encode() for id in range(4050)}, [])
+    ids = np.arange(4050)
+    plan = Plan.make(old, new, np.where(ids < 50, ids, -1)).by("noise", seed=3)
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(52, 3)) * [1, 0, 10] + [5, 2, -30]
+    rows[50:] = 1e6  # padding
+    save(tmp_path / "in.safetensors", {"wte.weight": ("F64", rows), "lm_head.weight": ("F64", rows)})
+    plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    after = load(tmp_path / "out.safetensors")
+    noise = after["wte.weight"][50:]
+    assert noise.mean(axis=0) == pytest.approx(rows[:50].mean(axis=0), abs=1)
+    assert noise[:, 1] == pytest.approx(2.0, abs=1e-6)
+    assert noise[:, [0, 2]].std(axis=0) == pytest.approx(rows[:50, [0, 2]].std(axis=0), rel=0.05)
+    assert abs(np.corrcoef(noise[:, 0], after["lm_head.weight"][50:, 0])[0, 1]) < 0.1  # each tensor has its own
+
+
+def test_names_that_are_usual(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+    rows = np.ones((tok.vocab_size, 2))
+    names = [
+        "output.weight",
+        "attention.output.weight",
+        "transformer.wte.weight",
+        "x.embed_in.weight",
+        "embed_out.weight",
+    ]
+    save(tmp_path / "in.safetensors", dict.fromkeys(names, ("F32", rows)))
+    changed = done.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    assert changed == {name: [done.tokenizer.vocab_size, 2] for name in names if name != "attention.output.weight"}
+    changed = done.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors", names=[names[1], names[4]])
+    assert [*changed] == [names[1], names[4]]
+    assert (read_embeddings(tmp_path / "in.safetensors", names[1]) == rows).all()
+    with SafetensorsFile(tmp_path / "out.safetensors") as opened:
+        assert opened.metadata == {"format": "pt"}
+        assert list(opened.tensors) == names
+
+
+@pytest.mark.parametrize(
+    ("donors", "message"),
+    [
+        ({"other.weight": ((2, WIDTH), "F32")}, "there is no tensor 'wte.weight'"),
+        ({"wte.weight": ((1, WIDTH), "F32")}, r"has the shape \[1, 5\], which does not fit"),
+        ({"wte.weight": ((2, WIDTH + 1), "F32")}, r"has the shape \[2, 6\], which does not fit"),
+        ({"wte.weight": ((2,), "F32")}, r"has the shape \[2\], which does not fit"),
+        ({"wte.weight": ((2, WIDTH), "F16")}, None),
+        ({"wte.weight": ((3, WIDTH), "BF16")}, None),
+    ],
+)
+def test_tensors_of_a_donor(
+    tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path, donors: dict[str, Any], message: str | None
+) -> None:
+    save(tmp_path / "in.safetensors", {"wte.weight": ("F32", np.ones((tok.vocab_size, WIDTH)))})
+    folder = tmp_path / "donor"
+    folder.mkdir()
+    save(folder / "a.safetensors", {"x": ("F32", np.ones(1))})
+    save(folder / "b.safetensors", {name: (dtype, np.full(shape, 3.0)) for name, (shape, dtype) in donors.items()})
+    weight_map = {"x": "a.safetensors", "y": "b.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+    donor = jeton.Tokenizer.from_merges({0: b"x", 1: b"wider"}, [])
+    plan = done.plan.by("donor", donor=donor)
+    assert plan.of(done.tokenizer.token_to_id("wider")) == ("donor", 1)
+    if message:
+        with pytest.raises(jeton.ConfigError, match=message):
+            plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors", donor=folder)
+        return
+    plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors", donor=folder)
+    assert (load(tmp_path / "out.safetensors")["wte.weight"][done.tokenizer.token_to_id("wider")] == 3).all()
+
+
+def test_rows_of_half_bytes_are_not_read_from_a_donor(
+    tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path
+) -> None:
+    save(tmp_path / "in.safetensors", {"wte.weight": ("F32", np.ones((tok.vocab_size, WIDTH)))})
+    write_file(tmp_path / "donor.safetensors", [("wte.weight", "F4", (2, WIDTH), WIDTH, [bytes(WIDTH)])], None)
+    plan = done.plan.by("donor", donor=jeton.Tokenizer.from_merges({0: b"wider", 1: b"x"}, []))
+    with pytest.raises(jeton.UnsupportedFeatureError, match="F4"):
+        plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors", donor=tmp_path / "donor.safetensors")
+
+
+def test_a_tensor_without_dimensions_has_no_rows(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+    save(tmp_path / "in.safetensors", {"lm_head.bias": ("F32", np.array(1.0))})
+    with pytest.raises(jeton.ConfigError, match=r"shape \[\], but the tokenizer has 266 ids"):
+        done.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"vocab_size": 1, "x": "é"}, {"vocab_size": 9, "x": "é"}),
+        ({"x": 1}, {"x": 1}),
+        ({"text_config": {"vocab_size": 1, "y": 2}}, {"text_config": {"vocab_size": 9, "y": 2}}),
+        ({"vocab_size": 1, "text_config": {"y": 2}}, {"vocab_size": 9, "text_config": {"y": 2}}),
+        ({"text_config": "vocab_size"}, {"text_config": "vocab_size"}),
+        ({"vision_config": {"vocab_size": 1}}, {"vision_config": {"vocab_size": 1}}),
+    ],
+)
+def test_configurations_with_the_number_of_ids(tmp_path: Path, config: Any, expected: Any) -> None:
+    path = tmp_path / "config.json"
+    assert _config(path, 9) is None
+    path.write_text(json.dumps(config), encoding="utf-8")
+    made = _config(path, 9)
+    assert made is not None
+    assert json.loads(made) == expected
+    assert ("é" in made.decode()) == ("x" in config and config["x"] == "é")
+
+
+def test_an_index_names_the_files(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    (folder / "more").mkdir(parents=True)
+    save(folder / "b.safetensors", {"wte.weight": ("F16", np.ones((tok.vocab_size, 2)))})
+    save(folder / "model.safetensors", {"wte.weight": ("F16", np.ones((3, 3)))})  # not in the index
+    index = folder / "model.safetensors.index.json"
+    header = b'{ "bias": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]} }'
+    (folder / "c.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"x")
+    weight_map = {"wte.weight": "b.safetensors", "bias": "c.safetensors"}
+    index.write_text(json.dumps({"metadata": None, "weight_map": weight_map, "x": 1}))
+    (folder / "config.json").write_text('{"vocab_size": 1}')
+    (folder / "merges.txt").write_text("old")
+    (folder / "notes.txt").write_text("new")
+    assert done.plan.apply(index, out, multiple_of=4) == {"wte.weight": [276, 2]}
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("b.safetensors", "c.safetensors", "config.json", index.name, "notes.txt")
+    ]
+    assert (out / "c.safetensors").read_bytes() == (folder / "c.safetensors").read_bytes()
+    assert json.loads((out / index.name).read_text()) == {
+        "metadata": {"total_size": 276 * 4 + 1},
+        "weight_map": weight_map,
+        "x": 1,
+    }
+    assert json.loads((out / "config.json").read_text()) == {"vocab_size": 276}
+    (out / "notes.txt").write_text("own")
+    done.plan.apply(folder, out)
+    assert (out / "notes.txt").read_text() == "own"
+    assert _files(folder) == ([folder / "b.safetensors", folder / "c.safetensors"], json.loads(index.read_text()))
+    index.unlink()
+    assert _files(folder) == ([folder / "model.safetensors"], None)
+    with pytest.raises(FileNotFoundError) as error:
+        _files(folder / "d.safetensors")
+    assert (error.value.errno, error.value.filename) == (2, str(folder / "d.safetensors"))
+
+
+def test_the_source_is_not_overwritten(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save(path, {"wte.weight": ("F32", np.ones((tok.vocab_size, 2)))})
+    before = path.read_bytes()
+    (tmp_path / "link.safetensors").symlink_to(path)
+    for source, target in ((path, path), (path, tmp_path / "link.safetensors"), (tmp_path, tmp_path)):
+        with pytest.raises(jeton.ConfigError, match="target is the same as source"):
+            done.plan.apply(source, target)
+    assert path.read_bytes() == before
+    assert done.plan.apply(tmp_path, tmp_path / "out") == {"wte.weight": [done.tokenizer.vocab_size, 2]}
+    assert (tmp_path / "out" / "model.safetensors").exists()
+
+
+def test_values_are_rounded_to_the_nearest() -> None:
+    # BF16 has 8 bits of mantissa: 1 + 2^-8 and 1 + 3 * 2^-8 are ties.
+    ties = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-16, 1 + 2.0**-9, -1 - 3 * 2.0**-8, 0.0]])
+    expected = [1, 1 + 4 * 2.0**-8, 1 + 2.0**-7, 1, -1 - 4 * 2.0**-8, 0]
+    assert to_float(from_float(ties, "BF16"), "BF16").tolist() == [expected]
+    for dtype, size in (("F64", 8), ("F32", 4), ("F16", 2), ("BF16", 2)):
+        values = np.arange(-6.0, 6).reshape(3, 4)
+        assert from_float(values, dtype).shape == (3, 4 * size)
+        assert (to_float(from_float(values, dtype), dtype) == values).all()
+
+
+@pytest.mark.parametrize("name", ["a" * size for size in range(1, 10)])
+def test_headers_are_padded_to_eight_bytes(tmp_path: Path, name: str) -> None:
+    write_file(tmp_path / "a", [(name, "U8", (3,), 3, [b"ab", b"c"])], None)
+    data = (tmp_path / "a").read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    assert (length % 8, len(data)) == (0, 8 + length + 3)
+    assert json.loads(data[8 : 8 + length]) == {name: {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}}
+    assert len(data[8 : 8 + length].rstrip()) > length - 8
+    assert data[-3:] == b"abc"
+
+
+def test_names_are_written_as_they_are(tmp_path: Path) -> None:
+    write_file(tmp_path / "a", [("é", "U8", (1,), 1, [b"a"])], {"ü": "ß"})
+    assert '{"__metadata__":{"ü":"ß"},"é":{' in (tmp_path / "a").read_bytes().decode()
+
+
+def test_headers_have_a_maximum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a"
+    write_file(path, [("a", "U8", (1,), 1, [b"a"])], None)
+    length = struct.unpack("<Q", path.read_bytes()[:8])[0]
+    monkeypatch.setattr("jeton.vocabulary.safetensors_file.MAX_HEADER", length)
+    write_file(path, [("a", "U8", (1,), 1, [b"a"])], None)
+    SafetensorsFile(path).__exit__()
+    monkeypatch.setattr("jeton.vocabulary.safetensors_file.MAX_HEADER", length - 1)
+    with pytest.raises(jeton.FormatError, match=f"the header would have {length} bytes, over the maximum"):
+        write_file(tmp_path / "b", [("a", "U8", (1,), 1, [b"a"])], None)
+    with pytest.raises(jeton.FormatError, match=f"its header has {length} bytes; the maximum is {length - 1}"):
+        SafetensorsFile(path)
+    path.write_bytes(struct.pack("<Q", 2) + b"{}")
+    SafetensorsFile(path).__exit__()
+    for data, message in ((b"1234567", "fewer than 8"), (b"\0" * 8, "line 1"), (b"\3" + b"\0" * 7 + b"{}", "longer")):
+        path.write_bytes(data)
+        with pytest.raises(jeton.FormatError, match=message):
+            SafetensorsFile(path)

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 
 import jeton
+from jeton._core import Vocabulary
+from jeton.definition import Bpe, Definition
 from jeton.errors import ConfigError, UnsupportedFeatureError
 from jeton.tokenizer import Tokenizer
+from jeton.tokens.added import AddedToken, model_entries, with_added_tokens
+from jeton.tokens.kinds import MAX_ID
+from jeton.vocabulary.first_merges import _limit, first_merges
+from jeton.vocabulary.prune import _mask, _uses
+from jeton.vocabulary.renumber import _checked
 
 CORPUS = ["low lower lowest new newer newest wide wider widest the wind and the rain " * 3, "今天的天气很好"]
 
@@ -182,3 +189,279 @@ def test_ranks_become_merges_only_if_their_order_changes(data: Path) -> None:
     ids = np.array(tok.encode(text, special="all"))
     assert shifted.tokenizer.encode(text, special="all") == (ids + 10).tolist()
     assert turned.tokenizer.encode(text, special="all") == (tok.vocab_size - 1 - ids).tolist()
+
+
+# Ids with gaps: a and b, their merges in order, and added tokens before, between and after.
+CHAIN = {1: b"a", 2: b"b", 4: b"ab", 5: b"aba", 7: b"abab"}
+GAPS = Tokenizer.from_merges(CHAIN, [(1, 2, 4), (4, 1, 5), (4, 4, 7)], special_tokens={"<a>": 0, "<b>": 8})
+
+
+@pytest.mark.parametrize(
+    ("options", "ids", "report"),
+    [
+        ({"keep": []}, [0, 1, 2, 8], {"removed": 3, "merges": 0, "for_merges": 0}),
+        ({"keep": [7]}, [0, 1, 2, 4, 7, 8], {"removed": 1, "merges": 2, "for_merges": 1}),
+        ({"keep": ["aba", b"abab"]}, [0, 1, 2, 4, 5, 7, 8], {"removed": 0, "merges": 3, "for_merges": 1}),
+        ({"remove": [7]}, [0, 1, 2, 4, 5, 8], {"removed": 1, "merges": 2, "for_merges": 0}),
+        ({"remove": ["<a>", 5], "keep": [4]}, [1, 2, 4, 8], {"removed": 3, "merges": 1, "for_merges": 0}),
+        ({"corpus": {5: 1, 7: 0, 3: 9}}, [0, 1, 2, 4, 5, 8], {"removed": 1, "merges": 2, "for_merges": 1}),
+        ({"corpus": {5: 1}, "keep": [7]}, [0, 1, 2, 4, 5, 7, 8], {"removed": 0, "merges": 3, "for_merges": 1}),
+        ({"corpus": {5: 1, 7: 1}, "remove": [7]}, [0, 1, 2, 4, 5, 8], {"removed": 1, "merges": 2, "for_merges": 1}),
+        ({"corpus": {5: 1}, "vocab_size": 4}, [0, 1, 2, 8], {"removed": 3, "merges": 0, "for_merges": 0}),
+        ({"corpus": {5: 1}, "vocab_size": 6}, [0, 1, 2, 4, 5, 8], {"removed": 1, "merges": 2, "for_merges": 0}),
+        ({"corpus": {7: 1}, "vocab_size": 7}, [0, 1, 2, 4, 5, 7, 8], {"removed": 0, "merges": 3, "for_merges": 0}),
+        ({"corpus": np.arange(8) // 7}, [0, 1, 2, 4, 7, 8], {"removed": 1, "merges": 2, "for_merges": 1}),
+        ({"corpus": ["abab"]}, [0, 1, 2, 4, 7, 8], {"removed": 1, "merges": 2, "for_merges": 1}),
+    ],
+)  # fmt: skip
+def test_entries_that_stay(options: dict[str, Any], ids: list[int], report: dict[str, Any]) -> None:
+    done = jeton.prune(GAPS, **options)
+    done.plan.verify()
+    assert done.plan.copied.tolist() == ids
+    assert [done.tokenizer.id_to_bytes(new) for new in range(len(ids))] == [GAPS.id_to_bytes(id) for id in ids]
+    facts = {"verb": "prune", "before": 7, "after": len(ids), "unreachable": []}
+    assert dict(done.report) == {**facts, **report}
+    gaps = jeton.prune(GAPS, **options, compact=False)
+    assert gaps.plan.copied.tolist() == [id if id in ids else -1 for id in range(max(ids) + 1)]
+    assert dict(gaps.report) == {**facts, **report}
+
+
+def test_entries_that_no_merge_reaches_are_listed() -> None:
+    tok = Tokenizer.from_merges({0: b"a", 1: b"b", 3: b"ab", 4: b"ba"}, [(1, 0, 4)])
+    assert jeton.prune(tok, keep=[3]).report["unreachable"] == [2]
+    assert jeton.prune(tok, keep=[3], compact=False).report["unreachable"] == [3]
+    unigram = jeton.train(CORPUS, 40, preset="unigram", progress=False)
+    assert jeton.prune(unigram, keep=[]).report["unreachable"] == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ([], []),
+        ([0, 7], [0, 7]),
+        (["<b>", "ab", b"aba"], [4, 5, 8]),
+        (np.array([[1], [8]]), [1, 8]),
+        ((id for id in (2, 2)), [2]),
+    ],
+)
+def test_tokens_of_an_argument(tokens: Any, expected: list[int]) -> None:
+    assert np.flatnonzero(_mask(GAPS, tokens, "keep")).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ([3], "keep: 3 is not an id of the tokenizer"),
+        ([9], "keep.*9"),
+        ([-1], "keep.*-1"),
+        (np.array([9]), "keep: 9 is not an id"),
+        (np.array([-1]), "keep: -1 is not an id"),
+        (np.array([6, 9]), "keep: 9 is not an id"),
+        (np.array([0.0]), "keep"),
+        ([None], "keep.*None"),
+        (["ab", "abc"], "abc"),
+        ([b"\xff"], "keep: "),
+        (b"ab", "keep=b'ab' is not a list of ids or tokens"),
+        (3, "keep=3 is not a list of ids or tokens"),
+    ],
+)
+def test_tokens_that_are_none_of_the_tokenizer(tokens: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        _mask(GAPS, tokens, "keep")
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({}, [0] * 9),
+        ({0: 3, 8: (1 << 63) - 1}, [3, *[0] * 7, (1 << 63) - 1]),
+        (np.array([1, 2]), [1, 2, *[0] * 7]),
+        (np.arange(9, dtype=np.uint16), [*range(9)]),
+        (["abab a"], None),
+    ],
+)
+def test_uses_by_id(counts: Any, expected: list[int] | None) -> None:
+    if expected is None:
+        with pytest.raises(jeton.errors.InvalidTextError):  # a space is not in the vocabulary
+            _uses(GAPS, counts)
+        assert _uses(GAPS, ["abab<b>", "ab", "a"]).tolist() == [0, 1, 0, 0, 1, 0, 0, 1, 1]
+        return
+    assert _uses(GAPS, counts).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "counts", [np.zeros((3, 3), int), np.zeros(10, int), np.zeros(3), {9: 1}, {0: 1 << 63}, {0: -1}]
+)
+def test_uses_that_do_not_fit(counts: Any) -> None:
+    with pytest.raises(ConfigError, match="corpus"):
+        _uses(GAPS, counts)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (3, "vocab_size=3 is too small: alphabet, added and kept tokens need 4"),
+        (8, "vocab_size=8 is above 7"),
+        (0, "=0"),
+    ],
+)
+def test_sizes_that_uses_cannot_reach(size: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        jeton.prune(GAPS, corpus={4: 1}, vocab_size=size)
+
+
+MERGED = {0: b"a", 1: b"b", 2: b"ab", 3: b"aba", 4: b"abab"}
+
+
+@pytest.mark.parametrize(
+    ("special", "size", "limit", "expected"),
+    [
+        ({}, 5, 5, {}),
+        ({}, 3, 3, {}),
+        ({"<s>": 5}, 6, 6, {"<s>": 5}),
+        ({"<s>": 5}, 5, 4, {"<s>": 4}),
+        ({"<s>": 5, "<t>": 6}, 4, 2, {"<s>": 2, "<t>": 3}),
+        ({"<s>": 5, "<t>": 9}, 5, 3, {"<s>": 3, "<t>": 4}),
+    ],
+)
+def test_first_merges_of_each_size(special: dict[str, int], size: int, limit: int, expected: dict[str, int]) -> None:
+    tok = Tokenizer.from_merges(MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], special_tokens=special)
+    assert _limit(tok, size) == limit
+    made = first_merges(tok, size)
+    first = min(limit, 5)
+    assert made.merges == tok.merges[: first - 2]
+    assert dict(made.special_tokens) == expected
+    assert made.vocab_size == len(made) == size
+    done = jeton.prune(tok, vocab_size=size)
+    done.plan.verify()
+    assert done.tokenizer == made
+    assert done.plan.copied.tolist() == [*range(first), *special.values()]
+    assert dict(done.report) == {
+        "verb": "prune",
+        "before": 5 + len(special),
+        "after": size,
+        "removed": 5 + len(special) - size,
+        "merges": first - 2,
+    }
+
+
+def test_a_tokenizer_of_added_tokens_has_no_alphabet() -> None:
+    tok = Tokenizer.from_merges({}, [], special_tokens={"<s>": 0})
+    assert first_merges(tok, 1) == tok
+
+
+@pytest.mark.parametrize("option", ["compact", "drop_references"])
+def test_flags_are_booleans(option: str) -> None:
+    with pytest.raises(ConfigError, match=f"{option}=1"):
+        jeton.prune(GAPS, keep=[], **{option: 1})  # type: ignore[arg-type]
+
+
+def test_first_merges_have_facts_of_training() -> None:
+    tok = jeton.train(CORPUS, 270, pattern="gpt2", special_tokens=["<s>"], progress=False)
+    facts = first_merges(tok, 260).definition.training
+    assert facts is not None
+    assert (facts.vocab_size, facts.num_merges, facts.stopped, facts.log) == (260, 3, None, None)
+    assert first_merges(tok, 260) == jeton.train(CORPUS, 260, pattern="gpt2", special_tokens=["<s>"], progress=False)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "special", "size", "message"),
+    [
+        (MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], {}, 6, "vocab_size=6 is not an integer up to 5"),
+        (MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], {}, True, "vocab_size=True is not an integer"),
+        (MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], {}, "3", "vocab_size='3' is not an integer"),
+        (MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], {}, 1, "vocab_size=1 is too small: .* need 2"),
+        (MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)], {"<s>": 5}, 2, "vocab_size=2 is too small: .* need 3"),
+        (MERGED, [(0, 1, 2), (2, 2, 4), (2, 0, 3)], {}, 4, "not in the order of its merges"),
+        (MERGED, [(0, 1, 2), (2, 2, 4), (2, 0, 3)], {}, 5, "not in the order of its merges"),
+        (MERGED, [(0, 1, 2), (2, 2, 4)], {}, 4, None),
+        (MERGED, [(0, 1, 2), (2, 2, 4)], {}, 3, "vocab_size=3 is too small: .* need 4"),
+    ],
+)  # fmt: skip
+def test_first_merges_that_do_not_exist(
+    vocab: dict[int, bytes], merges: Any, special: dict[str, int], size: Any, message: str | None
+) -> None:
+    tok = Tokenizer.from_merges(vocab, merges, special_tokens=special)
+    if message is None:
+        assert first_merges(tok, size).vocab == {0: b"a", 1: b"b", 2: b"ab", 3: b"aba"}
+        return
+    with pytest.raises(ConfigError, match=message):
+        first_merges(tok, size)
+
+
+@pytest.mark.parametrize(
+    ("map", "expected", "moved"),
+    [
+        ({}, [0, 1, 2, -1, 4, 5, -1, 7, 8], 0),
+        ({0: 3}, [3, 1, 2, -1, 4, 5, -1, 7, 8], 1),
+        ({1: 2, 2: 1, 4: 4}, [0, 2, 1, -1, 4, 5, -1, 7, 8], 2),
+        (list(range(9)), [0, 1, 2, -1, 4, 5, -1, 7, 8], 0),
+        (tuple(range(8, -1, -1)), [8, 7, 6, -1, 4, 3, -1, 1, 0], 6),
+        (np.array([1, 0, 2, 9, 4, 5, 9, 7, 8], np.uint8), [1, 0, 2, -1, 4, 5, -1, 7, 8], 2),
+    ],
+)
+def test_new_ids_by_old_id(map: Any, expected: list[int], moved: int) -> None:
+    assert _checked(GAPS, map).tolist() == expected
+    done = jeton.renumber(GAPS, map)
+    assert dict(done.report) == {"verb": "renumber", "before": 7, "after": 7, "moved": moved, "ranks": "as before"}
+    assert done.plan.id_map.tolist() == expected
+    assert [done.tokenizer.id_to_bytes(new) for new in expected if new >= 0] == [
+        GAPS.id_to_bytes(id) for id in (0, 1, 2, 4, 5, 7, 8)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("map", "message"),
+    [
+        ({3: 9}, "map: 3 is not an id of the tokenizer"),
+        ({9: 3}, "map.*9"),
+        ({0: 1}, "the new id 1 would have two entries"),
+        ({1: MAX_ID + 1}, "map"),
+        (list(range(10)), "an array of 9 new ids"),
+        (np.zeros((9, 1), int), "an array of 9 new ids"),
+        (np.zeros(9), "an array of 9 new ids"),
+        (np.array([0, 1, 2, -1, 4, 5, 6, 7, 8]), "new ids are integers from 0"),
+        (np.array([0, 1, 2, 3, 4, 5, 6, 7, 7]), "the new id 7 would have two entries"),
+        ({0, 1}, "map="),
+        (None, "map=None"),
+    ],
+)
+def test_new_ids_that_do_not_fit(map: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        jeton.renumber(GAPS, map)
+
+
+def test_ranks_stay_in_order() -> None:
+    """A rank file whose entries move, but not past each other, still ranks merges by id."""
+    ids = {id: bytes([id]) for id in range(256)}
+    base = Tokenizer.from_merges(ids, [])
+    definition = Definition(Bpe(ranks="tokens", whole_first=True), pretokenizer=base.definition.pretokenizer)
+    vocabulary = Vocabulary([*range(258)], [1] * 258, [*ids.values(), b"ab", b"abc"], [])
+    tok = Tokenizer(definition, vocabulary).add_tokens(["<s>"])
+    for map, ranks in (
+        ({257: 300, 258: 0, 0: 257}, "merges"),
+        ({257: 300, 258: 257}, "tokens"),
+        ({257: 256, 256: 257}, "merges"),
+    ):
+        done = jeton.renumber(tok, map)
+        model = done.tokenizer.definition.model
+        assert isinstance(model, Bpe)
+        assert (model.ranks, model.whole_first) == (ranks, True)
+        assert done.report["ranks"] == ("as before" if ranks == "tokens" else "a list of merges instead of ranks by id")
+        text = "abcab c<s>ab"
+        assert done.tokenizer.encode(text, special="all") == [map.get(id, id) for id in tok.encode(text, special="all")]
+        assert done.tokenizer.added_tokens[map.get(258, 258)] == tok.added_tokens[258]
+    few = jeton.prune(tok, keep=[257]).tokenizer
+    assert few.definition.model.ranks == "tokens"  # type: ignore[union-attr]
+
+
+def test_added_tokens_that_are_entries_stay_entries() -> None:
+    merges = Tokenizer.from_merges(MERGED, [(0, 1, 2), (2, 0, 3), (2, 2, 4)])
+    tokens = [(5, AddedToken("x", special=False)), (6, AddedToken("y", special=False))]
+    tok = merges._derived(
+        definition=merges.definition, vocabulary=with_added_tokens(merges._core.vocabulary(), tokens, [6])
+    )
+    assert model_entries(tok._core) == [6]
+    made = first_merges(tok, 5)
+    assert [token.content for token in made.added_tokens.values()] == ["x", "y"]
+    assert model_entries(made._core) == [4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -15,6 +16,8 @@ import jeton
 from jeton.analysis.generated_texts import generate_texts
 from jeton.errors import ConfigError, UnsupportedFeatureError
 from jeton.tokenizer import Tokenizer
+from jeton.vocabulary.scores import counted_scores
+from jeton.vocabulary.whole_words import _best, _edges_of, _single
 
 from ..selection import amount
 
@@ -157,3 +160,116 @@ def test_words_that_collide_with_added_tokens_are_refused() -> None:
         jeton.add_words(tok, ["ab"])
     with pytest.raises(UnsupportedFeatureError, match="added token 'ab' with single_word"):
         jeton.add_words(tok, ["aba"])
+
+
+@pytest.mark.parametrize(
+    ("edges", "size", "expected"),
+    [
+        ([], 1, -np.inf),
+        ([(0, 2, -1.0)], 2, -np.inf),  # the word itself
+        ([(0, 1, -1.0), (1, 2, -2.0)], 2, -3.0),
+        ([(1, 2, -2.0), (0, 1, -1.0)], 2, -3.0),
+        ([(0, 1, -1.0), (1, 3, -5.0), (1, 2, -1.0), (2, 3, -1.0), (0, 2, -4.0)], 3, -3.0),
+        ([(0, 1, -1.0), (1, 3, -1.5), (1, 2, -1.0), (2, 3, -1.0), (0, 3, 0.0)], 3, -2.5),
+        ([(0, 1, -1.0), (2, 3, -1.0)], 3, -np.inf),
+    ],
+)
+def test_highest_sum_of_two_or_more_pieces(edges: list[Any], size: int, expected: float) -> None:
+    assert _best(edges, size) == expected
+
+
+def test_words_inside_of_another_word() -> None:
+    made = {b"ab": -1.0, b"b": -2.0, b"abab": -3.0, b"xyzab": -4.0}
+    found = [(0, 2, -1.0), (2, 4, -1.0), (1, 2, -2.0), (3, 4, -2.0), (0, 4, -3.0)]
+    assert sorted(_edges_of(made, {1, 2, 4, 5}, b"abab")) == sorted(found)
+    assert list(_edges_of(made, {2}, b"b")) == []
+
+
+def test_scores_of_single_precision_are_not_below() -> None:
+    for score in (-1.0, 0.0, -0.1, 0.1, -3.3333333, -1e-9, -np.inf):
+        single = _single(score)
+        assert np.float32(single) == single >= score
+        assert single == -np.inf or float(np.nextafter(np.float32(single), np.float32(-np.inf))) < score
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_a_new_score_wins_by_rounding_errors(single: bool) -> None:
+    tok = unigram([("a", -1.0), ("b", -2.0), ("é", -4.0), ("x", -100.0)])
+    model = replace(tok.definition.model, single_precision=single)
+    tok = tok._derived(definition=replace(tok.definition, model=model), vocabulary=tok._core.vocabulary())
+    made = jeton.add_words(tok, ["éa", "abab"]).tokenizer
+    error = 2.0**-8 if single else 2.0**-22
+    scores = made._core.scores()
+    assert scores[5] == _single(-5 + 3 * error)  # of two characters
+    assert scores[6] == _single(-6 + 5 * error)
+
+
+def test_report_of_added_whole_words() -> None:
+    tok = unigram([("a", -1.0), ("b", -2.0), ("ab", -9.0), ("x", -100.0)])
+    done = jeton.add_words(tok, ["ab", "aab", "bx", "ay", "x"])
+    assert dict(done.report) == {
+        "verb": "add_words",
+        "before": 5,
+        "after": 8,
+        "words": 5,
+        "new_entries": 3,
+        "existing": 2,
+    }
+    ids = [done.tokenizer.token_to_id(word) for word in ("ab", "aab", "bx", "ay")]
+    assert ids == [3, 5, 6, 7]
+    third = pytest.approx(1 / 3)
+    assert [done.plan.of(id) for id in ids] == [
+        ("copy", 3),
+        ("mean", {1: pytest.approx(2 / 3), 2: third}),
+        ("mean", {2: 0.5, 4: 0.5}),
+        ("mean", {1: 1.0}),  # without the unknown token
+    ]
+
+
+@pytest.mark.parametrize(("size", "refused"), [(100, False), (101, True)])
+def test_the_longest_word_of_wordpiece(size: int, refused: bool) -> None:
+    tok = jeton.train(["low lower lowest slow newer"], 60, preset="bert", progress=False)
+    if not refused:
+        word = "l" + "o" * (size - 1)
+        assert len(jeton.add_words(tok, [word]).tokenizer.encode(word)) == 1
+        return
+    with pytest.raises(ConfigError, match="more than 100 characters"):
+        jeton.add_words(tok, ["l" + "o" * (size - 1)])
+
+
+def test_scores_that_count_for_the_lowest() -> None:
+    """Hugging Face counts all pieces of the list, SentencePiece only ordinary ones; neither counts added tokens."""
+    tok = unigram([("a", -1.0), ("b", -5.0)]).add_tokens(["<x>"])
+    assert counted_scores(tok).tolist() == [0.0, -1.0, -5.0, np.inf]
+    trained = jeton.train(["low lower lowest"], 14, preset="unigram", progress=False)
+    other = [trained.token_to_id(token) for token in ("<unk>", "<s>", "</s>")]
+    scores = counted_scores(trained)
+    assert np.flatnonzero(scores == np.inf).tolist() == sorted(other)
+    assert np.delete(scores, other).max() < 0
+
+
+def test_the_word_with_the_lowest_score_is_named() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("ba", -4.0), ("ab", -5.0)])
+    for words in (["ba", "ab"], ["ab", "ba"]):
+        with pytest.raises(ConfigError, match="'ab' has the lowest score"):
+            jeton.add_words(tok, words)
+
+
+def test_an_entry_that_new_words_would_split_gets_a_higher_score() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("abab", -3.9999995), ("x", -50.0)])
+    assert tok.encode("abab") == [3]
+    alone = jeton.add_words(tok, ["abab"]).tokenizer
+    assert alone._core.scores() == tok._core.scores()
+    made = jeton.add_words(tok, ["ab", "abab"]).tokenizer
+    assert (made.encode("ab"), made.encode("abab")) == ([5], [3])
+    assert made._core.scores()[3] > -3.9999995
+
+
+def test_words_are_added_whatever_the_template_adds() -> None:
+    processor = {"type": "BertProcessing", "sep": ["</s>", 3], "cls": ["</s>", 3]}
+    added = [{"id": 3, "content": "</s>", "special": True}]
+    tok = unigram([("a", -1.0), ("b", -1.0)], post_processor=processor, added_tokens=added)
+    assert tok.encode("ab", add_special_tokens=True) == [3, 1, 2, 3]
+    assert jeton.add_words(tok, ["ab"]).tokenizer.encode("ab") == [4]
+    views = tok.with_options(add_special_tokens=True)
+    assert jeton.add_words(views, ["ab"]).tokenizer.encode("ab") == [3, 4, 3]

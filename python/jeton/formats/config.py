@@ -136,8 +136,9 @@ def read_object(path: str) -> dict[str, Any]:
         FormatError: the file is not a JSON object, or a string has a lone surrogate.
     """
     name = os.path.basename(path)
+    text = _text(path)
     try:
-        config = json.loads(_text(path))
+        config = json.loads(text)
         json.dumps(config, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"

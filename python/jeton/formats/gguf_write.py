@@ -121,7 +121,7 @@ def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
 def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any], old: list[bytes]) -> None:
     """Adds unused tokens up to the number of rows, unless the old file has tokens in use at these ids."""
     tokens, types = changes[f"{KEYS}tokens"], changes[f"{KEYS}token_type"]
-    if num_rows is None or len(tokens) == num_rows:
+    if num_rows is None:
         return
     if len(tokens) > num_rows:
         raise ConfigError(

@@ -83,7 +83,7 @@ class Alignment:
         cut_a = np.searchsorted(np.maximum.accumulate(spans_a[:, 1]), ends, side="right")
         cut_b = np.searchsorted(np.maximum.accumulate(spans_b[:, 1]), ends, side="right")
         size = len(text if isinstance(text, bytes) else text.encode())
-        is_whole = ends.size and ends[-1] == size and cut_a[-1] == ids_a.size and cut_b[-1] == ids_b.size
+        is_whole = ends.size and ends[-1] == size
         if not is_whole and (ids_a.size or ids_b.size):  # text after the last common boundary
             ends = np.append(ends, size)
             cut_a, cut_b = np.append(cut_a, ids_a.size), np.append(cut_b, ids_b.size)

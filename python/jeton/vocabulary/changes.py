@@ -84,18 +84,20 @@ def effect(
         in_place: True: the new entries have merges, as described above. False: tokens are compared by position in the
             text.
     """
-    num_bytes = old = new = kept = documents = 0
+    num_bytes = old = new = changed = documents = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
         now = _encoded(after, batch.texts)
         num_bytes += sum(map(len, batch.texts))
         documents += len(batch.texts)
-        old += _encoded(before, batch.texts).size
+        num_before = _encoded(before, batch.texts).size
+        old += num_before
         new += now.size
         if in_place:
-            kept += int((now < first_new).sum())
-        else:
-            text = b"\n".join(batch.texts)
-            kept += _num_same(_placed(before, text), _placed(after, text))
+            changed += num_before - int((now < first_new).sum())
+            continue
+        for text in batch.texts:
+            placed = _placed(before, text)
+            changed += len(placed) - _num_same(placed, _placed(after, text))
     return {
         "documents": documents,
         "bytes": num_bytes,
@@ -103,7 +105,7 @@ def effect(
         "tokens_after": new,
         "bytes_per_token_before": num_bytes / old if old else 0.0,
         "bytes_per_token_after": num_bytes / new if new else 0.0,
-        "changed_tokens": (old - kept) / old if old else 0.0,
+        "changed_tokens": changed / old if old else 0.0,
     }
 
 
@@ -117,11 +119,11 @@ def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], 
     """
     same = total = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
-        text = b"\n".join(batch.texts)
-        theirs, ours = (_placed(tok, text) for tok in (parent, child))
-        theirs[:, 0] = to_child[theirs[:, 0]]
-        total += len(theirs)
-        same += _num_same(theirs[theirs[:, 0] >= 0], ours)
+        for text in batch.texts:
+            theirs, ours = (_placed(tok, text) for tok in (parent, child))
+            theirs[:, 0] = to_child[theirs[:, 0]]
+            total += len(theirs)
+            same += _num_same(theirs[theirs[:, 0] >= 0], ours)
     return same / total if total else 1.0
 
 

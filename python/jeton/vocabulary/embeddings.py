@@ -212,7 +212,7 @@ def _new_rows(
 ) -> Iterator[bytes]:
     """Yields the rows of a changed tensor as bytes, in blocks."""
     width = (tensor.end - tensor.start) // tensor.shape[0]
-    step = max(1, BLOCK // max(width, 1))
+    step = max(1, BLOCK // width)
     noise = _Noise(plan, opened, tensor, number, step)
     for start in range(0, plan.num_new, step):
         end = min(start + step, plan.num_new)

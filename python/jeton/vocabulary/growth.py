@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._core import Vocabulary
 from ..definition import Bpe, Pieces
-from ..errors import UnsupportedFeatureError
+from ..errors import InvalidTextError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.roles import role_id
 from .plan import Plan
@@ -66,9 +67,22 @@ def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[N
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]
-    batch = tok.encode_batch(texts, add_special_tokens=False)
+    try:
+        batch = tok.encode_batch(texts, add_special_tokens=False)
+    except InvalidTextError:  # a symbol that is not in the vocabulary, and there is no unknown token
+        is_encodable = [_is_encodable(tok, text) for text in texts]
+        ids = ids[is_encodable]
+        batch = tok.encode_batch(list(compress(texts, is_encodable)), add_special_tokens=False)
     lengths = np.diff(batch.offsets).astype(np.int64)
     rows, pieces = np.repeat(ids, lengths), batch.ids.astype(np.int64)
     unk = role_id(tok, "unk")
     known = pieces != (-1 if unk is None else unk)
     return rows[known], pieces[known]
+
+
+def _is_encodable(tok: Tokenizer, text: str | bytes) -> bool:
+    try:
+        tok.encode(text, add_special_tokens=False)
+    except InvalidTextError:
+        return False
+    return True

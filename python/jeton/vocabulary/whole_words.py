@@ -204,8 +204,8 @@ def _best(edges: list[Edge], size: int) -> float:
 
 def _single(score: float) -> float:
     """Returns the least f32 number that is not below a score, because a `.model` stores scores as f32."""
-    rounded = np.float32(score)
-    return float(rounded if rounded >= score else np.nextafter(rounded, np.float32(np.inf)))
+    rounded = np.float32(score)  # NumPy would compare it with a float in single precision
+    return float(rounded if float(rounded) >= score else np.nextafter(rounded, np.float32(np.inf)))
 
 
 def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.float64] | None) -> Vocabulary:
