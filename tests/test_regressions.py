@@ -167,6 +167,18 @@ def test_an_id_that_hf_would_not_give_is_refused() -> None:
     assert tok.special_tokens == {"<x>": 2}
 
 
+@pytest.mark.parametrize("kind", ["FooBPE", "", 5, None, "WordPiece", "Unigram", "WordLevel"])
+def test_jetons_facts_in_a_file_do_not_override_the_type_of_its_model(kind: object) -> None:
+    file = json.loads(jeton.train(["low lower"], 260, pattern="gpt2", progress=False).to_bytes())
+    file["model"]["type"] = kind
+    with pytest.raises(jeton.FormatError, match="is not the one that Jeton recorded"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+    if kind != "WordLevel":
+        del file["model"]["jeton"]
+        with pytest.raises(jeton.FormatError):
+            jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
 def test_jetons_facts_in_a_file_do_not_override_its_pipeline() -> None:
     file = json.loads(jeton.train(["low lower"], 260, pattern="gpt2", progress=False).to_bytes())
     file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, file["pre_tokenizer"]]}

@@ -482,8 +482,16 @@ def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
         raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton") from None
 
 
+_HF_TYPES: dict[type[Model], str] = {Bpe: "BPE", Pieces: "BPE", Unigram: "Unigram", WordPiece: "WordPiece"}
+
+
 def _same_pipeline(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
-    """Checks that ``model.jeton`` agrees with HF's stages, so that an edited file has one meaning in both libraries."""
+    """Checks that ``model.jeton`` agrees with HF's stages and the type of the model.
+
+    So an edited file has one meaning in both libraries.
+    """
+    if top["model"].get("type") != _HF_TYPES.get(type(tok.definition.model), "WordLevel"):
+        return False
     expected = write_parts(tok.definition, mark, token, _contents(tok))
     parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
     return all(top.get(name) == part for name, part in parts.items())
@@ -542,9 +550,10 @@ def _their_definition(top: JSON, model: JSON, spelled: _core.SpelledVocabulary) 
 
 def _model_type(model: JSON, spelled: _core.SpelledVocabulary) -> str:
     """Returns the type of the model; it is inferred for old files, which do not state it."""
-    kind = model.get("type")
-    if isinstance(kind, str):
-        return kind
+    if "type" in model:
+        if not isinstance(model["type"], str):
+            raise FormatError(f"the type of the model is {model['type']!r:.40}, not a string", place="$.model.type")
+        return model["type"]
     if spelled.has_merges:
         return "BPE"
     if spelled.has_scores:
