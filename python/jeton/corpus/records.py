@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
-from .error_policy import ROW_HINT, ErrorHandler
+from .error_policy import ErrorHandler
 from .fields import ColumnPath
 from .kept_fields import KeptFields, place_json
 from .rows import BATCH_BYTES, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
@@ -69,7 +69,7 @@ def _row_text(
     try:
         text = value(row, field)
     except BadRowError as bad:
-        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}; {ROW_HINT}", format="rows", place=source))
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
         return None
     try:
         data = text.encode("utf-8", "surrogateescape")

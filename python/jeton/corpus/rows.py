@@ -114,9 +114,7 @@ def _look_again(
         found = (value or text_of)(row, field)
     except BadRowError as bad:
         shown = str(source)
-        error: JetonError = FormatError(
-            f"{shown}: {bad}; {ROW_HINT}", format="jsonl", place=f"line {shown.rpartition(':')[2]}"
-        )
+        error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
         handler.skip(bad.kind, shown, error)
         return None
     return handler.encode(found, source, file=name)
@@ -127,7 +125,7 @@ def _parse(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = f"{error.msg}: column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
-        raise BadRowError("not a JSON row", f"not a JSON row ({reason})") from None
+        raise BadRowError("not a JSON row", f"not a JSON row ({reason}); {ROW_HINT}") from None
 
 
 def text_of(row: object, field: str) -> str:
