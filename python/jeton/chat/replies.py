@@ -399,7 +399,10 @@ class _Derivation:
         return next((length for length in range(most, 0, -1) if tail.endswith(text[:length])), 0)
 
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
-        """Returns the end of the last header before a reply, as far as it equals the generation prompt; or None."""
+        """Returns the end of the last header before a reply; None if there is none.
+
+        A header is text of the template that begins like the generation prompt; it ends where the two differ.
+        """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
         at = between.rfind(needed, after) if needed.strip() else -1

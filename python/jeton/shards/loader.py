@@ -4,7 +4,7 @@ The global order of an epoch is a permutation of the rows that is computed, not 
 this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the number of batches
 that all ranks together have read.
 
-Threads prepare batches in advance, because copying and waiting for the disk release the GIL.
+Threads prepare batches in advance, because the GIL is released while rows are copied and while the disk is awaited.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ impl Appender<'_> {
         }
         self.merge(content.len(), keep_going)?;
         if let &[id] = &self.ids[..] {
-            // A new character of the alphabet, or an entry that merges form.
+            // A new character of the alphabet, or an existing entry that results from merges.
             let is_new = existing.is_none();
             return Ok((id, if is_new { Fate::Appended } else { Fate::Existing }));
         }

@@ -54,8 +54,8 @@ impl TokenParts {
         made.parts.iter().all(is_reached).then_some(made)
     }
 
-    /// Returns true if two tokens do not merge with each other, or across their boundary, when their concatenation is
-    /// encoded. The own bytes of each token must merge into it.
+    /// Returns true if encoding the concatenation of two tokens gives these two tokens, so that no merge crosses their
+    /// boundary. The caller ensures that the bytes of each token alone merge into it.
     pub(super) fn are_neighbors(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         self.stay_apart(pairs, left, right, false)
     }

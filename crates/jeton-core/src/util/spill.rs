@@ -82,7 +82,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// I/O errors, for example if the disk is full; this value is then unchanged.
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
-    /// Releases the pages after the first `keep` bytes. Their content does not change.
+    /// Releases the physical memory of the pages after the first `keep` bytes. The next access reads them from the file.
     fn release(&self, keep: usize);
 
     /// Returns the number of bytes that are currently mapped; `None` if the system does not report it.

@@ -136,8 +136,8 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     ids = np.flatnonzero(found.is_unreached)
     if not ids.size:
         return None
-    # If a vocabulary has all 256 bytes, some are unreachable: bytes that UTF-8 never uses, and bytes of characters that
-    # are entries.
+    # If a vocabulary has all 256 bytes, some are unreachable: bytes that UTF-8 never uses, and bytes that occur only in
+    # characters which are themselves entries.
     is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
     fates, counts = np.unique(found.fates[ids], return_counts=True)
     by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}

@@ -367,7 +367,8 @@ def _reasoning(template: Template, facts: Facts) -> Result:
 
 # ── the date ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# The shortest unit first: a template that writes the minute also changes with the hour, but the minute is reported.
+# In increasing order, because the first unit that changes the rendering is reported: a template that writes minutes
+# also changes from one hour to the next.
 UNITS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),

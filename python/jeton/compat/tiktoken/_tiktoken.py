@@ -381,7 +381,7 @@ class CoreBPE:
 
     @cached_property
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
-        """The mergeable tokens, sorted by their bytes, their ranks, and whether each is UTF-8.
+        """Three tuples: the mergeable tokens in the order of their bytes; the rank of each; whether each is UTF-8.
 
         They are tuples, because the garbage collector would visit each item of a list.
         """

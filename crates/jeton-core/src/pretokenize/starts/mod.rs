@@ -401,7 +401,8 @@ trait SlowPath {
     /// Returns the end of the pretoken that starts at `start`.
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
 
-    /// Returns true if the text after `start` can make `start` wrong, although the fast path has found it.
+    /// Returns true if the text after `start`, at which the fast path does not look, can mean that no pretoken starts
+    /// there.
     fn may_lose(&self, text: &[u8], start: usize) -> bool;
 
     /// Returns true if the end of the text can make the last starts of the fast path wrong.
