@@ -172,7 +172,7 @@ def _names(case: str, folder: Path) -> dict[str, Any]:
 
 
 def one(case: str) -> str:
-    """Makes a case's long call with signal handlers; returns the report."""
+    """Runs the long call of a case with signal handlers; returns the report."""
     expression, call = CASES[case]
     raised: Counter[str] = Counter()
     times, is_handling = 0, False

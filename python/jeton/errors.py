@@ -59,7 +59,7 @@ def named(option: str) -> str:
 
 
 def shown(value: object, most: int = MAX_SHOWN) -> str:
-    """Returns the `repr` of a value, cut off, or its type if `repr` fails, as for integers of over 4,300 digits.
+    """Returns the shortened `repr` of a value. If `repr` fails (integers of over 4,300 digits), returns the type.
 
     Examples:
         >>> shown("a"), shown(10**5000)

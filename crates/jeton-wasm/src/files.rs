@@ -1,5 +1,5 @@
-//! Files that a user opens. The core reads their entries; the worker reads the rest as JSON. It then sends a plan, from
-//! which a tokenizer is built.
+//! Files that a user opens. The core reads the entries of the vocabulary; the worker reads the rest of a file as JSON,
+//! and then sends a plan, from which a tokenizer is built.
 
 use std::collections::{HashMap, HashSet};
 

@@ -34,7 +34,7 @@ class Side(NamedTuple):
     date: datetime
 
     def with_messages(self, messages: Sequence[dict[str, Any]]) -> Side:
-        """Returns the request with other messages."""
+        """Returns this side with other messages in its request."""
         return self._replace(request=self.request._replace(messages=list(messages)))
 
 

@@ -18,7 +18,7 @@ def fell_back(library: str, name: str, why: str) -> None:
 
 
 def missing(name: str) -> None:
-    """Records the use of a name that the drop-in lacks. The name begins with that of the library."""
+    """Records the use of a name that the drop-in lacks. The name begins with the name of the library."""
     _MISSING[name] += 1
 
 

@@ -19,7 +19,7 @@ from .layouts import Int64
 
 __all__ = ["permuted"]
 
-ROUNDS = 6  # 4 suffice for large sizes; small sizes have halves of few bits, which mix less
+ROUNDS = 6  # 4 suffice for large sizes; for small sizes, halves have few bits, so a round mixes less
 
 
 def permuted(numbers: Int64, size: int, *key: int) -> Int64:

@@ -41,7 +41,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns true if the entry is never a symbol in any pretoken, not even before further merges.
+    /// Returns true if the entry is not a symbol of any pretoken at any time, neither between merges nor at their end.
     pub(super) fn is_absent(self) -> bool {
         matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
     }

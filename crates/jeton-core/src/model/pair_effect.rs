@@ -2,7 +2,7 @@
 //!
 //! A merge (or a piece of Unigram) that crosses a position forms a token that contains the characters on both sides. If
 //! no entry contains these two characters side by side, the model chooses the tokens before and after the position
-//! independently. This set of pairs is exact; the filters of `vocab/merge_boundaries` are faster approximations.
+//! independently. The pairs that are found here are exact; the filters of `vocab/merge_boundaries` are faster approximations.
 //!
 //! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models)
 //! or mark its start or end, and characters without an entry, because the model can fuse adjacent unknown characters.

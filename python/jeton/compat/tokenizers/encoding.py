@@ -79,7 +79,7 @@ class Encoding:
         return made
 
     def columns(self) -> dict[str, Any]:
-        """All columns as the encoding's own lists, not copies: the arguments of `from_columns`."""
+        """Returns all columns, the arguments of `from_columns`. They are the encoding's own lists, not copies."""
         own = self._columns
         if own is None:
             call, row = self._call, self._row

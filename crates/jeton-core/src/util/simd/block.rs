@@ -19,7 +19,7 @@ pub(crate) trait Block: Copy {
     fn wide(self) -> u64;
     /// Returns the mask of the bytes in which `bit` is set.
     fn having(self, bit: u8) -> u64;
-    /// Returns the entry of each byte in a table.
+    /// Replaces each byte by its entry in `table`.
     fn translated(self, table: &[u8; 256]) -> [u8; 64];
 
     /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest of
