@@ -40,8 +40,7 @@ FOREIGN = {
     *("{value} is not in the range {range}.", "{kind} {name} does not exist.", "{kind} {name} is a directory."),
     *("{kind} {name} is a file.", "No such file or directory", "Permission denied", "Is a directory"),
     *("Not a directory", "File exists", "No space left on device", "Read-only file system"),
-    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a list", "a string")),
-    *(f"EOF while parsing {what} (line {{line}}, column {{column}})" for what in ("a value", "an object")),  # of serde
+    *(f"EOF while parsing {what}" for what in ("a list", "a string", "a value", "an object")),  # of serde
     "{option} is too small: {characters} characters and {others} other entries need {least}",  # joined by the core
     "messages must be a list of {form}",  # braces of the source
     *(
