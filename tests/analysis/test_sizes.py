@@ -223,7 +223,7 @@ class TestSizes:
         [
             ({"sizes": []}, "sizes is empty"),
             ({"sizes": [300, 0]}, r"sizes\[1\]=0 is not a positive integer"),
-            ({"sizes": [200, 300]}, "size=200 is too small: the alphabet and the added tokens need 256"),
+            ({"sizes": [200, 300]}, "sizes=200 is too small: the alphabet and the added tokens need 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
             ({"preset": "unigram"}, "preset='unigram': sizes are prefixes of a list of merges"),
             ({"preset": "bert"}, "preset='bert': sizes are prefixes of a list of merges"),

@@ -566,7 +566,6 @@ def spelled(vocab: Any, merges: Any = None, **model: Any) -> Any:
     [
         ({"type": "X"}, {"a": 0}, [], "X"),
         ({}, {"a": 0}, [], "BPE"),
-        ({"type": 3}, {"a": 0}, [], "BPE"),
         ({}, [["a", 0.0]], None, "Unigram"),
         ({"continuing_subword_prefix": "##"}, {"a": 0}, None, "WordPiece"),
         ({"continuing_subword_prefix": None}, {"a": 0}, None, "WordPiece"),
@@ -575,6 +574,9 @@ def spelled(vocab: Any, merges: Any = None, **model: Any) -> Any:
 )
 def test_the_type_of_older_models_is_inferred(model: Any, vocab: Any, merges: Any, expected: str) -> None:
     assert tokenizer_json._model_type(model, spelled(vocab, merges)) == expected
+    for other in (3, None, True):
+        with pytest.raises(jeton.FormatError, match=f"the type of the model is {other}, not a string"):
+            tokenizer_json._model_type({**model, "type": other}, spelled(vocab, merges))
 
 
 @pytest.mark.parametrize(

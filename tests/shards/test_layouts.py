@@ -179,7 +179,9 @@ class TestTypes:
         assert not (rows.parent / "out").exists()
 
     def test_a_dtype_that_the_format_lacks_is_refused(self, rows: Path, tok: jeton.Tokenizer) -> None:
-        with pytest.raises(ConfigError, match="uint32' is not one of auto, uint16, int32"):
+        with pytest.raises(
+            ConfigError, match="uint32' is not a type of the format megatron; types: auto, uint16, int32"
+        ):
             jeton.shards.plan(rows, rows.parent / "out", tok, dtype="uint32")
 
 

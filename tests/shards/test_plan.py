@@ -151,7 +151,7 @@ def test_invalid_arguments_are_refused(corpus: Path, tok: jeton.Tokenizer, tmp_p
     refused("append_eos=1 is not True", corpus, tmp_path, tok, append_eos=1)
     bare = jeton.Tokenizer.from_merges({97: b"a"}, [])
     refused("has no role eos: name the special token", corpus, tmp_path, bare, append_eos=True)
-    refused("have no effect", corpus, tmp_path, tok, format="counts")
+    refused("writes counts, not ids: omit the tokenizer", corpus, tmp_path, tok, format="counts")
     refused("are for format='counts'", corpus, tmp_path, tok, pattern="gpt2")
     with pytest.raises(FileNotFoundError):
         jeton.shards.plan(tmp_path / "none", tmp_path / "out", tok)

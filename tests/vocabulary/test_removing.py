@@ -178,7 +178,7 @@ def test_tokens_are_removed_with_a_corpus_or_kept_tokens(tok: Tokenizer) -> None
         ({"remove": ["<s>"], "vocab_size": 260}, "remove= and vocab_size= together need a corpus"),
         ({"remove": ["<s>"], "corpus": CORPUS, "vocab_size": 282}, "vocab_size=282 is above 281"),
         ({"remove": "<s>"}, "remove='<s>' is not a list"),
-        ({"remove": [9999]}, "remove=9999"),
+        ({"remove": [9999]}, r"remove\[0\]=9999 is not an integer from 0 to 281"),
     ],
 )
 def test_invalid_removals_are_refused(tok: Tokenizer, options: dict[str, Any], message: str) -> None:
