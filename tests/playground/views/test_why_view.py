@@ -396,7 +396,8 @@ class TestOthers:
         reasons = there.locator(".longest .reason").all_inner_texts()
         left = [len("tokenizers") - len("".join(chips[: index + 1])) for index in range(len(chips))]
         for reason, more in zip(reasons, left, strict=True):
-            assert reason.startswith({0: "all that is left", 1: "the one longer"}.get(more, f"the {more} longer"))
+            several = f"none of the {more} longer candidates is in the vocabulary"
+            assert reason.startswith({0: "all that is left", 1: "the only longer candidate"}.get(more, several))
         assert axe_violations(there) == []
 
     def test_sentencepiece_merges_end_at_the_tokens(self, there: Any, data: Path) -> None:
