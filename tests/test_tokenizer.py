@@ -413,6 +413,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.tree("a"), TypeError, "an id must be an integer, not str"),
         (lambda: any_tok.token_to_id(5), TypeError, "a token must be bytes or str, not int"),
         (lambda: any_tok.encode(5), TypeError, "a text must be str or bytes, not int"),
+        (lambda: any_tok.encode(["h"]), TypeError, "a text must be str or bytes, not list; encode_batch takes lists"),
         (lambda: any_tok.encode("h", 5), TypeError, "a text must be str or bytes, not int"),
         (lambda: any_tok.encode("h", special=5), jeton.ConfigError, "special=5"),
         (lambda: any_tok.encode("h", threads="2"), jeton.ConfigError, "threads='2' is not a positive integer"),

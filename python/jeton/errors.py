@@ -58,6 +58,17 @@ def named(option: str) -> str:
     return f"{MARK}{option}{MARK}"
 
 
+def call(code: str, command: str) -> str:
+    """Returns a call for a message, between two `MARK`s: in Python with the command that does the same, which the
+    command line shows alone.
+
+    Examples:
+        >>> print(ConfigError(f"{call('jeton.shards.merge', 'jeton shards merge')} writes it"))
+        jeton.shards.merge (jeton shards merge) writes it
+    """
+    return named(f"{code} ({command})")
+
+
 def shown(value: object, most: int = MAX_SHOWN) -> str:
     """Returns the shortened `repr` of a value. If `repr` fails (integers of over 4,300 digits), returns the type.
 

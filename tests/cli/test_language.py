@@ -244,7 +244,7 @@ def test_english_help_is_that_of_click(run: Run, monkeypatch: pytest.MonkeyPatch
         (["nonsense"], 2, "错误：没有命令 'nonsense'。"),
         (["encode", "--nonsense"], 2, "错误：没有选项 '--nonsense'。"),
         (["train", "x"], 2, "错误：缺少选项 '-o' / '--output'。"),
-        (["compare", "text"], 2, "错误：缺少选项 '-t' / '--tokenizer'。"),
+        (["compare", "text"], 2, "错误：没有指定分词器；请用 -t 逐个指定：jeton compare -t A -t B"),
         (["train", "-o", "x.json"], 2, "错误：缺少参数 'CORPUS...'。"),
         (
             ["train", "x", "-o", "x.json", "-s", "many"],

@@ -178,11 +178,15 @@ def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, com
         (f"{keyword('from_size', 7)} is too small", "--superwords-from 7 is too small"),
         (f"{named('vocab_size')} counts; {named('end_of_word')} marks", "--vocab-size counts; end_of_word marks"),
         ("vocab_size=3 in a file; pattern= too", "vocab_size=3 in a file; pattern= too"),
+        (f"not a row; pass {keyword('errors', 'skip')} or repair it", "not a row"),
+        (f"not UTF-8; pass {keyword('errors', 'replace')}", "not UTF-8; pass --errors replace"),
+        (f"not UTF-8; pass {keyword('errors')}", "not UTF-8; pass --errors"),
     ],
 )
 def test_messages_name_options_and_no_keywords(message: str, said: str) -> None:
     options = [("--vocab-size",), ("--accept-loss",), ("--superwords-from", "from_size")]
-    params = [*map(click.Option, options), click.Option(["--superwords"], is_flag=True)]
+    flag, choice = click.Option(["--superwords"], is_flag=True), click.Choice(["strict", "replace"])
+    params = [*map(click.Option, options), flag, click.Option(["--errors"], type=choice)]
     assert in_options(ConfigError(message), params) == said
 
 

@@ -40,7 +40,8 @@ impl<'a> Text<'a> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Text::Bytes(bytes.as_bytes()));
         }
-        Err(PyTypeError::new_err(format!("a text must be str or bytes, not {}", object.get_type().name()?)))
+        let hint = if object.is_instance_of::<PyList>() { "; encode_batch takes lists of texts" } else { "" };
+        Err(PyTypeError::new_err(format!("a text must be str or bytes, not {}{hint}", object.get_type().name()?)))
     }
 
     /// Returns the bytes of the text.

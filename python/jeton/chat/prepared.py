@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..errors import ChatTemplateError, ConfigError, keyword
+from ..errors import ChatTemplateError, ConfigError, call, keyword
 from ..tokens.protocols import HasCore
 from .encode import ChatTokenizer
 from .presets import PRESETS
@@ -116,15 +116,21 @@ def added_spellings(tok: HasCore) -> set[str]:
     return {content for _, content, _, _ in tok._core.added_tokens()}
 
 
+_ADD_CHATML = "tok = tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml')"
+
+
+def _add_command(name: str) -> str:
+    return f"jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT"
+
+
 def _remedy(tok: HasCore) -> str:
     """Returns advice for the error that a tokenizer has no chat template."""
     names = presets_for(tok)
     if not names:
         return (
             f"pass {keyword('template')} with a Jinja template, or add ChatML's special tokens and template with "
-            "tok = tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml') "
-            "(jeton add-tokens -t TOKENIZER --chat-template chatml -o OUT); to estimate what OpenAI's API counts, use "
-            "jeton.chat_count(tok, messages) (jeton chat count)"
+            f"{call(_ADD_CHATML, _add_command('chatml'))}; to estimate what OpenAI's API counts, use "
+            f"{call('jeton.chat_count(tok, messages)', 'jeton chat count')}"
         )
     names = [repr(name) for name in names]
     return (
@@ -148,6 +154,5 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"add them with tok = tok.add_tokens({missing!r}) "
-            f"(jeton add-tokens -t TOKENIZER --chat-template {name} -o OUT)"
+            f"add them with {call(f'tok = tok.add_tokens({missing!r})', _add_command(name))}"
         )

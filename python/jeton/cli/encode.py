@@ -69,6 +69,8 @@ def encode(
     """
     if lines and (texts or options.files):
         raise click.UsageError("--lines applies to standard input; it cannot be combined with TEXT or --files")
+    if common.as_json and form not in ("ids", "json"):
+        raise click.UsageError(f"--format {form} and --json cannot be combined")
     form = "json" if common.as_json else form
     if form in ("npy", "bin"):
         files = input_files(texts, options.field) if options.files else []

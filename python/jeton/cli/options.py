@@ -58,6 +58,7 @@ class Command(click.Command):
 
         Raises:
             UsageError: an option that takes one value is given several times; click would silently use the last value.
+                A required option is missing.
         """
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
@@ -66,7 +67,14 @@ class Command(click.Command):
                 several = "; jeton compare takes several tokenizers" if param.opts[0] == "-t" else ""
                 message = f"{' / '.join(param.opts)} is given {times} times, but {self.name} takes one{several}"
                 raise click.UsageError(message, ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if error.param and error.param.multiple and "-t" in error.param.opts:
+                raise click.UsageError(
+                    f"no tokenizer is given; give each its own -t: {ctx.command_path} -t A -t B", ctx
+                ) from None
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; in the message of an error, replaces keyword arguments by the command's options."""
@@ -80,7 +88,9 @@ class Command(click.Command):
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
-    A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option.
+    A call in Python is replaced by the command that does the same. An option of `jeton.Corpus` is one of the command.
+    A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option, or
+    a value that the option does not accept.
 
     Examples:
         >>> from jeton.errors import keyword
@@ -101,9 +111,14 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             clauses += rest
             known += [True] * len(rest)
             continue
-        name, equals, value = part.partition("=")
+        code, _, command = part.removesuffix(")").rpartition(" (")
+        if code and command.startswith("jeton "):  # of `jeton.errors.call`
+            clauses[-1] += command
+            continue
+        name, equals, value = re.sub(r" (of|to) jeton\.Corpus$", "", part).partition("=")
         if param := options.get(name.partition("[")[0]):  # of an item of a list, too: `tokens[0]`
             clauses[-1] += _with_value(param, value)
+            known[-1] &= not isinstance(param.type, click.Choice) or not value or _literal(value) in param.type.choices
         elif equals and value and "settings" in options:  # an option of a training preset
             clauses[-1] += f"--set {part}"
         else:
@@ -120,13 +135,20 @@ def _with_value(param: click.Parameter, value: str) -> str:
     name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
     if not value or (isinstance(param, click.Option) and param.is_flag):
         return name
-    try:
-        literal = ast.literal_eval(value)
-    except (ValueError, SyntaxError):  # the value is cut off, or not a literal
+    literal = _literal(value)
+    if literal is None:
         return f"{name} {value}"
     values = literal if isinstance(literal, list | tuple | set) else [literal]
     shown = [each if each and not re.search(r"\s", each) else repr(each) for each in map(str, values)]
     return " ".join(f"{name} {each}" for each in shown) or name
+
+
+def _literal(value: str) -> Any:
+    """Returns the value of a Python literal; None if the text is cut off, or not a literal."""
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return None
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,13 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
 # Hint at the other policies, which is appended to messages.
-_REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
+_REPLACE, _SKIP = named('errors="replace" to jeton.Corpus'), named('errors="skip"')
+_SKIP_ONLY = named('errors="skip" to jeton.Corpus')
+_UTF_16 = named('encoding="utf-16" to jeton.Corpus')
+_OTHER_HINT = f"if it has another encoding, pass {named('encoding= to jeton.Corpus')}"
 HINT = f"or pass {_REPLACE} to put U+FFFD there, or {_SKIP} to leave it out"
-ROW_HINT = f"repair the row, or pass {_SKIP} to leave it out"
-_SHOWN_HINTS = (f", {JetonError(HINT)}", f"; {JetonError(ROW_HINT)}")
+ROW_HINT = f"repair the row, or pass {_SKIP_ONLY} to leave it out"
+_SHOWN_HINTS = (f", {JetonError(HINT)}", f"; {JetonError(ROW_HINT)}", f"; {JetonError(_OTHER_HINT)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,12 @@ class ErrorHandler:
             return repaired
         place = offset + invalid
         kind = next((name for magic, name in MAGIC.items() if offset == 0 and data.startswith(magic)), None)
-        hint = f"it looks like {kind}" if kind else f"repair the text, {HINT}"
+        if kind == "UTF-16":
+            hint = f"it looks like {kind}; pass {_UTF_16}"
+        elif kind:
+            hint = f"it looks like {kind}"
+        else:
+            hint = f"repair the text, {HINT}; {_OTHER_HINT}"
         message = f"{source}: byte {place} (0x{data[invalid]:02x}) is not valid UTF-8; {hint}"
         self.skip("not UTF-8", source, InvalidTextError(message, position=place, source=str(source)))
         return None

@@ -17,11 +17,11 @@ from functools import partial
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from .._core import TextColumn
-from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
+from ..errors import FormatError, JetonError, UnsupportedFeatureError
 from .error_policy import ErrorHandler
 from .fields import ColumnPath
 from .kept_fields import KeptFields, place_json
-from .rows import BATCH_BYTES, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
+from .rows import BATCH_BYTES, RIGHT_ONE, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
 from .streams import LONGEST_LINE, check_size, decoded
 
 __all__ = ["Group", "arrow_texts", "csv_header", "csv_texts", "json_texts", "tar_texts"]
@@ -192,8 +192,8 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
             return
         if header.count(field) != 1:
             found = ", ".join(map(repr, header[:8]))
-            message = f"{name}: no column {field!r} (there are: {found}); name the right one with {keyword('field')}"
-            raise FormatError(f"{message} of the corpus", format="csv", place="schema")
+            message = f"{name}: no column {field!r} (there are: {found}); {RIGHT_ONE}"
+            raise FormatError(message, format="csv", place="schema")
         column, line = header.index(field), rows.line_num + 1
         for row in rows:
             source, number, line = f"{name}:{line}", line, rows.line_num + 1

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._core import TextColumn
-from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
+from ..errors import FormatError, JetonError, UnsupportedFeatureError, named
 from ..util.optional import import_optional
 from .error_policy import ROW_HINT, ErrorHandler
 from .fields import MISSING, ColumnPath, value_at
@@ -45,7 +45,7 @@ __all__ = [
     "valid_column",
 ]
 
-_RIGHT_ONE = f"name the right one with {keyword('field')}"
+RIGHT_ONE = f"name the right one with {named('field= of jeton.Corpus')}"
 
 
 class BadRowError(Exception):
@@ -162,7 +162,7 @@ def _without(row: Mapping[str, object], field: str, value: object, expected: str
         words = f"the field {field!r} is a {_json_type(value)}, expected a {expected}"
         return BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
-    words = f"the row has no field {field!r} (it has: {fields}); {_RIGHT_ONE}"
+    words = f"the row has no field {field!r} (it has: {fields}); {RIGHT_ONE}"
     return BadRowError(f"without the field {field!r}", words)
 
 
@@ -292,7 +292,7 @@ def check_column(
 
     if path is None:
         found = ", ".join(map(repr, schema.names[:8])) or "none"
-        message = f"{name}: no column {field!r} (there are: {found}); {_RIGHT_ONE}"
+        message = f"{name}: no column {field!r} (there are: {found}); {RIGHT_ONE}"
         raise FormatError(message, format=format, place="schema")
     is_list = pa.types.is_list(path.type) or pa.types.is_large_list(path.type)
     if not (is_list if expected == "list" else is_text_type(path.type)):

@@ -18,7 +18,7 @@ from os.path import isfile
 from typing import Any, BinaryIO, cast
 
 from .._core import TextColumn
-from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword, named
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError, named
 from ..util.compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..util.lazy import cached_property
 from ..util.threads import num_threads
@@ -31,7 +31,7 @@ from .listing import Lister, Rules, Unread, has_paths, list_files
 from .paths import UNREADABLE, file_name, is_remote, open_path, size_of
 from .ranges import FileRange, LineRange, timed
 from .records import Group, arrow_texts, csv_texts, json_texts, tar_texts
-from .rows import arrow_values, column_texts, field_text, jsonl_lists, jsonl_texts
+from .rows import RIGHT_ONE, arrow_values, column_texts, field_text, jsonl_lists, jsonl_texts
 from .source import Source
 from .streams import (
     LineBlock,
@@ -436,10 +436,7 @@ class SourceReader:
             column = column.partition(".")[0]  # the column that contains a nested field
         if names is not None and column not in names:
             found = ", ".join(map(repr, names[:8]))
-            message = (
-                f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with "
-                f"{keyword('field')}"
-            )
+            message = f"the dataset has no column {resolved.field!r} (it has: {found}); {RIGHT_ONE}"
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
         # A `Dataset` without a format reads Arrow data of files, whose offsets are checked first.

@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError, named
+from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError, call, named
 from .checks import (
     READ_FACTS,
     Check,
@@ -65,7 +65,7 @@ from .tasks import DONE, SPOOL
 __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
-AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
+AGAIN = f"{call('jeton.shards.repair', 'jeton shards repair')} makes it again"
 READ_AHEAD = 256  # completions that are read in one request
 MIX, TRAIN = "mix.json", "train"  # entries of a folder that contains folders of shards, made by `mix` or `splitting`
 MANIFEST_VERSION = 2
@@ -170,11 +170,21 @@ class ShardFolder:
             FormatError: the file is damaged, was edited, or is of another version.
         """
         if not self.has(PLAN):
-            if isinstance(self.storage, LocalStorage) and not self.storage.path.is_dir():
-                raise ShardError(f"there is no folder {self}", path=str(self))
-            hint = self._parts() or "jeton.shards.plan (jeton shards plan) writes it"
+            self._check_exists()
+            hint = self._parts() or f"{call('jeton.shards.plan', 'jeton shards plan')} writes it"
             raise ShardError(f"{self} is not a folder of shards (no plan.json); {hint}", path=str(self))
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
+
+    def _check_exists(self) -> None:
+        if isinstance(self.storage, LocalStorage) and not self.storage.path.is_dir():
+            raise ShardError(f"there is no folder {self}", path=str(self))
+
+    def missing(self, name: str) -> ShardError:
+        """Builds the error for a missing result of `merge`, its manifest or report."""
+        self._check_exists()
+        merge = f"{call('jeton.shards.merge', 'jeton shards merge')} writes it when all tasks are done"
+        hint = self._parts() or (merge if self.has(PLAN) else "this is not a folder of shards")
+        return ShardError(f"{self}: no {name}; {hint}", path=str(self))
 
     def _parts(self) -> str | None:
         """Describes the folders of shards in a folder of a mix or of parts, for errors; None for other folders."""
@@ -193,8 +203,7 @@ class ShardFolder:
             FormatError: the file is damaged, was edited, or is of another version.
         """
         if not self.has(MANIFEST):
-            hint = self._parts() or "jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-            raise ShardError(f"{self}: no {MANIFEST}; {hint}", path=str(self))
+            raise self.missing(MANIFEST)
         manifest = self.read(MANIFEST, "manifest", MANIFEST_VERSION)
         try:
             _check_manifest(manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from ..corpus.listing import Lister
 from ..errors import ShardError
 from ..formats import load
 from ..tokenizer import Tokenizer
+from ..util.hints import refuse_keywords
 from ..util.progress import Progress
 from .folder import ShardFolder
 from .layouts import COUNTS, LAYOUTS
@@ -71,6 +73,8 @@ def make(
     """
     if isinstance(tok, str | os.PathLike):
         tok = load(tok)  # loaded once for all steps
+    if unknown := {name: value for name, value in options.items() if name not in inspect.signature(plan).parameters}:
+        refuse_keywords(make, unknown, plan)
     plan(corpus, output, tok, **options)
     run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
     return _complete(output, join, verify, max_skipped, progress, run)

@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import ConfigError, JetonError, ShardError, keyword
+from ..errors import ConfigError, JetonError, ShardError, call, keyword
 from ..util.arguments import flag
 from .counting import joined_counts
 from .folder import AGAIN, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
@@ -87,7 +87,9 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
             some = f"{'task' if len(missing) == 1 else 'tasks'} {some}"
             of = f" of the stage {stage.name}" if len(plan.stages) > 1 else ""
             message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks{of} are not complete ({some})"
-            raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
+            raise ShardError(
+                f"{message}; {call('jeton.shards.run', 'jeton shards run')} completes them", path=str(folder)
+            )
     sizes = folder.storage.sizes()
     totals, shards = add_up(folder, plan, lambda facts: _check_sizes(folder, facts, sizes))
     totals.check_skipped(limit, str(folder))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..errors import ConfigError, ShardError
+from ..errors import ConfigError, ShardError, call
 from .blend import Blend, blend
 from .folder import MANIFEST, MIX, TRAIN, ShardFolder
 from .layouts import COUNTS
@@ -161,7 +161,7 @@ def mix(output: str | os.PathLike[str]) -> Mix:
     """
     folder = ShardFolder(output)
     if not folder.has(MIX):
-        message = f"{folder}: no {MIX}; jeton.shards.make_mix (jeton shards make --mix) writes it"
+        message = f"{folder}: no {MIX}; {call('jeton.shards.make_mix', 'jeton shards make --mix')} writes it"
         if ShardFolder(folder_in(output, TRAIN)).has(MIX):
             message += f"; {folder_in(output, TRAIN)} has one"
         raise ShardError(message, path=str(folder))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..corpus.error_policy import complaint_lines
-from ..errors import FormatError, ShardError
+from ..errors import FormatError
 from .checks import (
     Check,
     check_fields,
@@ -294,8 +294,7 @@ def report(output: str | os.PathLike[str]) -> Report:
     folder = ShardFolder(output)
     name = f"{REPORT}.json"
     if not folder.has(name):
-        message = f"{folder}: no {name}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-        raise ShardError(message, path=str(folder))
+        raise folder.missing(name)
     facts = folder.read(name, "report")
     try:
         return Report.from_json(facts)

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Literal
 
-from ..errors import ConfigError, ShardError, keyword
+from ..errors import ConfigError, ShardError, call, keyword
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..util.arguments import choice, flag, integer, wrong
 from ..util.progress import Progress, ProgressEvent, make_reporter
@@ -184,9 +184,10 @@ def _check_stage(folder: ShardFolder, plan: Plan, number: int) -> None:
     missing = missing_tasks(folder, plan, number)
     if missing:
         message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks of the stage {stage.name} are not complete"
-        command = f"jeton.shards.run(…, stage={stage.name!r}) (jeton shards run --stage {stage.name}) completes them"
+        again = call(f"jeton.shards.run(…, stage={stage.name!r})", f"jeton shards run --stage {stage.name}")
         raise ShardError(
-            f"{message}, and the stage {plan.stages[number + 1].name} needs all; {command}", path=str(folder)
+            f"{message}, and the stage {plan.stages[number + 1].name} needs all; {again} completes them",
+            path=str(folder),
         )
 
 

@@ -21,7 +21,7 @@ from ..corpus import Batch
 from ..errors import ShardError, keyword
 from ..util.arguments import wrong
 from .conversations import REFUSED
-from .folder import REJECTS, ShardFolder
+from .folder import AGAIN, REJECTS, ShardFolder
 from .outputs import OutputFile, OutputFiles
 from .plan import Plan
 from .tasks import Task
@@ -114,7 +114,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
             data = b""
         if hashlib.sha256(data).hexdigest() != expected["sha256"]:
             where = folder.storage.location(path)
-            message = f"{where} is missing or damaged; jeton.shards.repair (jeton shards repair) makes it again"
+            message = f"{where} is missing or damaged; {AGAIN}"
             raise ShardError(message, path=where)
         for line in data.splitlines(keepends=True):
             row = json.loads(line)

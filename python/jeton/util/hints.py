@@ -145,6 +145,7 @@ _OF_LOAD = {
 _OF_METHODS = {
     "decode_batch": _OF_DECODE,
     "load": _OF_LOAD,
+    "make": dict.fromkeys(("add_eos", "eos"), "append_eos="),
     "split": _OF_CUTTING,
     "stream": _OF_STREAM,
     "truncate": _OF_CUTTING,
@@ -207,12 +208,13 @@ def called() -> NoReturn:
     )
 
 
-def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
+def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any], *others: Callable[..., Any]) -> NoReturn:
     """Raises the error for a call with keywords that a method lacks.
 
     Args:
         method: a method.
         unknown: the unknown keywords, at least one.
+        others: functions to which the method passes other keywords on.
     """
     import inspect
     from difflib import get_close_matches
@@ -222,7 +224,7 @@ def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any]) -> N
     if hint is None and method.__name__ != "load":
         hint = KEYWORDS.get(name)
     if hint is None:
-        parameters = inspect.signature(method).parameters.values()
+        parameters = [one for each in (method, *others) for one in inspect.signature(each).parameters.values()]
         own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
         close = get_close_matches(name, own, 1)
         hint = f"{close[0]}=" if close else None

@@ -118,7 +118,7 @@ class _Run:
                 threads=self._all["num_threads"],
             )
         except (ConfigError, TrainingError) as error:
-            raise RuntimeError(str(error)) from error
+            raise RuntimeError(str(error).removesuffix(" to the preset")) from error
         except OSError as error:
             raise RuntimeError(f"{error.filename}: {error.strerror}") from error
         written = model_files.render(tok, ())

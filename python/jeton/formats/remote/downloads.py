@@ -179,7 +179,7 @@ def _download(known: KnownRankFile, url: str, target: Path, progress: Progress) 
         if isinstance(error, DownloadError):
             raise
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        raise _failure(known, url, target, f"and downloading it failed: {_words(reason)}") from error
+        raise _failure(known, url, target, f"and downloading it failed: {_words(reason)}") from None
     if total is not None and len(data) < total:
         raise _failure(known, url, target, f"and the download ended after {len(data)} of {total} bytes")
     digest = hashlib.sha256(data).hexdigest()
