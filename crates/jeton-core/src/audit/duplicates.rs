@@ -1,4 +1,5 @@
-//! Finds entries with equal text: equal when decoded, or equal after the normalizer components that map characters.
+//! Finds groups of entries whose decoded texts are equal, or become equal when the normalizer components that map
+//! characters are applied.
 //!
 //! Components that add a prefix or strip spaces are not applied, because they would make ` a` and `a` equal.
 //!

@@ -30,9 +30,9 @@ pub enum Fate {
     Merges = 11,
     /// Other pieces that spell the entry have a higher sum of scores.
     Scores = 12,
-    /// The model only produces entries of another form, such as single characters.
+    /// The entry has a form that the model never produces, such as several characters in a model of single characters.
     Form = 13,
-    /// The entry is the byte entry of a character that never falls back to bytes.
+    /// The entry is the byte entry of a character for which the model never falls back to bytes.
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,

@@ -224,9 +224,9 @@ impl Decoder {
         stream.push(&self.plan, vocab, ids)
     }
 
-    /// Begins the text that follows a prompt, whose ids `stream` has already read. The text ends before the first of
-    /// `stops`. It is the text of all ids, without the beginning that it shares with the text of the prompt. An
-    /// incomplete character at the end of the prompt does not count as text of the prompt.
+    /// Begins the text that follows a prompt, whose ids `stream` has already read. This text is the decoded text of all
+    /// ids (prompt and later ids) without the beginning that it shares with the decoded prompt; it ends before the
+    /// first of `stops`. An incomplete character at the end of the prompt is left out of the decoded prompt.
     ///
     /// # Errors
     /// [`Error::config`] for an empty stop string, or for more than 1 MiB of stop strings; as [`Decoder::finish`].

@@ -188,7 +188,7 @@ impl Plan {
         }))
     }
 
-    /// Returns the decoded bytes of `id`: its replacement if it is respelled, or else its content.
+    /// Returns the decoded bytes of `id`: its replacement if the entry is respelled, its content otherwise.
     #[inline]
     pub fn content<'a>(&'a self, vocab: &'a Vocab, id: u32) -> &'a [u8] {
         match self {

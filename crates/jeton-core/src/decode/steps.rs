@@ -341,8 +341,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], but compares the needle at each occurrence of its first byte. The
-    /// first such occurrence is at `at`.
+    /// Appends `text` with the replacements of [`Replacer::replace`]. Compares the whole needle wherever its first byte
+    /// occurs; `at` is the first such position.
     fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
         let mut done = 0;

@@ -188,8 +188,9 @@ mod x86 {
     impl Probe for HasAvx2 {
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `bucket.keys`, and of its third
-            // key: an array of three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
+            // SAFETY: `key` has 16 bytes, and `bucket.keys` is an array of three initialized keys of 16 bytes each. The
+            // loads read `key`, the first two keys of the bucket (32 bytes), and its third key. They need no alignment.
+            // `self` proves AVX2.
             let same = unsafe {
                 let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
                 let keys = bucket.keys.as_ptr().cast::<__m128i>();

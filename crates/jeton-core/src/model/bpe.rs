@@ -307,8 +307,8 @@ struct ContentRanks<'a> {
 }
 
 impl ContentRanks<'_> {
-    /// Maximum length in bytes of the longest token for which this lookup is used: each lookup concatenates two tokens,
-    /// in time linear in their length.
+    /// This lookup is used for a vocabulary whose longest token has at most this many bytes. The limit bounds the time
+    /// of a lookup, which concatenates two tokens.
     const MOST: usize = 256;
 }
 

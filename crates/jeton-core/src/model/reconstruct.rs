@@ -72,8 +72,8 @@ struct ByMerging<'a, S, R> {
 }
 
 impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R> {
-    /// Adds the last merges of `tokens` to `pairs`. `pairs` has the last merges of all other tokens that can occur
-    /// inside `tokens`.
+    /// Adds the last merge of each of `tokens` to `pairs`, which already contains the last merge of every other token
+    /// that can occur inside one of `tokens`.
     fn add(&self, tokens: &mut [u32], pairs: &mut Pairs) -> Result<()> {
         tokens.sort_by_key(|&id| self.vocab.content_len(id));
         let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(self.keep_going));

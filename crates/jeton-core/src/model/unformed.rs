@@ -204,7 +204,7 @@ impl RightEdges {
     }
 }
 
-/// Returns the byte that an entry `<0x0A>` spells.
+/// Returns the byte of a byte entry, such as 10 for `<0x0A>`; None if `content` has another form.
 pub fn byte_of(content: &[u8]) -> Option<u8> {
     let digits = content.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == 2)?;

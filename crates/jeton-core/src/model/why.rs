@@ -68,7 +68,7 @@ pub struct Attempts {
 }
 
 impl Unigram {
-    /// Returns the segmentations of a pretoken, with at most `most` pieces of its lattice.
+    /// Returns the best segmentations of a pretoken, and the first pieces of its lattice (at most `most`).
     ///
     /// # Errors
     /// As [`Unigram::encode`].
