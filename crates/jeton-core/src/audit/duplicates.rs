@@ -15,8 +15,8 @@ use crate::tokenizer::Tokenizer;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Returns groups of at least two ids with equal text, ascending. The flag of a group is true if the decoded bytes
-/// are equal, too.
+/// Returns groups of at least two ids with equal texts, sorted by id. The flag of a group is true if the decoded bytes
+/// are equal even without the normalizer.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -1,4 +1,5 @@
-//! Fates of ids: some text produces the id, no text does (with the kind of the proof), or undecided.
+//! Fates of ids. Some text produces the id, or no text produces it (with the kind of the proof), or the question is
+//! undecided.
 
 /// Fate of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -135,7 +135,8 @@ impl<'t> Proofs<'t> {
     /// Returns false if no pretoken contains the text.
     fn may_hold(&self, text: &str) -> bool {
         self.splitters.iter().zip(self.tok.splitters()).enumerate().all(|(index, (pairs, splitter))| {
-            // Before a component that replaces spaces by a mark, a mark of the text can still be a space.
+            // A later component may replace spaces by a mark. Before that component runs, a mark in `text` can still be
+            // a space.
             let mark = self.tok.splitters()[index + 1..].iter().find_map(Splitter::space_mark);
             match mark.filter(|&mark| splitter.space_mark().is_none() && text.contains(mark)) {
                 Some(_) => true,

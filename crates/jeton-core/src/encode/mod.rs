@@ -576,8 +576,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes a pretoken that consists of `prefix` and `bytes`, both spelled for the encoder. Does nothing if `bytes`
-    /// is empty.
+    /// Encodes a pretoken that consists of `prefix` and `bytes`, in both of which `▁` is spelled as in
+    /// `Encoder::marks`. Does nothing if `bytes` is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {

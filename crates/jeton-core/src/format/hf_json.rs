@@ -429,9 +429,9 @@ pub struct WrittenVocab {
 }
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
-/// of an added token that is not included. Added tokens at the end are omitted if HF assigns the same ids to them. The
-/// first omitted token is not special or has an id of at least `num_listed`; all tokens after it are omitted, except
-/// tokens for which `is_model` returns true.
+/// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF assigns the same
+/// ids to them. The omitted tokens begin with a token that is not special, or whose id is at least `num_listed`. No
+/// token for which `is_model` returns true is omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.

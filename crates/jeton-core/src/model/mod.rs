@@ -177,7 +177,7 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single)
     }
 
-    /// Returns true if HF shows the text instead of this id, because it is the unknown token.
+    /// Returns true if `id` is an unknown token for which HF shows the text that the token covers.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
@@ -195,7 +195,8 @@ impl Model {
         }
     }
 
-    /// Returns the prefix of the content of a token that continues a pretoken (`##`). The text has no bytes for it.
+    /// Returns the prefix (`##`) that marks the content of a token inside a pretoken. The prefix is not part of the
+    /// text.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),

@@ -163,7 +163,8 @@ impl Pieces {
         self.has_odd
     }
 
-    /// Returns true if `bytes` more bytes, added to the bytes encoded so far, justify building the pair table.
+    /// Returns true if the pair table is worth building: enough bytes have been encoded, together with the next
+    /// `bytes`.
     #[inline]
     pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none()

@@ -80,8 +80,8 @@ impl SuffixTokens {
         self.counts.clear();
     }
 
-    /// Suppose that a token of `len` bytes begins the next longer suffix. Returns the index of the suffix that remains
-    /// after it; None if the token is the whole suffix.
+    /// Returns the index of the suffix that remains after a token of `len` bytes at the start of the next longer
+    /// suffix; None if that token is the whole suffix.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -450,8 +450,9 @@ impl Model {
         }
     }
 
-    /// Returns true if merges of adjacent symbols alone determine the tokens of a pretoken. The model has no word marks
-    /// and no user-defined or unused pieces, and each initial symbol depends only on its own character.
+    /// Returns true if the tokens of a pretoken depend only on merges of adjacent symbols. For this, the model must
+    /// have no word marks and no user-defined or unused pieces, and each initial symbol must depend only on its own
+    /// character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
         match self {
             Self::Bpe(bpe) => self.is_byte_level() || bpe.alphabet.is_local(),

@@ -15,7 +15,7 @@ use crate::vocab::Vocab;
 /// take the same time.
 const WINDOW: usize = 256;
 
-/// Number of priorities in a group, whose minimum is cached.
+/// Number of priorities in a group. The minimum of each group is cached.
 const GROUP: usize = 16;
 
 /// Window being merged: a linked list in arrays.
