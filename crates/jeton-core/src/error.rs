@@ -183,7 +183,8 @@ impl Error {
         ErrorKind::Memory { bytes }.into()
     }
 
-    /// Adds `by` to the byte offset, if any. Callers that passed only part of a text need it.
+    /// Adds `by` to the byte offset of the error, if any. Callers that passed only a part of a text use this to get
+    /// the offset in the whole text.
     pub fn shifted(self, by: usize) -> Self {
         match self.into_kind() {
             ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),

@@ -42,7 +42,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns true if the entry is not a symbol of any pretoken at any time, neither between merges nor at their end.
+    /// Returns true if the entry never occurs as a symbol of a pretoken, even temporarily between merges.
     pub(super) fn is_absent(self) -> bool {
         matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
     }

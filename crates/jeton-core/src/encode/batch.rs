@@ -49,7 +49,7 @@ struct Written {
     len: u32,
 }
 
-/// Result of [`PretokenBatch::find`]: the misses, and the numbers of ids up to them.
+/// Result of [`PretokenBatch::find`]: the misses, and for each miss the number of ids before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
     /// Pretokens that both tables miss.
@@ -59,7 +59,7 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns a converter of positions between the pretokens to positions in the ids.
+    /// Returns a converter: position between two pretokens → position in the ids.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
@@ -165,8 +165,8 @@ mod x86 {
     use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Maps a bitmap of equal key halves to the index of the first key with two equal halves, or to 3 if there is none.
-    /// There are two bits for each key; the two highest bits are ignored.
+    /// Bitmap → index of the first equal key; 3 if no key is equal. The bitmap has two bits for each key, one for each
+    /// half of the key; a bit is set if the halves are equal. The two highest bits are ignored.
     const NUMBERS: [u8; 256] = numbers();
 
     const fn numbers() -> [u8; 256] {
@@ -204,7 +204,7 @@ mod x86 {
         #[inline(always)]
         fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| {
-                // SAFETY: the load is of the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
+                // SAFETY: the load reads the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
                 let highest = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
                 bits << 8 | u64::from(highest as u8)
             })

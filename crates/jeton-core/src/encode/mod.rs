@@ -79,8 +79,8 @@ const MAX_WORKERS: usize = 8;
 /// Bytes by which the caches of all workers together may grow.
 const MAX_GROWTH: usize = 36 << 20;
 
-/// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, as long
-/// as merging some thousands of pretokens.
+/// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, about the
+/// time to merge a few thousand pretokens.
 const MISSES_WORTH_CACHES: usize = 1 << 10;
 
 /// Number of ids that one copy of fixed length moves.
@@ -827,8 +827,9 @@ impl EncodeCall<'_> {
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. Of the remaining misses, entries get their id, and pretokens that the fast path
-    /// supports become merge jobs. Returns where the ids of each miss come from.
+    /// Looks up misses in the caches. A pretoken that no cache contains gets the id of the entry that equals it, if
+    /// there is one; otherwise it becomes a merge job if the fast path supports it. Returns the source of the ids of
+    /// each miss.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;

@@ -1,7 +1,7 @@
 //! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
-//! Names are those of `tokenizer.json` if it has them; each model documents its options. Unknown members are ignored,
-//! because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
+//! Options that `tokenizer.json` also has are named as there; each model documents its options. Unknown members are
+//! ignored, because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 

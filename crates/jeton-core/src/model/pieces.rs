@@ -196,9 +196,9 @@ impl Pieces {
         Ok(self.pairs.get_or_init(|| made))
     }
 
-    /// Returns the last merge of each piece as a merge list, by descending score, then by id. It gives the same ids as
-    /// the scores, unless two pieces have the same score. Left out: unused pieces, and pieces of characters that are
-    /// not pieces, which a merge list cannot form.
+    /// Returns the last merge of each piece as a merge list, by descending score, then by id. Encoding with this list
+    /// gives the same ids as with the scores, unless two pieces have the same score. Left out: unused pieces, and
+    /// pieces with a character that is not a piece itself, because merges cannot form them.
     ///
     /// # Errors
     /// `Interrupted`.

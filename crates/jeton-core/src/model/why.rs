@@ -15,7 +15,8 @@ use super::words::WordPiece;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum bytes of a pretoken for which other segmentations are searched. The lattice of this length takes a few MB.
+/// Maximum length in bytes of a pretoken for which segmentations other than the best are searched. The lattice of such
+/// a pretoken takes a few MB.
 const SHORT: usize = 1 << 14;
 
 /// Maximum number of segmentations that are listed in addition to the best one.

@@ -97,7 +97,7 @@ impl Chars {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8.
+    /// `Text` if `text` is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         let (mut writer, mut at) = (UnknownWriter::new(&self.unknown, text, out), 0);
