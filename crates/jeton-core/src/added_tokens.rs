@@ -31,8 +31,8 @@ pub struct Added<'a> {
     pub rstrip: bool,
     /// True if only ASCII white space is included.
     pub ascii_space: bool,
-    /// True if matches of this token stay ordinary text. Tokens that overlap such a match do not match either. HF
-    /// treats special tokens in this way under `encode_special_tokens`.
+    /// True if matches of this token are encoded as ordinary text. Other added tokens do not match where they overlap
+    /// such a match. HF treats special tokens in this way if `encode_special_tokens` is true.
     pub passed_over: bool,
 }
 

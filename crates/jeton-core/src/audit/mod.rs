@@ -29,8 +29,8 @@ use crate::error::Result;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Returns the indices of merges in the merge list that no text uses. Either another merge forms the same result first,
-/// or the result occurs in no text, not even as an intermediate symbol.
+/// Returns the merges that are applied in no text, as indices in the merge list. Either another merge always forms the
+/// same result first, or the result occurs in no text, not even as an intermediate symbol.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -96,8 +96,8 @@ impl DecodeStep {
         Ok(())
     }
 
-    /// Returns true if the step processes each string except the first independently of its position in the list, and
-    /// keeps it one string.
+    /// Returns true if the step maps each string of the list to one string, independently of the other strings and of
+    /// the position in the list. Only the first string may be treated differently.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,

@@ -42,8 +42,8 @@ impl<const WORDS: usize> Default for LongKey<WORDS> {
 }
 
 impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
-    /// Maximum length of a pretoken in bytes. The last two bytes of a key have other contents: the length and the
-    /// number of ids.
+    /// Maximum length of a pretoken in bytes. The last two bytes of a key are not part of the pretoken: they store its
+    /// length and its number of ids.
     pub(super) const MAX_BYTES: usize = 8 * WORDS - 2;
 
     /// Creates a cache of 2^`bits` entries that may grow to 2^`max_bits`.

@@ -457,8 +457,8 @@ pub struct EncodeCall<'r> {
 }
 
 impl<'r> EncodeCall<'r> {
-    /// Returns the split points inside of pretokens. For SentencePiece's BPE, they are not searched for during the
-    /// first short texts, which would not repay the cost.
+    /// Returns the split points inside of pretokens. For SentencePiece's BPE, returns None until some text has been
+    /// encoded, because finding the split points costs more than they save in a few short texts.
     #[inline]
     fn split_points(&self) -> Option<&'r SplitPoints> {
         let encoder: &'r Encoder = self.encoder;

@@ -228,7 +228,8 @@ impl Bpe {
             Marks::Spaces { begin_pretokens: true } => &MarkBoundaries::all(),
             _ => &self.word_start.as_ref()?.boundaries,
         };
-        // Byte tokens of an unknown character are symbols, too, and merges can join them.
+        // If unknown characters are spelled as byte tokens, these tokens are symbols. A merge that contains a byte
+        // token can join an unknown character to its neighbors.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));

@@ -395,8 +395,8 @@ impl<'m> PrefixCounter<'m> {
     }
 }
 
-/// Merges at most [`SHORT`] bytes, with the result of `Merger`. Symbols are not moved after a merge, because for most
-/// texts a call of `memmove` costs more than skipping merged symbols.
+/// Merges at most [`SHORT`] bytes; the result equals that of `Merger`. The symbols after a merge keep their places,
+/// because for most texts a call of `memmove` costs more than skipping merged symbols.
 fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
     let len = text.len();
     let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);

@@ -27,8 +27,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary. None if a token is the result of several pairs, if its rank is
-    /// not higher than the ranks of its parts, or if its own bytes do not merge into it.
+    /// Collects the merges of a byte-level vocabulary. Returns None if some token is the result of several pairs, has a
+    /// rank that is not higher than the ranks of its parts, or is not what its own bytes merge into.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {

@@ -3,8 +3,8 @@
 //! `WordLevel` (HF) looks up each pretoken. `Words` (SentencePiece's word model) splits the text before each `▁` and
 //! looks up each word. `Chars` (SentencePiece's character model) matches the longest user-defined piece at each
 //! position, else looks up the character. Unused pieces are unknown in both SentencePiece models. `WordPiece` (HF)
-//! takes the longest entry at the start of a word, then repeatedly the longest entry with the prefix, until the word is
-//! covered. A word that cannot be covered, or is too long, is unknown as a whole.
+//! takes the longest entry at the start of a word, then repeatedly the longest entry with the prefix `##`, until the
+//! word is covered. A word that cannot be covered, or is too long, is unknown as a whole.
 //!
 //! Cost: linear; for `WordPiece`, multiplied by the length of the longest entry. Source: HF models/wordlevel/mod.rs
 //! and models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc

@@ -254,10 +254,11 @@ impl InitialSymbols {
 /// character that begins or ends outside the token).
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
-    // The token begins inside a character, which ends at the first byte that starts a character.
+    // If the token begins inside a character, this character ends before the first byte that is not a continuation
+    // byte.
     let begins = token.first().is_some_and(|&byte| is_later(byte));
     let begin = if begins { token.iter().position(|&byte| !is_later(byte)) } else { None };
-    // The token ends inside a character, which starts at the last byte that starts a character.
+    // If the token ends inside a character, this character starts at the last byte that is not a continuation byte.
     let ends = token.last().is_some_and(|&byte| byte >= 0x80);
     let end = if ends { token.iter().rposition(|&byte| !is_later(byte)) } else { None };
     let end = end.filter(|&at| at > 0 && token.len() - at < char_len(token[at]));
