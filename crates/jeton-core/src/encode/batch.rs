@@ -235,9 +235,10 @@ mod x86 {
 
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `bucket`, which has no padding
-            // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F. (Its keys are the first 48
-            // bytes, so bits 6 and 7 compare ids.)
+            // SAFETY: the loads read the 16 bytes of `key` and the 64 bytes of `bucket`, which has no padding
+            // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F.
+            // The keys are the first 48 bytes of the bucket. So bits 0 to 5 of the result compare keys; bits 6 and 7,
+            // which compare the ids after them, are ignored.
             let same = unsafe {
                 let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(bucket).cast()), key)

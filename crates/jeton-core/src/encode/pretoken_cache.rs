@@ -1,4 +1,5 @@
-//! Bounded cache of a thread's recent pretokens: those of up to 15 bytes that are not entries → their tokens.
+//! Bounded cache of a thread's recent pretokens: pretoken → tokens. It stores pretokens of up to 15 bytes that are not
+//! entries.
 //!
 //! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
 //! evicts one of its keys, chosen by the hash. The cache doubles, within the caller's memory limit, when it has evicted
@@ -41,7 +42,7 @@ const LENGTH: u32 = 7;
 /// Number of groups after the end of the ring, for reads of fixed length.
 const PADDING: usize = 5;
 
-/// Set-associative cache; a ring buffer has the values.
+/// Set-associative cache whose values are stored in a ring buffer.
 pub(super) struct PretokenCache {
     table: TokenTable,
     ring: Box<[[u32; 4]]>,
@@ -70,7 +71,7 @@ impl PretokenCache {
         self.table.bucket(hash)
     }
 
-    /// Returns the packed reference to the list of a pretoken. On a miss, its number of tokens is 0.
+    /// Returns the packed reference to the list of a pretoken. On a miss, [`num_tokens`] of the returned value is 0.
     #[inline(always)]
     pub(super) fn get(&self, key: ShortKey) -> u32 {
         self.table.get(key)

@@ -37,7 +37,7 @@ const FEW: usize = 3;
 /// Maximum number of bytes that are merged in arrays.
 const SHORT: usize = 48;
 
-/// Positions between two checks for cancellation.
+/// Number of positions between two checks for cancellation.
 const CHECK: usize = 1 << 12;
 
 const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
@@ -54,7 +54,7 @@ pub struct PretokenTokens<'k> {
 }
 
 impl PretokenTokens<'_> {
-    /// Returns where the tokens before `index` end, relative to the start of the pretoken.
+    /// Returns the end of the token before `index`, relative to the start of the pretoken; 0 if `index` is 0.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(last) => self.ends[last] - self.start,

@@ -116,8 +116,8 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that no pair of lower ranks
-    /// forms, but that a pair with a part of higher rank spells.
+    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids of tokens that no pair of
+    /// lower-ranked tokens forms, but whose bytes are the concatenation of a pair with a higher-ranked token.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -306,7 +306,8 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds the tokens at one side in one pass in alphabetical order, in which each content follows its prefixes.
+    /// Finds the tokens at one side of each token, in one pass over the tokens in alphabetical order. In this order, a
+    /// token comes after all tokens that are its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);

@@ -1,6 +1,7 @@
 //! `Strip` on strings that arrive in fragments.
 //!
-//! Held back: characters at the end of the text so far, as many as `Strip` would remove if the text ended there.
+//! `Strip` removes characters at the end of a string, so the characters that it would remove if the string ended now
+//! are held back.
 
 /// State of `Strip` in one string.
 #[derive(Debug, Clone, Default)]

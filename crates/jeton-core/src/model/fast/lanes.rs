@@ -19,7 +19,7 @@ pub(super) const GROUP: usize = 32;
 /// Number of lanes.
 const LANES: usize = 4;
 
-/// Lowest of the priorities that mean that the pair has no rank.
+/// Pairs without a rank have priorities from this value on.
 const NO_PRIORITY: u32 = NONE << 8;
 
 /// Returns the priority, rank << 8 | position of the left symbol. The lowest one is the next merge, so the leftmost
