@@ -27,7 +27,7 @@ const MAX_TRIES: usize = 20_000;
 /// Maximum length in bytes of an entry that is searched.
 const MAX_LEN: usize = 4096;
 
-/// A text counts as one text of the budget, and as one more for each time that it has this number of bytes.
+/// A text uses one unit of the budget, and one more unit for each full `LONG_TEXT` bytes.
 const LONG_TEXT: usize = 256;
 
 /// Characters that few vocabularies contain, so that they produce the unknown token.

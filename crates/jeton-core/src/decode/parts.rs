@@ -20,8 +20,8 @@ use crate::vocab::{Kind, Vocab};
 /// Algorithm by which ids are decoded.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Concatenation of contents. `respelled` has the decoded bytes of those added tokens that do not decode to their
-    /// content.
+    /// Concatenation of contents. `respelled` contains the decoded bytes of the added tokens whose decoded bytes differ
+    /// from their content.
     Contents {
         respelled: HashMap<u32, Vec<u8>>,
     },
@@ -80,7 +80,7 @@ enum DecoderPart {
         /// Fields of the denormalizer, named as those of a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that decode instead of this one, as in a class of `transformers`.
+        /// Components that are used for decoding in place of this one, because a class of `transformers` uses them.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },

@@ -101,7 +101,7 @@ struct TableMiss {
 pub(super) struct CacheMiss {
     /// Index of the pretoken in the batch.
     pub(super) at: u32,
-    /// Index into the ids before which the tokens of this pretoken must be inserted.
+    /// Position in the ids at which the tokens of this pretoken must be inserted.
     pub(super) before: u32,
     /// Value in the token table: [`super::token_table::NOT_ENTRY`] or [`super::token_table::MAYBE_ENTRY`].
     pub(super) found: u32,

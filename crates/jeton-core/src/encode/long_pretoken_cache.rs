@@ -54,7 +54,8 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         Self { entries, shift: 64 - bits.max(1), ring, written: 0, max_entries: 1 << max_bits, num_evicted: 0 }
     }
 
-    /// Computes the key of a pretoken, the first `len` bytes of `text`. The text must be at least as long as a key.
+    /// Computes the key of the pretoken that consists of the first `len` bytes of `text`. `text` must be at least as
+    /// long as a key.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> LongKey<WORDS> {
         let mut key = [0; WORDS];

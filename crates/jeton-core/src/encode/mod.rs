@@ -67,7 +67,7 @@ const WAITING: usize = 1 << 12;
 /// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Number of bytes of a long pretoken that are split into parts and looked up at once.
+/// Long pretokens are split into parts, and the parts are looked up, about this many bytes at a time.
 const PARTS_BYTES: usize = 1 << 12;
 
 /// Maximum bytes of a text for this encoder, since its offsets have 32 bits.

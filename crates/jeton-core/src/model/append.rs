@@ -57,7 +57,7 @@ pub struct Appended {
     pub entries: List,
     /// The new merges, in order of rank.
     pub merges: Vec<(u32, u32, u32)>,
-    /// For each requested entry its id, or `u32::MAX`.
+    /// Id of each requested entry; `u32::MAX` if the entry has none.
     pub ids: Vec<u32>,
     /// Result for each requested entry.
     pub fates: Vec<Fate>,

@@ -31,7 +31,7 @@ use crate::vocab::{show, Kind, Vocab};
 pub enum RankOrder {
     /// The order of a merge list.
     Merges,
-    /// The order of the tokens: the rank of a pair is the rank of the token that its concatenation equals (tiktoken).
+    /// The order of the tokens, as in tiktoken: the rank of a pair is the rank of its result, the concatenated token.
     Tokens,
 }
 

@@ -148,7 +148,8 @@ impl Pieces {
         Some(SplitPoints::new((marks, before_marks), is_alone, boundaries))
     }
 
-    /// Returns true if the model only merges: no unused pieces, and all characters of pieces are pieces.
+    /// Returns true if the model only merges: it has no unused pieces, and every character of a piece is a piece
+    /// itself.
     pub(super) fn only_merges(&self) -> bool {
         !self.has_odd && !self.has_unused
     }
@@ -183,7 +184,7 @@ impl Pieces {
         vocab.find(text, false).unwrap_or(UNKNOWN)
     }
 
-    /// Returns the pair table, for models in which all characters of pieces are pieces.
+    /// Returns the pair table, for models in which every character of a piece is a piece itself.
     ///
     /// # Errors
     /// `Interrupted` during construction.
@@ -443,7 +444,7 @@ fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     found
 }
 
-/// Returns the last merge of each piece, for models in which all characters of pieces are pieces.
+/// Returns the last merge of each piece, for models in which every character of a piece is a piece itself.
 fn last_merges<'v>(
     vocab: &'v Vocab,
     pieces: impl Iterator<Item = (u32, Kind, &'v [u8])>,

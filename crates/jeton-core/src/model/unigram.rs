@@ -1,18 +1,18 @@
 //! Unigram model: finds the segmentation with the highest sum of scores (Viterbi).
 //!
-//! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. From the
-//! start of each character, all pieces that begin there update `best` at their end; among equal scores, the first one
-//! stays. A character that is not a piece has the lowest score of all pieces minus 10.
+//! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. At the
+//! start of each character, every piece that begins there updates `best` at the end of the piece, if this gives a
+//! higher score than the stored one. A character that is not a piece has the lowest score of any piece, minus 10.
 //!
 //! Rounding decides between nearly equal segmentations, so the arithmetic follows the library that the model comes
 //! from. SentencePiece adds in 32 bits. A user-defined piece has the score (length − 1) / 10, with the length in bytes
 //! (in the n-best search in characters), so it nearly always wins. HF adds in 64 bits and has no user-defined pieces.
 //! SentencePiece up to 0.2.1 scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
 //!
-//! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts the sum of each word
-//! at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this matters only if the best
-//! segmentation of a word leads the others by less than the rounding error. For most words the lead is larger, and
-//! their pieces can be cached (`encode_word`).
+//! If no piece crosses the start of a word, the segmentation of a text is the concatenation of those of its words. HF
+//! starts the sum of each word at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this
+//! matters only if the best segmentation of a word leads the others by less than the rounding error. For most words the
+//! lead is larger, and their pieces can be cached (`encode_word`).
 //!
 //! At a position that no piece crosses, the preceding segmentation is final. A long text continues from there with
 //! empty buffers.
@@ -21,8 +21,8 @@
 //! Source: Kudo 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF
 //! models/unigram/model.rs. Sampling and n best: `lattice`.
 //!
-//! A special token with a score is an ordinary piece if the caller permits the token; in HF it always is.
-//! SentencePiece's control pieces are never matched.
+//! A special token with a score is matched like an ordinary piece if the caller permits the token; HF always matches
+//! it. SentencePiece's control pieces are never matched.
 //!
 //! Left out: without an unknown token, HF refuses a text if the search considers an unknown character; Jeton refuses
 //! it if the result uses one.
@@ -499,7 +499,7 @@ pub(super) fn check_len(text: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns true if a `▁` comes after another character.
+/// Returns true if `content` has a `▁` that directly follows a character other than `▁`.
 fn has_inner_word_start(content: &[u8]) -> bool {
     !MarkBoundaries::new([content].into_iter()).joined().is_empty()
 }
