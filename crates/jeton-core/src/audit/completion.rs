@@ -96,7 +96,7 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     leads.flat_map(move |lead| continuations(len - 1).map(move |rest| [&[lead], &rest[..]].concat()))
 }
 
-/// Returns at most [`MOST`] candidates, in an order that is spread over all candidates.
+/// Returns at most [`MOST`] candidates. The first few are already spread over the whole list.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
     // The stride is near the golden ratio. It reaches all candidates, because it has no factor in common with the

@@ -114,8 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Replaces invalid UTF-8 by as many U+FFFD as the library that the components come from
-    /// does.
+    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD, as many times as in the library that the components
+    /// come from.
     ///
     /// # Errors
     /// As [`Decoder::decode`].

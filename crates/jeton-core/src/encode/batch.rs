@@ -219,7 +219,7 @@ mod x86 {
             let (keys, hashes) = (keys.as_chunks::<8>().0, hashes.as_chunks_mut::<8>().0);
             for (eight, hashes) in keys.iter().zip(hashes) {
                 let keys = eight.as_ptr().cast::<u8>();
-                // SAFETY: the loads are of the two halves of `eight`, 128 initialized bytes, and the store is of the 32
+                // SAFETY: the loads read the two halves of `eight`, 128 initialized bytes, and the store writes the 32
                 // bytes of `hashes`; they need no alignment. `self` proves AVX-512 F, DQ and VL.
                 unsafe {
                     let (first, second) = (_mm512_loadu_si512(keys.cast()), _mm512_loadu_si512(keys.add(64).cast()));

@@ -58,8 +58,8 @@ pub struct Arranged {
 /// Assigns ids to the pieces of a model: the ids of the layout, or their indices without a layout.
 ///
 /// # Errors
-/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or that names a piece which
-/// text can match.
+/// [`Error::config`] if the layout has no id for the unknown piece, has a duplicate id, or names a piece that text can
+/// match.
 pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();

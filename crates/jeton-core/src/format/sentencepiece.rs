@@ -303,8 +303,8 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
 }
 
 /// Reads a piece in the form that SentencePiece writes: fields in ascending order, each at most once, and a text of up
-/// to 127 bytes. None for a piece in another form. Nearly all pieces have this form, and `prost` takes four times as
-/// long.
+/// to 127 bytes. Returns None for a piece in another form. Nearly all pieces have this form, and parsing them with
+/// `prost` takes four times as long.
 fn usual_piece(message: &[u8]) -> Option<Piece<'_>> {
     let [0x0A, len @ 0..0x80, rest @ ..] = message else { return None };
     let (text, mut rest) = rest.split_at_checked(usize::from(*len))?;

@@ -220,7 +220,7 @@ impl Model {
 
     /// Returns true if the model can encode texts in which `▁` is spelled as `marks` says. Models that merge accept
     /// spaces in place of `▁` if they have a symbol for `▁` and do not look up whole pretokens. Unigram accepts spaces
-    /// if each `▁` begins a pretoken that it encodes on its own.
+    /// if each `▁` begins a pretoken and pretokens are encoded independently.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,

@@ -259,8 +259,8 @@ impl Unigram {
         Ok(Some(counts))
     }
 
-    /// Returns true if [`Unigram::encode_word`] can encode the words of a text independently. A word begins with a
-    /// `▁` after another character.
+    /// Returns true if [`Unigram::encode_word`] can encode the words of a text independently. A word begins at each `▁`
+    /// that follows a character other than `▁`.
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
@@ -440,8 +440,8 @@ impl Unigram {
         (self.first[code as usize & 0xFFFF], at + len)
     }
 
-    /// Returns the piece that equals a run of unknown characters at `at`, if any: HF looks up the text of each token
-    /// again.
+    /// Returns the piece that equals a run of unknown characters at `at`, if any. HF converts tokens to ids by their
+    /// text, so it gives such a run the id of this piece.
     fn spelled(&self, run: &[u8], at: usize, special: Specials<'_>) -> Result<Option<u32>> {
         let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
         let id = found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id);

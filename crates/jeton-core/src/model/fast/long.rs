@@ -111,8 +111,8 @@ impl Window {
         left
     }
 
-    /// Returns true if the two tokens encode to themselves when they are adjacent; None if they are too long for a
-    /// window.
+    /// Returns true if the concatenated bytes of the two tokens are encoded as exactly these tokens; None if they are
+    /// too long for a window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &LongTables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));

@@ -134,8 +134,8 @@ impl Ranks {
         }
     }
 
-    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them must be a symbol, because two
-    /// [`NO_SYMBOL`] equal an empty slot.
+    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them must be a symbol: the key of two
+    /// [`NO_SYMBOL`] values is that of an empty slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
