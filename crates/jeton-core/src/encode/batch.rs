@@ -398,8 +398,8 @@ impl PretokenBatch {
         }
     }
 
-    /// Probes the token table for a chunk. Lists the misses in ascending order, each one once and within the chunk,
-    /// and prefetches their buckets of the pretoken cache. Returns the number of listed misses.
+    /// Probes the token table for a chunk. Lists the misses, which are distinct pretokens of the chunk in ascending
+    /// order, and prefetches their buckets of the pretoken cache. Returns the number of misses listed so far.
     #[inline(always)]
     fn probe<L: Probe>(
         &mut self,

@@ -451,8 +451,8 @@ pub struct EncodeCall<'r> {
     pub keep_going: KeepGoing<'r>,
     /// Output, to which ids are appended.
     pub out: &'r mut Written,
-    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which is
-    /// worth its cost for many texts.
+    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which costs
+    /// less than it saves if there are many texts.
     pub joins_texts: bool,
 }
 

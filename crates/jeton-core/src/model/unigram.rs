@@ -47,7 +47,8 @@ const PENALTY: f64 = 10.0;
 /// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Maximum absolute sum for encoding word by word, below the limit of [`REBASE`].
+/// Limit on the absolute sum of scores when words are encoded one by one. It is below [`REBASE`], so that no sum is
+/// rebased.
 const MOST_SUM: f64 = 90_000.0;
 
 /// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
