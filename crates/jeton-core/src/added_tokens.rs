@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// Compares each line with the matches of HF 0.23.3, except for overlaps.
+    /// The expected matches are those of HF 0.23.3, except where matches of HF overlap.
     #[test]
     fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];

@@ -99,8 +99,8 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
 /// Returns at most [`MOST`] candidates. The first few are already spread over the whole list.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
-    // The stride is near the golden ratio. It reaches all candidates, because it has no factor in common with the
-    // length.
+    // The stride is near the length divided by the golden ratio, so the first few candidates are far apart. It has no
+    // factor in common with the length, so all candidates are reached.
     let stride = (len * 5 / 8..).find(|&stride| greatest_common_divisor(stride, len) == 1).unwrap_or(1);
     let mut all = all;
     (0..len.min(MOST)).map(|number| std::mem::take(&mut all[number * stride % len])).collect()

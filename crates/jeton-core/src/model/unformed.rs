@@ -42,7 +42,8 @@ const ROUNDING_DOUBLE: f64 = 1e-7;
 pub enum Unformed {
     /// Merging its symbols forms other tokens.
     Merges,
-    /// As `Merges`, but a pretoken that equals its content is found by the lookup of whole pretokens.
+    /// Merging its symbols forms other tokens, but if the entry is a whole pretoken, the lookup of whole pretokens
+    /// finds it.
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
@@ -169,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Returns true if a character that is an entry never falls back to bytes, regardless of its context.
+    /// Returns true if the model never spells a character in bytes if the character is an entry, whatever its context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,

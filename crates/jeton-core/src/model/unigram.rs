@@ -515,8 +515,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the best segmentation of a whole text, found without windows; among equal scores, the first one found
-    /// stays.
+    /// Returns the best segmentation of a whole text, found without windows. If several segmentations have the same
+    /// score, the first one found is kept.
     fn by_the_rule(pieces: &BTreeMap<String, f64>, text: &str) -> Vec<(u32, usize)> {
         let unknown = pieces.values().copied().fold(0.0, f64::min) - PENALTY;
         let mut best = vec![(f64::NEG_INFINITY, 0, NO_ID); text.len() + 1];

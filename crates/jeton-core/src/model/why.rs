@@ -1,8 +1,8 @@
 //! Lists the alternatives that models without merges considered: the lattice of Unigram, the lookups of WordPiece.
 //!
 //! A limited number of lattice pieces is listed and the rest only counted, so memory is bounded for pretokens of any
-//! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since
-//! the search needs the whole lattice.
+//! length. The best segmentation is the one that the encoder uses. Other good segmentations are searched in short
+//! pretokens only, since the search needs the whole lattice.
 //!
 //! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
 //! characters beyond ASCII has a slightly higher score.
