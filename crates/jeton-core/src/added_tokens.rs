@@ -7,10 +7,11 @@
 //! Invariant: matches are ascending, disjoint and not empty. If two tokens could include the same white space, the left
 //! token includes it, up to the characters of the right token.
 //!
-//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
-//! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,
-//! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. HF includes
-//! white space between two tokens in both of them; the ids are equal.
+//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass. Each white space character is read at most once
+//! for the token on its left and once for the token on its right. Plain version: `reference/step07_special.py`. Source
+//! of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), and the behavior of the wheel
+//! 0.23.3. Left out: overlapping matches. HF includes white space between two tokens in both of them; the ids are
+//! equal.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};

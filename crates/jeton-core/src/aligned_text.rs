@@ -188,8 +188,8 @@ impl AlignedText {
         })
     }
 
-    /// Sets the number of bytes of the previous batches after this stage. They count for positions and for the output
-    /// limit.
+    /// Sets the number of bytes that the current stage has written for the previous batches. It is added to positions
+    /// in this batch, and to the output when the limit is checked.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }

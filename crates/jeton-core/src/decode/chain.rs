@@ -10,7 +10,7 @@ use crate::util::cancel::most_bytes;
 use crate::vocab::byte_alphabet::stand_in;
 use crate::vocab::{Kind, Vocab};
 
-/// Hugging Face's decoders, in order, and how ids become the strings that they get.
+/// Hugging Face's decoders, in order, and the rules that convert ids to the strings that the first decoder reads.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,

@@ -89,7 +89,7 @@ const FIXED: usize = 16;
 /// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
 const SHORT_TEXT: usize = 1 << 12;
 
-/// Number of bytes after each pending pretoken that can be read, for reads of fixed length.
+/// Number of readable bytes after each pending pretoken. Reads of fixed length need them.
 const PADDING: usize = 64;
 
 /// Cost of building the tables, for each vocabulary entry. The unit is the cost of encoding a byte without tables:

@@ -191,7 +191,7 @@ struct Search<'l> {
 }
 
 impl Search<'_> {
-    /// For each edge that ends at `place`, pushes the path of this edge and `then` onto the agenda.
+    /// For each edge that ends at `place`, pushes a path onto the agenda: this edge, followed by the path `then`.
     fn expand(&mut self, place: usize, then: u32) {
         let so_far = self.paths.get(then as usize).map_or(0.0, |path| path.score);
         let lattice = self.lattice;

@@ -1,7 +1,7 @@
 //! Stores the last merge of each token, and uses it to check whether two tokens are valid neighbors without merging
 //! their bytes.
 //!
-//! If ranks increase along merges and each token is the result of one pair only, merges run in the order of their
+//! If every token has a higher rank than its parts and is the result of one pair only, merges run in the order of their
 //! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the
 //! boundary at each step. The tokens are valid neighbors if no pair across the boundary has an earlier merge than the
 //! merge just undone. Among equal ranks, the left pair merges first.
@@ -60,8 +60,8 @@ impl TokenParts {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, ignores merges after both tokens
-    /// are formed.
+    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, only merges up to the point at
+    /// which both tokens are formed are considered.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
         let mut limit = if until_both { 0 } else { u32::MAX }; // merges of lower `order` precede the last undone merge
         loop {

@@ -90,8 +90,8 @@ impl Edges {
     }
 }
 
-/// Returns true if a grapheme boundary lies between `c` and any other character for which this function returns true.
-/// This includes Hangul syllables, because they only join with jamo, for which it returns false.
+/// Returns true for the characters of a set in which any two adjacent characters are separated by a grapheme boundary.
+/// Hangul syllables are in the set, because they only join with jamo, which are not in it.
 pub(super) fn is_apart(c: char) -> bool {
     is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
