@@ -65,8 +65,8 @@ pub struct ChunkSink<'d> {
 }
 
 impl ChunkSink<'_> {
-    /// Appends a part: a byte range of the chunk's text, with the id of its added token, if it is one. Parts must be in
-    /// order. Empty parts are ignored.
+    /// Appends a part: a byte range of the chunk's text, and the id of the added token if the part is one. Parts must
+    /// be in order. Empty parts are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {

@@ -9,8 +9,9 @@
 //! - the model forms other tokens from its characters (`model/unformed`),
 //! - it ends inside a character, and the rules above exclude every completion of the character.
 //!
-//! Each rule holds for texts of any length. Left out: conditions of a regex beyond pairs of adjacent characters, such
-//! as counts or lookarounds. For these, the rules only check that some path through the regex reads the characters.
+//! Each rule holds for texts of any length. Left out: conditions of a regex that concern more than a pair of adjacent
+//! characters, such as counts or lookarounds. In a regex with such conditions, the rules only check that some path
+//! through the regex reads the characters.
 
 use super::completion::Edges;
 use super::fate::Fate;

@@ -217,7 +217,7 @@ impl Decoder {
     /// # Errors
     /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
     /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the
-    /// output limit. After these, and after [`Decoder::finish`], every call is an error.
+    /// output limit. After one of these two errors, and after [`Decoder::finish`], every call is an error.
     ///
     /// [`Error::config`]: crate::error::Error::config
     pub fn push<'s>(&self, vocab: &Vocab, stream: &'s mut Stream, ids: &[u32]) -> Result<&'s str> {

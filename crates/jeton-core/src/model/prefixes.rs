@@ -47,7 +47,7 @@ const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 pub struct PretokenTokens<'k> {
     /// Ids of the tokens.
     pub ids: &'k [u32],
-    /// Byte positions at which the tokens end. They count from an arbitrary origin; the pretoken begins at `start`.
+    /// Byte positions at which the tokens end, counted from an arbitrary origin. The pretoken begins at `start`.
     pub ends: &'k [usize],
     /// Start of the pretoken, counted from the same origin as `ends`.
     pub start: usize,
@@ -438,8 +438,8 @@ fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32
 }
 
 impl Model {
-    /// Returns the last merges of the tokens of a byte-level model, if their ranks increase along merges
-    /// (`token_parts`).
+    /// Returns the last merges of the tokens of a byte-level model, if every token has a higher rank than its parts
+    /// (see `token_parts`).
     ///
     /// # Errors
     /// `Interrupted` while tables are built.

@@ -13,11 +13,11 @@
 //! becomes adjacent is looked up ([`Tokens::is_last_pair`]). A token of seven bytes takes a few lookups instead of all
 //! its merges.
 //!
-//! This method requires distinct ranks that increase along merges, as in training. The bytes of all other tokens are
-//! merged instead, after the tokens for which the method works: tokens that are formed only from parts of higher ranks,
-//! tokens of equal ranks, and all tokens whose bytes contain such a token. Tokens of more than 63 bytes are merged,
-//! too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose vocabulary was extended, has 135
-//! tokens that are formed only from parts of higher ranks.
+//! This method works for tokens of a trained vocabulary: their ranks are distinct, and each token has a higher rank
+//! than its parts. The bytes of all other tokens are merged, after the tokens for which the method works. These other
+//! tokens are formed only from parts of higher ranks, have equal ranks, or contain the bytes of such a token. Tokens of
+//! more than 63 bytes are merged, too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose
+//! vocabulary was extended, has 135 tokens that are formed only from parts of higher ranks.
 //!
 //! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source: undoing merges at a boundary is the
 //! method of the crate bpe (github/rust-gems), which checks in this way whether two tokens can be adjacent.
@@ -33,8 +33,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Minimum length in bytes of the tokens that are always merged, each with a cancellation check. Shorter lengths fit a
-/// set of 64 bits.
+/// Tokens of at least this many bytes are always merged, with a cancellation check for each. The lengths of shorter
+/// tokens fit a bit set of 64 bits.
 const LONG: usize = 64;
 
 /// Stands for no token.

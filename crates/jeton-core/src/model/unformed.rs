@@ -217,8 +217,8 @@ fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
 
-/// Returns for each entry whether all leaves of its tree are initial symbols. Parts form no cycle, because each
-/// part is shorter than the whole, or is the end of a word.
+/// Returns a flag for each entry: true if all leaves of its merge tree are initial symbols. Merge trees have no cycles,
+/// because each part is shorter than the whole, or is the end of a word.
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());

@@ -250,8 +250,8 @@ impl Charsmap {
     /// them.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
-        // Stack of nodes, each with the bytes of the incomplete character that lead to it, and true if a character
-        // precedes these bytes.
+        // Stack of nodes. Each node has the bytes of the incomplete character that lead to it, and a flag that is true
+        // if a whole character precedes these bytes.
         let mut seen = HashSet::new();
         let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
         let mut found = HashSet::new();
