@@ -66,7 +66,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Bytes of ids that replace their contents. Must be the first component.
+    /// Strings to which ids are decoded in place of their contents. Must be the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },

@@ -24,7 +24,7 @@ pub(super) enum DecodeStep {
     ByteFallback,
     /// Converts characters of the byte alphabet to bytes, and joins all strings into one.
     ByteLevel(ByteAlphabet),
-    /// Joins all strings into one, like ByteLevel, if contents are already bytes.
+    /// Joins all strings into one. Takes the place of ByteLevel if contents are already bytes.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -158,7 +158,8 @@ fn fuse_bytes(pieces: &mut StringList, lossy: bool) {
     }
 }
 
-/// Converts each run of byte pieces to text. With `lossy`, each byte of a run that is invalid UTF-8 becomes U+FFFD.
+/// Converts each run of byte pieces to text. If a run is not valid UTF-8 and `lossy` is true, every byte of the run
+/// becomes U+FFFD.
 fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     let mut run: Vec<u8> = Vec::new();
     let end_run = |run: &mut Vec<u8>, into: &mut StringList| {

@@ -302,8 +302,8 @@ impl Encoder {
         if self.tables.get().is_some() {
             return Ok(());
         }
-        // A load and a store instead of an atomic addition, which would cost short texts a locked instruction. A lost
-        // update is harmless.
+        // A load and a store are used instead of an atomic addition, whose locked instruction would slow down short
+        // texts. If two threads do this at once, one update is lost, which is harmless.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {

@@ -45,9 +45,10 @@ const FROZEN: u32 = 1 << 31;
 /// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// Cost of an entry in bytes of texts that were not announced ([`super::Model::announce`]). It is higher than
-/// [`BYTES_PER_ENTRY`], so that announced texts stay below this cost even if normalization lengthens them.
-/// `announce` is interruptible; encoding a short text is not.
+/// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
+/// higher than [`BYTES_PER_ENTRY`], so that texts for which `announce` did not build the table stay below this cost,
+/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible; encoding a
+/// short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
@@ -396,8 +397,8 @@ impl Pieces {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// Returns the merge of two symbols whose concatenation is `together`, if that is a piece. The symbols need not be
-    /// pieces.
+    /// Returns the merge of two symbols with the concatenation `together`; None if no piece equals `together`. The
+    /// symbols need not be pieces.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;

@@ -226,9 +226,10 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Returns, for each position of a text, the number of tokens of the best segmentation of the text before it;
-    /// `u32::MAX` inside of characters. None if a best segmentation has an unknown character that does not become
-    /// bytes, because a run of unknown characters can be one token.
+    /// Counts the tokens of the best segmentations of all prefixes of a text. The result has the count of the prefix up
+    /// to each byte position, and `u32::MAX` at positions inside of characters. Returns None if one of these
+    /// segmentations has an unknown character that does not become bytes, because a run of unknown characters can be
+    /// one token.
     ///
     /// # Errors
     /// As [`Unigram::encode`].

@@ -162,8 +162,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns the bit set of last bytes of a character with which a rule continues at `place`; all bytes if a rule has
-    /// already ended.
+    /// Returns a bit set of continuation bytes, for the last byte of a character: the bytes with which some rule
+    /// continues at `place`, or all bytes if a rule has already ended.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {

@@ -173,7 +173,8 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of those `entries` (content, id) whose content, spelled as in texts, merges into its own id.
+    /// Returns the ids of those `entries` (content, id) whose content merges into exactly their id. The contents are
+    /// spelled as in the texts.
     ///
     /// # Errors
     /// As [`Fast::merge`].
