@@ -74,8 +74,8 @@ pub(super) struct Places<'b> {
 }
 
 impl Places<'_> {
-    /// Returns two numbers for the pretokens before index `end`: their ids, and their misses of both tables. `end` must
-    /// not decrease between calls.
+    /// For the pretokens before index `end`, returns the number of ids and the number of pretokens that both tables
+    /// miss. `end` must not decrease between calls.
     #[inline]
     pub(super) fn after(&mut self, end: u32) -> (usize, usize) {
         let Found { left, written, before } = self.found;
@@ -348,7 +348,7 @@ impl PretokenBatch {
             simd::prefetch(unsafe { table.bucket_at(offset) });
             (hash, offset)
         };
-        // Number of pretokens from whose start sixteen bytes can be read within the text.
+        // Number of pretokens whose start is followed by at least sixteen bytes of text.
         let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
             Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
             _ => count,

@@ -584,7 +584,8 @@ impl EncodeCall<'_> {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Never true for Unigram, which adds up the scores of the parts of one pretoken.
+        // False for Unigram: its parts must be encoded in order, because the sum of the scores continues from part to
+        // part of a pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -719,7 +720,7 @@ impl EncodeCall<'_> {
         between.extend(pending.map(|(_, what)| (Place::after(ids, misses), *what)));
     }
 
-    /// [`EncodeCall::look_up`] before the token table is built.
+    /// Does the work of [`EncodeCall::look_up`] as long as the token table is not built.
     fn look_up_entries(
         &mut self,
         text: &[u8],

@@ -16,8 +16,9 @@ use crate::util::simd;
 /// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Shift of the number of tokens in a packed reference to a list. A reference consists of [`NO_ID`], this number, and
-/// the offset of the list in the ring. The values for "no entry" have the number 0.
+/// Position of the lowest bit of the number of tokens in a packed reference to a list. A reference consists of
+/// [`NO_ID`], the number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of
+/// tokens is 0.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 

@@ -24,7 +24,7 @@ pub enum MergeOrder {
     Ids,
 }
 
-/// Returns (left, right, result) of all merges, in order of rank. `scores` are by id.
+/// Returns (left, right, result) of all merges, in order of rank. `scores` is indexed by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
     // Lengths of all pieces: most splits of a long piece have a part whose length does not occur.

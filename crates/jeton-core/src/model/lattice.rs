@@ -135,7 +135,7 @@ struct Path {
     score: f64, // sum of the scores of its edges
 }
 
-/// SentencePiece's limits: numbers of paths created between two prunings, of all paths, and of prunings.
+/// SentencePiece's limits: number of paths created between two prunings, total number of paths, number of prunings.
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;

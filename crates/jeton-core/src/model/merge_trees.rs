@@ -25,7 +25,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Left and right part of an entry without a merge.
+/// Value of both parts of an entry without a merge.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.

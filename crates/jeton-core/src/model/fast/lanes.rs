@@ -83,8 +83,8 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order; `places` has a bit
-    /// for the position of each token. It is 0 if the pretoken needs the slow path.
+    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order. `places` is a bit
+    /// set of the positions of the tokens in `symbols`; it is 0 if the pretoken needs the slow path.
     #[inline(always)]
     pub(super) fn merge<
         Small: MinArray,
