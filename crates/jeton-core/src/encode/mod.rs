@@ -96,7 +96,7 @@ const PADDING: usize = 64;
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Cost of merging a byte without tables, relative to a byte of a pretoken that is an entry.
+/// Time to merge a byte without tables, relative to the time for a byte of a pretoken that is an entry.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
@@ -584,8 +584,7 @@ impl EncodeCall<'_> {
             return Ok(());
         }
         let split_points = self.split_points();
-        // False for Unigram: its parts must be encoded in order, because the sum of the scores continues from part to
-        // part of a pretoken.
+        // Always false for Unigram, because the sum of the scores continues from part to part of a pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);

@@ -112,7 +112,7 @@ impl Lattice {
 }
 
 impl Lattice {
-    /// Returns the best path, with the sum of its scores from the start on. Requires [`Lattice::find_best`].
+    /// Returns the best path up to `end`, and the sum of its scores. Requires [`Lattice::find_best`].
     fn viterbi(&self, end: usize) -> (Vec<(u32, usize)>, f64) {
         let (mut path, mut at, mut score) = (Vec::new(), end, None);
         while at > 0 {

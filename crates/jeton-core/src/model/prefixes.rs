@@ -212,8 +212,8 @@ impl<'m> PrefixCounter<'m> {
 
     /// Returns the number of tokens of `suffix`, encoded as a pretoken of its own. `suffix` is the end of a pretoken of
     /// a byte-level model. `known` has the tokens of shorter suffixes; the call adds the longer suffixes up to
-    /// `suffix`. `reach` returns an upper bound of the length in bytes of a token at a position of `suffix`. None if no
-    /// first token is valid for one of the suffixes.
+    /// `suffix`. `reach` gets a position of `suffix` and returns the maximum length in bytes of a token that begins
+    /// there. Returns None if one of the suffixes has no valid first token.
     ///
     /// # Errors
     /// As `Model::encode`.

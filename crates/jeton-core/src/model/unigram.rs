@@ -77,8 +77,8 @@ struct PieceEntry {
 }
 
 impl Unigram {
-    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are
-    /// not part of the model.
+    /// Builds a model. `single` is true for SentencePiece's arithmetic (32 bits), false for HF's (64 bits). Entries
+    /// with ids past the end of `scores` are not part of the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].

@@ -93,8 +93,8 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
-    /// Makes the step write runs of byte pieces early (see [`super::byte_run`]); returns true if the step has such
-    /// runs.
+    /// From now on, writes runs of byte pieces early (see [`super::byte_run`]). Returns false if the step has no such
+    /// runs or does not permit this.
     pub fn write_early(&mut self) -> bool {
         match &mut self.state {
             StepState::ByteFallback(run) => run.write_early(),
