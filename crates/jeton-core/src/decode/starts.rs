@@ -6,8 +6,8 @@
 //!
 //! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
 //! version. The stream handles the other cases: text that is not UTF-8, decoder steps that join strings, a
-//! denormalizer, and runs of byte pieces that do not end with a character. Cost: linear in the ids and the text; 8
-//! bytes for each id.
+//! denormalizer, and runs of byte pieces that end inside a character. Cost: linear in the ids and the text; 8 bytes for
+//! each id.
 
 use super::chain::Chain;
 use super::contents::{self, Contents};

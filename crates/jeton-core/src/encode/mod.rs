@@ -115,7 +115,8 @@ fn max_growth() -> usize {
     })
 }
 
-/// Number of entries that can be searched for split points in the time of encoding one byte without split points.
+/// Number of vocabulary entries that the search for split points examines in the time that it takes to encode one byte
+/// without split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share: the tables, and when to build them.
@@ -493,7 +494,8 @@ impl EncodeCall<'_> {
         self.worker.come_between(Between::EndOfText);
     }
 
-    /// Encodes one pretoken, spelled as the model sees it; `is_text` is true if it is known to be UTF-8.
+    /// Encodes one pretoken, in which `▁` is written as in the vocabulary. `is_text` is true if it is known to be
+    /// UTF-8.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -505,8 +507,8 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes `prefix` followed by `text` as one pretoken, or as several if marks begin pretokens. `prefix` is already
-    /// spelled for the encoder. Does nothing if the text is empty.
+    /// Encodes `prefix` followed by `text` as one pretoken, or as several if each `▁` begins a pretoken. In `prefix`,
+    /// `▁` must be spelled as in `Encoder::marks`. Does nothing if the text is empty.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].

@@ -1,8 +1,8 @@
 //! Models: encode a pretoken to ids.
 //!
 //! Each model has one file (`words` has four small models); `options` builds them from JSON. The tokens cover the
-//! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text; each byte
-//! token of a character covers one.
+//! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text. A byte token
+//! covers one byte of its character.
 //!
 //! Invariant: a special token in the output is the unknown token, or permitted by the caller (`Specials`). Text that
 //! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.

@@ -36,7 +36,8 @@ pub(super) struct Charsmap {
     joined_or_mapped: OnceLock<CharSet>,
 }
 
-/// Returns the label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
+/// Returns the label of a unit: the byte that leads to it. In a unit that stores a value, bit 31 is set, so its label
+/// equals no byte.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00FF
 }
