@@ -14,7 +14,8 @@ pub enum ErrorKind {
     Config {
         /// Says which value was given, which was expected, and what to do.
         message: String,
-        /// If a single option is invalid: the option with its value, `vocab_size=100`, which begins the message.
+        /// The invalid option with its value (`vocab_size=100`), with which the message begins; None if the error
+        /// concerns no single option.
         option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,

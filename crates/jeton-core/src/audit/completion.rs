@@ -86,7 +86,7 @@ fn continuations(len: usize) -> impl Iterator<Item = Vec<u8>> {
     (0..num).map(move |number| (0..len).rev().map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect())
 }
 
-/// Returns the first `len` bytes of characters of `whole` bytes.
+/// Returns all byte strings of length `len` with which a character of `whole` bytes can begin.
 fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     let leads = match whole {
         2 => 0xC2..=0xDF,

@@ -47,8 +47,8 @@ fn decoding_without_components_concatenates_contents() {
     assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
-/// The concatenation of contents equals decoding one by one. Contents have all lengths around that of one copy; some
-/// ids have spaces or are unknown.
+/// The concatenation of contents equals decoding ids one by one. The contents have lengths below, at and above the
+/// length of one copy. Some entries end words, so that a space follows them, and some ids are unknown.
 #[test]
 fn contents_of_all_lengths_are_concatenated() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();

@@ -406,8 +406,8 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < b' ')
 }
 
-/// Returns a word whose lowest set bit is in the first quote, backslash or control character of a little-endian word; 0
-/// if the word has none.
+/// Looks for quotes, backslashes and control characters in the eight bytes of a little-endian word. The lowest set bit
+/// of the result is in the first such byte; the result is 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     // The borrow of a subtraction only changes bytes above the first match, so the lowest bit is correct.

@@ -369,7 +369,7 @@ pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     Ok(())
 }
 
-/// Joins the node at `at` with the next one; returns the previous position.
+/// Joins the node at `at` with the next node; returns the position of the node before it.
 pub(super) fn join(nodes: &mut [SymbolNode], at: u32, result: u32) -> u32 {
     let gone = nodes[at as usize].next;
     let SymbolNode { next: after, .. } = nodes[gone as usize];

@@ -79,7 +79,7 @@ impl Clone for Spent {
 impl Spent {
     /// Adds `bytes` to the number; returns the sum.
     fn add(&self, bytes: usize) -> usize {
-        // Load and store instead of an atomic addition: a lost update is harmless.
+        // A load and a store are used instead of an atomic addition, because a lost update is harmless.
         let sum = self.0.load(Ordering::Relaxed).saturating_add(bytes);
         self.0.store(sum, Ordering::Relaxed);
         sum

@@ -55,7 +55,7 @@ impl TokenParts {
     }
 
     /// Returns true if encoding the concatenation of two tokens gives these two tokens, so that no merge crosses their
-    /// boundary. The caller ensures that the bytes of each token alone merge into it.
+    /// boundary. The caller ensures that the bytes of each token, encoded alone, merge into that token.
     pub(super) fn are_neighbors(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         self.stay_apart(pairs, left, right, false)
     }
