@@ -295,7 +295,8 @@ impl Encoder {
         }
     }
 
-    /// Adds `bytes` of text to the cost so far, and builds the tables once they are worth their cost.
+    /// Adds `bytes` to the number of bytes encoded without tables. Builds the tables when this number is so large that
+    /// they are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.

@@ -121,7 +121,7 @@ impl Spelling<'_> {
     /// Returns the spelling of an entry.
     ///
     /// # Errors
-    /// [`Error::config`] for content that is not UTF-8, without the byte alphabet.
+    /// [`Error::config`] for content that is not UTF-8, if bytes are not spelled in the byte alphabet.
     pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
         let mut text = String::new();
         self.append(kind, content, &mut text)?;

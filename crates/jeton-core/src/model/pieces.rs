@@ -90,7 +90,7 @@ impl Pieces {
     /// Builds a model from the scores of the pieces, by id.
     ///
     /// # Errors
-    /// [`Error::config`] for a piece without a score or with a score of NaN; as [`Unknown::new`].
+    /// [`Error::config`] for a piece that has no score or the score NaN; errors of [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
         let (mut ids, mut contents) = (Vec::with_capacity(vocab.num_tokens()), Vec::with_capacity(vocab.num_tokens()));
         let (mut has_unused, mut has_odd) = (false, false);

@@ -18,8 +18,8 @@
 //! for Unigram, the pieces inside each entry.
 //!
 //! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where several sequences of symbols
-//! have the same content; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
-//! limit.
+//! have the same content; pieces with a character that is not a piece itself; whole words of WordPiece that are longer
+//! than its limit.
 
 use super::bpe::Bpe;
 use super::linked_symbols::NONE;

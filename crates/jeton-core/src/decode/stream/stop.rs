@@ -115,7 +115,7 @@ impl StopMatcher {
         Ok(Self { automaton, node: ROOT, held: String::new(), returned: 0, candidate: None, stopped: None })
     }
 
-    /// Returns the stop string that was found; None if none was.
+    /// Returns the stop string that was found, if any.
     pub fn stopped(&self) -> Option<&str> {
         Some(&self.automaton.stops[self.stopped?])
     }

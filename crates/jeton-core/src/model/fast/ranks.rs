@@ -68,7 +68,7 @@ impl Ranks {
             bucket_shift,
         };
         let bucket_of = |entry: u64| ((entry >> RANK_BITS).wrapping_mul(seed) >> bucket_shift) as usize;
-        // Entries by bucket: a counting sort.
+        // A counting sort groups the entries by bucket.
         let mut ends = vec![0u32; num_buckets + 1];
         for &entry in entries {
             ends[bucket_of(entry) + 1] += 1;
