@@ -72,7 +72,7 @@ impl Bucket {
 pub(super) struct TokenTable {
     buckets: HugeVec<Bucket>,
     shift: u32,           // `hash >> shift` is the index of a bucket
-    overflow: Box<[u64]>, // bitmap by hash of entries that are in no bucket; also set for one other text in twenty
+    overflow: Box<[u64]>, // bitmap indexed by hash: entries that are in no bucket, and about 1 of 20 other texts
 }
 
 /// Number of entries that are inserted together, after the cache line of each was prefetched.

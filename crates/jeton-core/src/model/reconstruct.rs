@@ -136,7 +136,8 @@ impl Tokens {
             }
             cancel.check()?;
             let len = vocab.content_len(id);
-            // Set of the lengths of the left token, over all pairs of tokens whose concatenation is this token.
+            // Bit set of lengths: for each pair of tokens whose concatenation is this token, the length of the left
+            // one.
             let mut splits = prefixes.lengths[index] & suffixes.lengths[index].reverse_bits() >> (LONG - 1 - len);
             let mut has_later = false;
             while splits != 0 {

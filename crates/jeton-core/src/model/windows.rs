@@ -10,9 +10,9 @@
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.
 //!
-//! Left out: no time bound is known for texts whose joints always fail. After 64 dropped tokens, the caller therefore
-//! merges the whole pretoken with a priority queue, in O(n log n) for any text. The property of adjacent pairs: H. van
-//! Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
+//! Left out: texts whose joints always fail, because no time bound is known for them. After 64 dropped tokens, the
+//! caller merges the whole pretoken with a priority queue, in O(n log n) for any text. Source of the property of
+//! adjacent pairs: H. van Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
 
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};

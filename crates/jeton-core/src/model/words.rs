@@ -63,7 +63,7 @@ impl Words {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8.
+    /// `Text` if `text` is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let (text_str, mut writer, mut start) = (utf8(text)?, UnknownWriter::new(&self.unknown, text, out), 0);
         let mut cancel = CancelCheck::new(keep_going);
@@ -172,7 +172,7 @@ impl WordPiece {
     /// Appends the ids of a pretoken.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8; `Interrupted`.
+    /// `Text` if `pretoken` is not UTF-8; `Interrupted`.
     pub fn encode(&self, pretoken: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let is_long = self.is_too_long(pretoken)?;
         let (before, mut at) = (out.len(), 0);

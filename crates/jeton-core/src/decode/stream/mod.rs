@@ -215,8 +215,8 @@ impl Stream {
         Ok(self.held_text(plan)?.chars().count())
     }
 
-    /// Returns the text that is held back, as it would be at the end of the ids, without an incomplete character at its
-    /// end.
+    /// Returns the text that is held back: the text that would be written if the ids ended now. An incomplete character
+    /// at its end is left out.
     fn held_text(&self, plan: &Plan) -> Result<String> {
         let (mut state, mut utf8) = (self.plan.clone(), self.utf8.clone());
         let (mut bytes, mut text) = (Vec::new(), String::new());
