@@ -454,11 +454,12 @@ impl PretokenBatch {
     ) {
         let Self { found: table, missed: list, written, left, .. } = self;
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` returns no more). So
-        // `len` is at most its value before the first chunk plus `MAX_TOKENS * from`; the caller guarantees `from <=
-        // at < chunk.end <= count`. Each write begins at the latest at the end of the output so far: one token for
-        // each pretoken up to `at`, or `MAX_TOKENS` for the one at `at`. `GAP` more ids are reserved after it.
-        // SAFETY: all calls write at most `GAP` integers from there on, within the capacity.
+        // The pretokens before `from` are written, with at most `MAX_TOKENS` tokens each (`num_tokens` returns no
+        // more). So `len` is at most its value before the first chunk plus `MAX_TOKENS * from`. The caller guarantees
+        // `from <= at < chunk.end <= count`. The output grows by one token for each pretoken from `from` to `at`, then
+        // by at most `MAX_TOKENS` for the pretoken at `at`. No write begins after the end of this output, and `GAP`
+        // more ids are reserved after the end. SAFETY: each call writes at most `GAP` integers from such a position,
+        // within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {
