@@ -428,15 +428,16 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0 inserts the character, with the ranges of the previous byte. 0 replaces the next old character. −n
-    /// also replaces the n old characters after it: their text is in the source of the new character, but not in its
+    /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
+    /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
+    /// after that: the text of all of them is in the source of the new character, but only the first one is in its
     /// origin.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`], but the last `removed` of the consumed old characters are
-    /// removed, not replaced.
+    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters that the call
+    /// consumes are removed: they are not in the source of the new character.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);

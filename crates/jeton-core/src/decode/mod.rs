@@ -148,8 +148,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes `ids` to text. Also returns, for each id, the number of characters of the text of all ids before it,
-    /// without an incomplete character at the end of that text.
+    /// Decodes `ids` to text. Also returns, for each id, the number of characters that all ids before it decode to. An
+    /// incomplete character at the end of that text is not counted.
     ///
     /// # Errors
     /// As [`Decoder::push`].

@@ -249,7 +249,7 @@ mod x86 {
         #[inline(always)]
         fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<16>().0.iter().rev().fold(0, |bits, sixteen| {
-                // SAFETY: the load is of the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
+                // SAFETY: the load reads the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
                 let below = unsafe {
                     _mm512_cmplt_epi32_mask(_mm512_loadu_si512(sixteen.as_ptr().cast()), _mm512_setzero_si512())
                 };

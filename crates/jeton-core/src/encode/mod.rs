@@ -76,7 +76,7 @@ pub const LONGEST: usize = 1 << 31;
 /// Capacity of the pool of workers.
 const MAX_WORKERS: usize = 8;
 
-/// Bytes by which the caches of all workers together may grow.
+/// Maximum number of bytes by which the caches of all workers together grow.
 const MAX_GROWTH: usize = 36 << 20;
 
 /// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, about the
@@ -744,7 +744,7 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// [`EncodeCall::look_up`] in the token table.
+    /// Does the work of [`EncodeCall::look_up`] with the token table.
     #[inline]
     fn look_up_in(
         &mut self,

@@ -135,7 +135,7 @@ impl Model {
     /// model. The list can omit added tokens that are in BPE's merges, or that have a score in Unigram.
     ///
     /// # Errors
-    /// [`Error::config`] for invalid options, and as the models' constructors.
+    /// [`Error::config`] for invalid options; errors of the constructor of the model.
     pub fn from_json(options: &str, vocab: &Vocab, merges: Vec<(u32, u32, u32)>, scores: &[f64]) -> Result<Self> {
         let options: ModelOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of the model: {error}")))?;

@@ -192,7 +192,8 @@ impl Tokens {
     }
 }
 
-/// Finds last merges by undoing merges; also returns for each id whether its bytes have to be merged.
+/// Finds last merges by undoing merges. Also returns a flag for each id, which is true if its last merge must be found
+/// by merging its bytes.
 fn by_undoing(
     vocab: &Vocab,
     ids: &[u32],
