@@ -221,7 +221,7 @@ fn regexes_are_replaced_in_each_string() {
     assert_eq!(text(words, &["xab", "éc", ".", "xa", "  ", "  ", "."]), " ab c. a.");
 }
 
-/// A regex searches bytes that are not UTF-8 as U+FFFD, and keeps them where nothing matches.
+/// A regex search reads bytes that are not UTF-8 as U+FFFD. The original bytes are kept where the regex does not match.
 #[test]
 fn regexes_keep_bytes_outside_of_characters() {
     let contents: [&[u8]; 4] = [b"ab\xffab\xe4\xbb", b"\x8aab", b"\xf0", b"ab"];

@@ -126,7 +126,7 @@ impl Stream {
         &self.text
     }
 
-    /// Returns the stop string that was found; None if none was.
+    /// Returns the stop string that was found, if any.
     pub fn stopped(&self) -> Option<&str> {
         self.stop.as_ref()?.stopped()
     }
@@ -204,9 +204,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the held-back text before an id with this content: the text as it would be
-    /// if the ids ended here, without an incomplete character at its end. That character counts only if the content
-    /// makes it invalid.
+    /// Returns the number of characters of the text that is held back before an id with this content. It is the text
+    /// that would be written if the ids ended before this id. An incomplete character at its end is counted only if
+    /// `content` makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);

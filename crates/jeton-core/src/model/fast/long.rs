@@ -162,8 +162,8 @@ impl Windows for LongText<'_> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let Self { tables, text, window, known, .. } = self;
         let rest = &text[at..];
-        // Compares the bytes of the last window and one more byte, because the symbols of the last character can depend
-        // on it.
+        // Compares the bytes of the last window and the byte after them, because the symbols of the last character can
+        // depend on the byte after it.
         let is_known = known.bytes > 0
             && rest.get(..=known.bytes).is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
         if !is_known {
