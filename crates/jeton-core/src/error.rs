@@ -109,8 +109,8 @@ pub struct Error(Box<ErrorKind>);
 /// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Maximum number of characters that are kept at the start, and as many at the end, of a message, because a message can
-/// quote input of any length.
+/// Number of characters that are kept at the start of a long message; half as many are kept at the end. The length is
+/// limited because a message can quote input of any length.
 const MOST_CHARACTERS: usize = 400;
 
 /// Returns the message; removes the middle of a long message.

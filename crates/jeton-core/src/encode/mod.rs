@@ -140,7 +140,7 @@ struct Tables {
     boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
-/// A pretoken that is in no table, and where its ids belong.
+/// A pretoken that no table contains, and the position at which its ids must be inserted.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
     at: u32, // index into the pending ids, before which the miss's ids belong
@@ -710,8 +710,9 @@ impl EncodeCall<'_> {
         next
     }
 
-    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. `begin` has two flags: whether
-    /// the first part, and whether each other part, begins a pretoken. `between` has items between the pretokens.
+    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. The first flag of `begin` is
+    /// true if the first part begins a pretoken, the second flag if all other parts do. `between` contains the items
+    /// between the pretokens.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {

@@ -104,7 +104,7 @@ pub struct DenormalizerFacts {
     pub precompiled_charsmap: String,
     /// True if a space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// True if white space is trimmed and runs are collapsed.
+    /// True if white space is trimmed at both ends, and each run of spaces is collapsed to one space.
     pub remove_extra_whitespaces: bool,
     /// True if spaces become `▁`.
     pub escape_whitespaces: bool,

@@ -357,7 +357,8 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
 /// Builds a linked list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] for 2³¹ symbols or more: positions have 32 bits, and the queue can hold twice as many.
+/// [`Error::text`] for 2³¹ symbols or more, because indices have 32 bits, and the queue can hold two positions for each
+/// symbol.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that splits the text", 0));

@@ -63,7 +63,7 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Writes the normalized `old` in one pass. Writes alignments only if `old` is ASCII.
+    /// Writes the normalized form of `old` in one pass. Writes alignments only if `old` is ASCII.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if old.is_ascii() {
             for bytes in old.as_bytes().chunks(1 << 16) {

@@ -314,8 +314,8 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a part of the string. As soon as it is certain that the string is not spelled in the byte alphabet, and so
-    /// is copied unchanged, returns what has been read and not yet returned.
+    /// Reads a part of the string. Returns None as long as the string can be spelled in the byte alphabet. Otherwise,
+    /// the string is copied unchanged: returns the bytes that were read and not yet returned.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {
