@@ -207,8 +207,9 @@ pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>
     respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
 }
 
-/// Returns the decoded bytes, by id, of the added tokens that do not decode to their content. With `reads`, HF's
-/// ByteLevel converts their strings from the byte alphabet, if it has all of their characters: `ï` becomes the byte EF.
+/// Returns the decoded bytes of the added tokens that do not decode to their content: id → bytes. If `reads` is true,
+/// HF's ByteLevel converts the string of such a token from the byte alphabet (`ï` becomes the byte EF), unless a
+/// character of the string is not in the byte alphabet.
 fn respelled_bytes(vocab: &Vocab, strings: &HashMap<u32, String>, reads: bool) -> HashMap<u32, Vec<u8>> {
     let alphabet = ByteAlphabet::new();
     let added = vocab.iter().filter(|(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));

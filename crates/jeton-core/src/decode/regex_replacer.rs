@@ -183,8 +183,8 @@ impl RegexHeld {
         self.at = end;
     }
 
-    /// Drops the text that was written, except for its last `reach` characters, and sets the length of held-back text
-    /// at which the next search starts.
+    /// Drops the text that was written, except for its last `reach` characters. Sets `next`, the length of `text` at
+    /// which the next search starts.
     fn release(&mut self, reach: usize) {
         if self.at > 2 * (self.text.len() - self.at) + SHORT {
             let kept = self.text[..self.at].char_indices().rev().take(reach).last();

@@ -121,8 +121,8 @@ impl Bpe {
                 self.add_entry(vocab, id);
             }
         }
-        // Text never becomes a special token, so the table omits the merge. The list keeps it, because it is saved to
-        // files.
+        // Text never becomes a special token, so the table omits a merge with such a token. The list keeps the merge,
+        // because files are written from the list.
         if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }

@@ -51,7 +51,7 @@ pub enum Unformed {
     Form,
 }
 
-/// Merges at the right edge of entries at byte level.
+/// Tables to find out whether a part at the right edge of a byte-level entry merges with the byte that follows it.
 #[derive(Debug)]
 struct RightEdges {
     units: [u32; 256],            // byte -> initial symbol, or NONE
