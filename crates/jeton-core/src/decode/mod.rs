@@ -2,11 +2,11 @@
 //!
 //! Without components, the text is the concatenation of the ids' contents, with a space after each id that ends a word,
 //! except the last one. With components, the contents are a list of strings. HF's decoders process this list in order;
-//! SentencePiece's decoder joins it. HF's `ByteLevel` as the only component, for contents that are bytes, is also a
-//! concatenation; only added tokens are converted, once, in advance. [`Decoder::decode`] returns bytes without loss:
-//! the bytes of a character that is split among ids are joined, and the caller handles invalid UTF-8.
-//! [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
-//! arrive one by one.
+//! SentencePiece's decoder joins it. If HF's `ByteLevel` is the only component and the contents are bytes, decoding is
+//! also a concatenation; the added tokens are converted once, when the decoder is built. [`Decoder::decode`] returns
+//! bytes without loss: the bytes of a character that is split among ids are joined, and the caller handles invalid
+//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids
+//! that arrive one by one.
 //!
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; each component copies
 //! the text once. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,

@@ -364,8 +364,8 @@ impl PretokenBatch {
             for ((&start, &len), ((key, hash), offset)) in
                 places.zip(keys.iter_mut().zip(&mut *hashes).zip(&mut *offsets))
             {
-                // SAFETY: the sixteen bytes start at `last` at most, which is `text.len() - 16`, whatever `bounds` are;
-                // any bytes are a `[u8; 16]`.
+                // SAFETY: `start` is at most `last`, which is `text.len() - 16`, for any `bounds`, so all sixteen bytes
+                // are inside the text. Every value of the bytes is a valid `[u8; 16]`.
                 let sixteen = unsafe { text.as_ptr().add(start as usize).cast::<[u8; 16]>().read_unaligned() };
                 *key = ShortKey::new(sixteen, len as usize);
                 if !L::HASHES_VECTORS {

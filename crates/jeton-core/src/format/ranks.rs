@@ -13,7 +13,7 @@ use crate::vocab::{Kind, List, Vocab, MAX_ID};
 /// Reads a rank file. The id of a token is its rank; entries are in the order of the file.
 ///
 /// # Errors
-/// [`Error::format`] with the line number.
+/// [`Error::format`] with the number of the invalid line.
 pub fn read(file: &[u8]) -> Result<List> {
     let mut tokens = List::with_capacity(file.len() / 16);
     let mut taken: Vec<bool> = Vec::new(); // rank -> true if a line has this rank

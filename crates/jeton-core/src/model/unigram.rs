@@ -316,8 +316,9 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Finds the best segmentation after a given sum. Calls `each` with its pieces and runs of unknown characters in
-    /// order: id, end, and, if `LEADS`, the lead of the best segmentation up to this end over the second best.
+    /// Finds the best segmentation after a given sum. Calls `each(id, end, lead)` for its pieces and runs of unknown
+    /// characters in order. If `LEADS` is true, `lead` is the difference between the scores of the best and the second
+    /// best segmentation up to `end`.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],

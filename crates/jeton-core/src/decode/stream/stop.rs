@@ -147,7 +147,8 @@ impl StopMatcher {
         let end = read - depth; // the rest may be the beginning of a stop string
         out.push_str(&self.held[self.returned..end]);
         self.returned = end;
-        // The rest is moved only now and then, because moving it at each call would take time linear in its length.
+        // The returned text is dropped only when it is at least half of the stored text. Dropping it moves the rest, in
+        // time linear in its length, so doing this at each call would be slow.
         if 2 * end >= read {
             self.held.drain(..end);
             self.returned = 0;

@@ -82,9 +82,9 @@ impl Utf8 {
         Ok(())
     }
 
-    /// Reads a fragment and returns it as text. Returns None unless all its characters are valid and neither the text
-    /// before it nor the fragment ends with an incomplete character. The condition nearly always holds, and
-    /// `utf8_chunks` is slower for short texts.
+    /// Reads a fragment and returns it as text. Returns None, and reads nothing, if the fragment is not valid UTF-8 or
+    /// if the text before it ends with an incomplete character. Nearly all fragments are returned, and `utf8_chunks`
+    /// would be slower for short texts.
     pub fn whole<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a str> {
         if self.len > 0 {
             return None;

@@ -72,7 +72,7 @@ impl InitialSymbols {
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
             if model.alphabet.symbols(&[byte], &mut symbols, None).is_ok() {
-                // The unknown token is not the symbol of one byte, because it can cover several bytes.
+                // A byte whose symbol is the unknown token gets no entry, because that token can cover several bytes.
                 match symbols[..] {
                     [id] if vocab.content(id) == [byte] => bytes[usize::from(byte)] = id,
                     _ => continue,

@@ -64,8 +64,8 @@ impl Work {
         &mut self.symbols[self.len]
     }
 
-    /// Adds the `count` symbols that were written as one pretoken. `rank` returns the rank of the pair at a position;
-    /// the pairs in the bitmap `inner` are known to have no rank.
+    /// Adds a pretoken, whose `count` symbols were written to [`Work::room`]. `rank` returns the rank of the pair at a
+    /// position; the pairs in the bitmap `inner` are known to have no rank.
     #[inline(always)]
     pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
