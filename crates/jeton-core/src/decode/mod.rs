@@ -244,7 +244,7 @@ impl Decoder {
         stream.finish(&self.plan)
     }
 
-    /// Appends the bytes that `id` has in the middle of a text; appends nothing for an unknown id.
+    /// Appends the bytes to which `id` decodes in the middle of a text; appends nothing for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),

@@ -41,8 +41,8 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids up to the end of pretoken `at`, a miss of the token table. Includes the tokens of this pretoken if the
-/// pretoken cache has them.
+/// Number of ids after pretoken `at`, which the token table misses. If the pretoken cache has its tokens, they are
+/// included.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,

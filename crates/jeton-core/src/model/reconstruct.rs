@@ -169,9 +169,10 @@ impl Tokens {
     /// other. Each token must be formed from its own bytes. `pairs`: the merges of all ranks up to the ranks of both
     /// tokens.
     ///
-    /// Merges are undone from the last one back. Before the later of the two last merges, a part of that token was
-    /// adjacent to the other token. If this part and the other token have a merge of lower rank than the
-    /// undone merge, it came first; if the ranks are equal, the left one came first.
+    /// The merges of the two tokens are undone, the last one first. When the merge of one token is undone, a part of
+    /// this token becomes adjacent to the other token. If the part and the other token merge with a lower rank than
+    /// that of the undone merge, they merge first, so the two tokens are not formed. Of two merges of equal rank, the
+    /// left one comes first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);

@@ -1,7 +1,8 @@
 //! Search for stop strings in text that arrives in fragments (Aho–Corasick).
 //!
-//! The match that starts first counts; among matches with the same start, the shortest one. Text that may be the
-//! beginning of a stop string is held back. A match is reported as soon as no match with an earlier start is possible.
+//! The search finds the match that starts first, and the shortest one of several matches with the same start. Text that
+//! may be the beginning of a stop string is held back. A match is reported as soon as no match with an earlier start is
+//! possible.
 //!
 //! Invariant: the text before the match, and the match itself, do not depend on the fragments. Cost: amortized constant
 //! time for each byte; the stored text is at most twice the longest stop string. Source: Aho and Corasick 1975,
