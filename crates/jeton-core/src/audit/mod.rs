@@ -1,10 +1,13 @@
 //! Analyzes the entries of a finished tokenizer, for `jeton.audit`.
 //!
 //! ```text
-//! reach search for a text that produces each entry, or for a proof that none does fate results of this search proofs
-//! proofs that no text produces an entry contexts texts around the bytes of an entry completion characters that
-//! complete a partial one shapes digits, white space, partial characters, and forms of private data duplicates entries
-//! with equal text
+//! reach       search for a text that produces each entry, or for a proof that none does
+//! fate        results of this search
+//! proofs      proofs that no text produces an entry
+//! contexts    texts around the bytes of an entry
+//! completion  characters that complete a partial one
+//! shapes      digits, white space, partial characters, and forms of private data
+//! duplicates  entries with equal text
 //! ```
 //!
 //! Left out: severity, advice and messages, which the Python package adds.

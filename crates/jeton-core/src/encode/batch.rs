@@ -458,8 +458,8 @@ impl PretokenBatch {
         // more). So `len` is at most its value before the first chunk plus `MAX_TOKENS * from`. The caller guarantees
         // `from <= at < chunk.end <= count`. The output grows by one token for each pretoken from `from` to `at`, then
         // by at most `MAX_TOKENS` for the pretoken at `at`. No write begins after the end of this output, and `GAP`
-        // more ids are reserved after the end. SAFETY: each call writes at most `GAP` integers from such a position,
-        // within the capacity.
+        // more ids are reserved after the end.
+        // SAFETY: each call writes at most `GAP` integers from such a position, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {

@@ -831,9 +831,9 @@ impl EncodeCall<'_> {
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. A pretoken that no cache contains gets the id of the entry that equals it, if
-    /// there is one; otherwise it becomes a merge job if the fast path supports it. Returns the source of the ids of
-    /// each miss.
+    /// Looks up misses in the caches. If there is a fast path, a pretoken that no cache contains gets the id of the
+    /// entry that equals it, or becomes a merge job if there is no such entry. Returns the source of the ids of each
+    /// miss.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;

@@ -1,6 +1,6 @@
 //! Best segmentations of prefixes of a text, which the Viterbi search extends.
 
-/// As an id: the characters are unknown. As a start: no segmentation was found yet.
+/// Value of an id if the characters are unknown, and of a start if no segmentation was found yet.
 pub(super) const NO_ID: u32 = u32::MAX;
 
 /// Best segmentation of the text up to a position.

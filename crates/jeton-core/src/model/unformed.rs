@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Returns true if the model never spells a character in bytes if the character is an entry, whatever its context.
+    /// Returns true if the model never spells a character that is an entry in bytes, whatever the context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,

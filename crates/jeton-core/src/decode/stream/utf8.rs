@@ -1,7 +1,7 @@
 //! Conversion of bytes that arrive in fragments to text. An incomplete character is held back until it is complete.
 //!
-//! Invariant: the text depends only on the bytes, not on their fragments. [`Invalid::Replace`] gives the text of
-//! `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character. Cost: linear; at most three
+//! Invariant: the text does not depend on how the bytes are divided into fragments. [`Invalid::Replace`] gives the text
+//! of `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character. Cost: linear; at most three
 //! bytes are held back. Source: The Unicode Standard, section 3.9, U+FFFD substitution.
 
 const REPLACEMENT: &str = "\u{fffd}";
