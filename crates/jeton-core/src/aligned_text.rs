@@ -409,7 +409,8 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit. Writers that emit more text for a character than any Unicode mapping does must call it.
+    /// Checks the output limit. A writer must call it if it can emit more text for a character than Unicode mappings
+    /// do.
     ///
     /// # Errors
     /// [`Error::text`] for text over the limit.

@@ -30,7 +30,7 @@ impl Chain {
         Ok(self.strings(vocab, ids, skip_special, lossy)?.into_bytes())
     }
 
-    /// Returns the strings after all steps. If all steps are context-free, there is one for each id that is not
+    /// Returns the strings after all steps. If all steps are context-free, there is one string for each id that is not
     /// skipped.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl Chain {
     }
 
     /// # Errors
-    /// `Config` for text over the output limit, which is needed because each of many steps can double the text; `Text`
-    /// for a regex that exceeds its budget.
+    /// `Config` for text over the output limit; `Text` for a regex that exceeds its budget. The limit is needed because
+    /// each of many steps can double the text.
     fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
         let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());

@@ -83,8 +83,8 @@ impl Decoded<'_> {
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
     /// vocabulary the contents of the model's entries are bytes; in other vocabularies they are spelled as the model
-    /// matches them. `mark` is the suffix that the components expect at entries that end a word; by default, the suffix
-    /// in the components' options.
+    /// matches them. `mark` is the suffix that the components expect at entries that end a word; if it is None, the
+    /// suffix is read from the options of the components.
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;

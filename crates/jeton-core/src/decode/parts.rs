@@ -1,8 +1,8 @@
 //! Parser of decoder components: JSON → the algorithm that decodes.
 //!
 //! Names, fields and defaults are HF's, so components of a `tokenizer.json` are read unchanged. `Join`, `Respell` and
-//! `SentencePiece` are Jeton's own. `Respell` is needed because HF decodes an added token that is matched in normalized
-//! text to its normalized content.
+//! `SentencePiece` are Jeton's own. `Respell` is needed for added tokens that are matched in normalized text, because
+//! HF decodes such a token to its normalized content.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Reads one field of each row of JSON Lines, unescaped into one buffer.
 //!
 //! This module accepts only rows that every JSON reader reads in the same way: the field is a string; if a name occurs
-//! several times, the last field counts. All other rows are left to the caller, who has the slow path and the error
+//! several times, the last field is read. All other rows are left to the caller, who has the slow path and the error
 //! messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not strings,
 //! escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
 //!

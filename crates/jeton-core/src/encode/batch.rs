@@ -275,8 +275,8 @@ impl PretokenBatch {
         Found { left: &self.left[..left], written: &self.written[..missed], before }
     }
 
-    /// [`PretokenBatch::find`] for one instruction set. Returns the number of misses of the token table, and of both
-    /// tables.
+    /// Does the work of [`PretokenBatch::find`] with one instruction set. Returns the number of pretokens that the
+    /// token table misses, and the number of pretokens that both tables miss.
     fn find_with(
         &mut self,
         instructions: simd::Detected,
@@ -328,7 +328,7 @@ impl PretokenBatch {
             }
             if step >= 3 {
                 // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved.
-                // `probe` has listed the misses of each chunk in ascending order, each one once and within its chunk.
+                // The misses of a chunk, which `probe` has listed, are distinct, in ascending order, and in the chunk.
                 unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
             }
         }

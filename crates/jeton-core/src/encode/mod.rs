@@ -530,7 +530,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the words of a text. They are separated by white space, and a mark is put in front of each. A mark
+    /// Encodes the words of a text, which are separated by white space. A `▁` is put in front of each word. A `▁`
     /// inside of a word begins another pretoken.
     ///
     /// # Errors
@@ -882,8 +882,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the misses that are left to the model. If the model has scores, adds up the scores of words. Inserts the
-    /// new results into the caches.
+    /// Encodes the misses that are left to the model, and inserts the new results into the caches. For a Unigram model
+    /// that encodes words independently, also adds up the scores of the words.
     fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();

@@ -207,8 +207,8 @@ impl VocabColumns {
     }
 }
 
-/// Returns the ids of merges: left, right and result. The result is the concatenation without the prefix (`##`) of the
-/// right part.
+/// Returns the ids of merges: left, right and result. The result is the concatenation of the two parts, in which the
+/// prefix (`##`) of the right part is left out.
 fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len() / 2);

@@ -232,7 +232,7 @@ impl Unigram {
     /// Returns the `n` best segmentations in descending order: ids and sum of scores.
     ///
     /// # Errors
-    /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
+    /// `Config` if `n` is 0 or greater than [`MOST`]; errors of [`Unigram::encode`].
     pub fn nbest(
         &self,
         text: &[u8],

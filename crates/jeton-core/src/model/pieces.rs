@@ -174,8 +174,8 @@ impl Pieces {
             && self.spent.0.load(Ordering::Relaxed).saturating_add(bytes) >= vocab.num_tokens() * BYTES_PER_ENTRY
     }
 
-    /// Adds a text of `bytes` bytes. Returns true if there is no pair table and the bytes encoded so far do not yet
-    /// justify one.
+    /// Adds `bytes` to the number of bytes encoded so far. Returns true if there is no pair table and this number does
+    /// not yet justify building one.
     fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * UNANNOUNCED_BYTES_PER_ENTRY
     }

@@ -99,8 +99,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if a byte-level entry is never formed before this continuation byte. `may_follow` returns true if a
-    /// token with the given content can follow the byte.
+    /// Returns true if a byte-level entry is never formed where the continuation byte `byte` follows it. `may_follow`
+    /// returns true if a token with the given content can follow that byte.
     ///
     /// # Errors
     /// `Interrupted`.

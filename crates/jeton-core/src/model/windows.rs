@@ -47,8 +47,8 @@ pub(super) trait Windows {
     /// the first token of the window at `at`. None if this cannot be checked.
     fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
 
-    /// Removes the last `count` tokens of the output; returns the position of the first of them, or None if the
-    /// output has no more than `count` tokens.
+    /// Removes the last `count` tokens of the output and returns the position of the first of them. Returns None, and
+    /// removes nothing, if the output has at most `count` tokens.
     fn remove_last(&mut self, at: usize, count: usize) -> Option<usize>;
 
     /// Appends the first `count` tokens of the window at `at` to the output; returns the position after them.

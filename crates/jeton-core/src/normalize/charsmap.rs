@@ -285,8 +285,8 @@ impl Charsmap {
         Some(found)
     }
 
-    /// Returns all rules: source -> replacement, by ascending source. None for more than `most` nodes, or if a source
-    /// is not UTF-8.
+    /// Returns all rules: source -> replacement, by ascending source. Returns None if more than `most` nodes are
+    /// visited, or if a source is not UTF-8.
     pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
         let mut rules = BTreeMap::new();
         let mut open = vec![(offset(self.units[0]), Vec::new())]; // stack of (children of a node, path to it)

@@ -3,9 +3,9 @@
 //! Invariant: the concatenated text of all pushes and of the end equals that of the batch
 //! ([`super::Decoder::decode_text`], or [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division
 //! into pushes. Text that was returned is never changed; text that later ids can change is held back. With stop strings
-//! the text ends before the first match. After a prompt, the text is that of all ids, without the beginning that it
-//! shares with the text of the prompt. An incomplete character at the end of the prompt does not count as text of the
-//! prompt.
+//! the text ends before the first match. After a prompt, the text is the decoded text of all ids (prompt and later ids)
+//! without the beginning that it shares with the decoded prompt. An incomplete character at the end of the prompt is
+//! left out of the decoded prompt.
 //!
 //! Cost: amortized constant time for each id, plus the length of its content. Memory: the text, and the bytes that are
 //! held back. These are a few bytes, or a run of byte pieces; `stage` lists them for each step.

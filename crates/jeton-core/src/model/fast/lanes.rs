@@ -22,8 +22,8 @@ const LANES: usize = 4;
 /// Pairs without a rank have priorities from this value on.
 const NO_PRIORITY: u32 = NONE << 8;
 
-/// Returns the priority, rank << 8 | position of the left symbol. The lowest one is the next merge, so the leftmost
-/// of equal ranks comes first.
+/// Returns the priority of a pair: `rank << 8 | position of the left symbol`. The pair with the lowest priority merges
+/// next, so among pairs of equal rank, the leftmost merges first.
 #[inline(always)]
 fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
