@@ -52,8 +52,8 @@ impl Look for Without<'_> {
 }
 
 impl Model {
-    /// Returns the merge trees. In a model without merges, no entry has parts; its units are the entries of one character
-    /// and the byte entries.
+    /// Returns the merge trees. In a model without merges, no entry has parts; its units are the entries of one
+    /// character and the byte entries.
     ///
     /// # Errors
     /// `Unsupported` for SentencePiece's BPE if a character of a piece is not a piece itself; `Interrupted`.
