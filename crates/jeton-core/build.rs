@@ -17,7 +17,7 @@ mod property_table;
 use class_bits::{CASELESS, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
 use property_table::{ranges, PropertyTable};
 
-/// Class of a regex → its bit; a later class takes precedence.
+/// Regex of the characters of a class → bit of the class. If several regexes match a character, the last one applies.
 const CLASSES: [(&str, u8); 7] = [
     (r"[\p{Lu}\p{Lt}]", UPPER),
     (r"\p{Ll}", LOWER),

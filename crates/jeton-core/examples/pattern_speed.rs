@@ -67,7 +67,8 @@ fn main() {
         let by_name = named.map_or_else(String::new, |named| {
             list(&|text| megabytes_per_second(text, RUNS, |text| starts(&named, text)))
         });
-        // One stage after the other on whole texts, which is an upper bound of the speed of backtracking.
+        // Runs each stage on whole texts, one stage after the other. The result is an upper bound on the speed of
+        // backtracking.
         let slow = list(&|text| {
             let text =
                 &text[..text.char_indices().map(|(at, _)| at).take_while(|&at| at < BYTES / 8).last().unwrap_or(0)];

@@ -7,10 +7,11 @@
 //! Invariant: matches are ascending, disjoint and not empty. If two tokens could include the same white space, the left
 //! token includes it, up to the characters of the right token.
 //!
-//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side.
-//! Plain version: `reference/step07_special.py`. Source of the flags: huggingface/tokenizers,
-//! tokenizer/added_vocabulary.rs (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps. HF includes
-//! white space between two tokens in both of them; the ids are equal.
+//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass. Each white space character is read at most once
+//! for the token on its left and once for the token on its right. Plain version: `reference/step07_special.py`. Source
+//! of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), and the behavior of the wheel
+//! 0.23.3. Left out: overlapping matches. HF includes white space between two tokens in both of them; the ids are
+//! equal.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
@@ -31,8 +32,8 @@ pub struct Added<'a> {
     pub rstrip: bool,
     /// True if only ASCII white space is included.
     pub ascii_space: bool,
-    /// True if matches of this token stay ordinary text. Tokens that overlap such a match do not match either. HF
-    /// treats special tokens in this way under `encode_special_tokens`.
+    /// True if matches of this token are encoded as ordinary text. Other added tokens do not match where they overlap
+    /// such a match. HF treats special tokens in this way if `encode_special_tokens` is true.
     pub passed_over: bool,
 }
 
@@ -64,8 +65,8 @@ pub struct AddedTokenMatch {
 impl AddedTokenMatcher {
     /// Builds a matcher for `tokens`; `None` if the list is empty. If two tokens have equal content, the first one is
     /// used.
-    /// # Errors
-    /// [`Error::config`] for an empty token.
+    ///
+    /// # Errors [`Error::config`] for an empty token.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
         let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
             tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// Compares each line with the matches of HF 0.23.3, except for overlaps.
+    /// The expected matches are those of HF 0.23.3, except where matches of HF overlap.
     #[test]
     fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];

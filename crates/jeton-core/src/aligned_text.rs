@@ -65,8 +65,8 @@ pub struct ChunkSink<'d> {
 }
 
 impl ChunkSink<'_> {
-    /// Appends a part: a byte range of the chunk's text, with the id of its added token, if it is one. Parts must be in
-    /// order. Empty parts are ignored.
+    /// Appends a part: a byte range of the chunk's text, and the id of the added token if the part is one. Parts must
+    /// be in order. Empty parts are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -188,8 +188,8 @@ impl AlignedText {
         })
     }
 
-    /// Sets the number of bytes of the previous batches after this stage. They count for positions and for the output
-    /// limit.
+    /// Sets the number of bytes that the current stage has written for the previous batches. It is added to positions
+    /// in this batch, and to the output when the limit is checked.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }
@@ -409,7 +409,8 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit. Writers that emit more text for a character than any Unicode mapping does must call it.
+    /// Checks the output limit. A writer must call it if it can emit more text for a character than Unicode mappings
+    /// do.
     ///
     /// # Errors
     /// [`Error::text`] for text over the limit.
@@ -428,15 +429,16 @@ impl AlignedWriter<'_> {
 
     /// Writes one character.
     ///
-    /// `change` > 0 inserts the character, with the ranges of the previous byte. 0 replaces the next old character. −n
-    /// also replaces the n old characters after it: their text is in the source of the new character, but not in its
+    /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
+    /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
+    /// after that: the text of all of them is in the source of the new character, but only the first one is in its
     /// origin.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`], but the last `removed` of the consumed old characters are
-    /// removed, not replaced.
+    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters that the call
+    /// consumes are removed: they are not in the source of the new character.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);

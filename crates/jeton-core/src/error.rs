@@ -14,7 +14,8 @@ pub enum ErrorKind {
     Config {
         /// Says which value was given, which was expected, and what to do.
         message: String,
-        /// If a single option is invalid: the option with its value, `vocab_size=100`, which begins the message.
+        /// The invalid option with its value (`vocab_size=100`), with which the message begins; None if the error
+        /// concerns no single option.
         option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,
@@ -108,8 +109,8 @@ pub struct Error(Box<ErrorKind>);
 /// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Maximum number of characters that are kept at the start, and as many at the end, of a message, because a message can
-/// quote input of any length.
+/// Number of characters that are kept at the start of a long message; half as many are kept at the end. The length is
+/// limited because a message can quote input of any length.
 const MOST_CHARACTERS: usize = 400;
 
 /// Returns the message; removes the middle of a long message.
@@ -183,7 +184,8 @@ impl Error {
         ErrorKind::Memory { bytes }.into()
     }
 
-    /// Adds `by` to the byte offset, if any. Callers that passed only part of a text need it.
+    /// Adds `by` to the byte offset of the error, if any. Callers that passed only a part of a text use this to get
+    /// the offset in the whole text.
     pub fn shifted(self, by: usize) -> Self {
         match self.into_kind() {
             ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),

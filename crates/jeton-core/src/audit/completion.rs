@@ -86,7 +86,7 @@ fn continuations(len: usize) -> impl Iterator<Item = Vec<u8>> {
     (0..num).map(move |number| (0..len).rev().map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect())
 }
 
-/// Returns the first `len` bytes of characters of `whole` bytes.
+/// Returns all byte strings of length `len` with which a character of `whole` bytes can begin.
 fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     let leads = match whole {
         2 => 0xC2..=0xDF,
@@ -96,11 +96,11 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     leads.flat_map(move |lead| continuations(len - 1).map(move |rest| [&[lead], &rest[..]].concat()))
 }
 
-/// Returns at most [`MOST`] candidates, in an order that is spread over all candidates.
+/// Returns at most [`MOST`] candidates. The first few are already spread over the whole list.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
-    // The stride is near the golden ratio. It reaches all candidates, because it has no factor in common with the
-    // length.
+    // The stride is near the length divided by the golden ratio, so the first few candidates are far apart. It has no
+    // factor in common with the length, so all candidates are reached.
     let stride = (len * 5 / 8..).find(|&stride| greatest_common_divisor(stride, len) == 1).unwrap_or(1);
     let mut all = all;
     (0..len.min(MOST)).map(|number| std::mem::take(&mut all[number * stride % len])).collect()

@@ -8,7 +8,8 @@ use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Kind;
 
-/// Contexts for each side of an entry. The first [`NUM_LIKELY`] are tried for every entry of whole characters.
+/// Contexts for each side of an entry. The first [`NUM_LIKELY`] are tried for every entry that consists of whole
+/// characters.
 const BESIDE: [&str; 22] =
     ["", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก"];
 /// Number of contexts on each side that are tried before a proof is attempted.

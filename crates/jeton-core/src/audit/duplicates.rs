@@ -1,4 +1,5 @@
-//! Finds entries with equal text: equal when decoded, or equal after the normalizer components that map characters.
+//! Finds groups of entries whose decoded texts are equal, or become equal when the normalizer components that map
+//! characters are applied.
 //!
 //! Components that add a prefix or strip spaces are not applied, because they would make ` a` and `a` equal.
 //!
@@ -14,8 +15,8 @@ use crate::tokenizer::Tokenizer;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Returns groups of at least two ids with equal text, ascending. The flag of a group is true if the decoded bytes
-/// are equal, too.
+/// Returns groups of at least two ids with equal texts, sorted by id. The flag of a group is true if the decoded bytes
+/// are equal even without the normalizer.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -1,4 +1,5 @@
-//! Fates of ids: some text produces the id, no text does (with the kind of the proof), or undecided.
+//! Fates of ids. Some text produces the id, or no text produces it (with the kind of the proof), or the question is
+//! undecided.
 
 /// Fate of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,9 +31,9 @@ pub enum Fate {
     Merges = 11,
     /// Other pieces that spell the entry have a higher sum of scores.
     Scores = 12,
-    /// The model only produces entries of another form, such as single characters.
+    /// The entry has a form that the model never produces, such as several characters in a model of single characters.
     Form = 13,
-    /// The entry is the byte entry of a character that never falls back to bytes.
+    /// The entry is the byte entry of a character for which the model never falls back to bytes.
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,
@@ -41,7 +42,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns true if the entry is not a symbol of any pretoken at any time, neither between merges nor at their end.
+    /// Returns true if the entry never occurs as a symbol of a pretoken, even temporarily between merges.
     pub(super) fn is_absent(self) -> bool {
         matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
     }

@@ -1,8 +1,8 @@
 //! Analyzes the entries of a finished tokenizer, for `jeton.audit`.
 //!
 //! ```text
-//! reach       entries that texts produce, with a text for each; a proof for others, or undecided
-//! fate        results
+//! reach       search for a text that produces each entry, or for a proof that none does
+//! fate        results of this search
 //! proofs      proofs that no text produces an entry
 //! contexts    texts around the bytes of an entry
 //! completion  characters that complete a partial one
@@ -29,8 +29,8 @@ use crate::error::Result;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Returns the indices of merges in the merge list that no text uses. Either another merge forms the same result first,
-/// or the result occurs in no text, not even as an intermediate symbol.
+/// Returns the merges that are applied in no text, as indices in the merge list. Either another merge always forms the
+/// same result first, or the result occurs in no text, not even as an intermediate symbol.
 ///
 /// # Errors
 /// `Interrupted`.

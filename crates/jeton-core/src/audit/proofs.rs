@@ -9,8 +9,9 @@
 //! - the model forms other tokens from its characters (`model/unformed`),
 //! - it ends inside a character, and the rules above exclude every completion of the character.
 //!
-//! Each rule holds for texts of any length. Left out: conditions of a regex beyond pairs of adjacent characters, such
-//! as counts or lookarounds. For these, the rules only check that some path through the regex reads the characters.
+//! Each rule holds for texts of any length. Left out: conditions of a regex that concern more than a pair of adjacent
+//! characters, such as counts or lookarounds. In a regex with such conditions, the rules only check that some path
+//! through the regex reads the characters.
 
 use super::completion::Edges;
 use super::fate::Fate;
@@ -135,7 +136,8 @@ impl<'t> Proofs<'t> {
     /// Returns false if no pretoken contains the text.
     fn may_hold(&self, text: &str) -> bool {
         self.splitters.iter().zip(self.tok.splitters()).enumerate().all(|(index, (pairs, splitter))| {
-            // Before a component that replaces spaces by a mark, a mark of the text can still be a space.
+            // A later component may replace spaces by a mark. Before that component runs, a mark in `text` can still be
+            // a space.
             let mark = self.tok.splitters()[index + 1..].iter().find_map(Splitter::space_mark);
             match mark.filter(|&mark| splitter.space_mark().is_none() && text.contains(mark)) {
                 Some(_) => true,
@@ -157,7 +159,8 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if texts that contain the entry's prefix literally do not produce the entry, either.
+    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). A text with these
+    /// characters could otherwise produce the entry, too.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
@@ -202,7 +205,8 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let rewrites = tok.splitters().iter().any(|part| part.inserts());
     let is_raw = tok.normalizers().is_empty();
     let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added);
-    // A rejected match of a single-word token hides the tokens inside it.
+    // If the match of a single-word token is rejected, added tokens inside the match are not matched, either. So if
+    // there is a single-word token, no token is always matched.
     let rewrites = rewrites || tok.added().iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0);
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();

@@ -1,10 +1,10 @@
 //! Finds the entries that texts produce.
 //!
-//! An entry is reached if encoding some text, valid UTF-8 and without permission for special tokens, yields its id. The
-//! evidence is such a text: the slow path encodes it, and it is stored. Candidate texts are the bytes of the entry in
+//! An entry is reached if some text of valid UTF-8, encoded without permission for special tokens, yields its id. Such
+//! a text is stored as evidence, after the slow path has encoded it. Candidate texts are the bytes of the entry in
 //! contexts; partial characters are completed first. If the likely candidates fail, a proof that no text produces the
-//! entry is attempted (`proofs`); if this fails, too, the remaining candidates are tried. If no text and no proof is
-//! found, the entry is undecided.
+//! entry is attempted (`proofs`); if there is no proof, the remaining candidates are tried. If neither a text nor a
+//! proof is found, the entry is undecided.
 //!
 //! Cost: one encoding for most entries; for the others, at most [`MAX_TRIES`] encodings each and `budget` in total.
 //! Entries of more than [`MAX_LEN`] bytes are not searched, because some models take time quadratic in the length of an
@@ -27,7 +27,7 @@ const MAX_TRIES: usize = 20_000;
 /// Maximum length in bytes of an entry that is searched.
 const MAX_LEN: usize = 4096;
 
-/// A text counts as one text of the budget, and as one more for each time that it has this number of bytes.
+/// A text uses one unit of the budget, and one more unit for each full `LONG_TEXT` bytes.
 const LONG_TEXT: usize = 256;
 
 /// Characters that few vocabularies contain, so that they produce the unknown token.

@@ -107,7 +107,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+')
 }
 
-/// Returns the runs of characters that are valid in host names.
+/// Returns the possible host names: runs of ASCII letters, digits, `-` and `.` that contain a `.`.
 fn hosts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.').filter(|run| run.contains('.'))
 }

@@ -10,7 +10,7 @@ use crate::util::cancel::most_bytes;
 use crate::vocab::byte_alphabet::stand_in;
 use crate::vocab::{Kind, Vocab};
 
-/// Hugging Face's decoders, in order, and how ids become the strings that they get.
+/// Hugging Face's decoders, in order, and the rules that convert ids to the strings that the first decoder reads.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,
@@ -30,7 +30,7 @@ impl Chain {
         Ok(self.strings(vocab, ids, skip_special, lossy)?.into_bytes())
     }
 
-    /// Returns the strings after all steps. If all steps are context-free, there is one for each id that is not
+    /// Returns the strings after all steps. If all steps are context-free, there is one string for each id that is not
     /// skipped.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl Chain {
     }
 
     /// # Errors
-    /// `Config` for text over the output limit, which is needed because each of many steps can double the text; `Text`
-    /// for a regex that exceeds its budget.
+    /// `Config` for text over the output limit; `Text` for a regex that exceeds its budget. The limit is needed because
+    /// each of many steps can double the text.
     fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
         let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());
@@ -96,9 +96,9 @@ impl Chain {
         Error::config(format!("the decoder produces more than {most} bytes from these ids"))
     }
 
-    /// Appends the text that `id` has between two other tokens. To find it, the steps decode the token between two
-    /// markers. The output between the markers is the token's text followed by any prefix of the second marker, which
-    /// is removed.
+    /// Appends the text to which `id` decodes between two other tokens. To find it, the steps decode the token between
+    /// two markers. The output between the markers is the token's text followed by any prefix of the second marker,
+    /// which is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use; two characters each
         let between = |token: Option<u32>| {

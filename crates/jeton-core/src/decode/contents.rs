@@ -88,8 +88,8 @@ impl<'a> Contents<'a> {
         self.write_each(room, |_| {});
     }
 
-    /// Writes like [`Contents::write`]. Calls `before` with the number of bytes before each id, not counting the space
-    /// after a word that ends there.
+    /// Writes like [`Contents::write`]. Calls `before` for each id with the number of bytes before it. A space that was
+    /// inserted directly before the id, at the end of a word, is not counted.
     #[inline(always)]
     fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
         let (mut at, mut space) = (0, 0);
@@ -101,8 +101,8 @@ impl<'a> Contents<'a> {
                 continue;
             }
             let end = at + place.len();
-            // Copies an integer instead of a slice, because the compiler would combine two copies of slices into a call
-            // of `memmove`.
+            // A short content is copied as an integer, not as a slice: the compiler would combine this copy and the
+            // copy in the other arm into one call of `memmove`.
             match (room[at..].first_chunk_mut::<STEP>(), self.vocab.padded(place).first_chunk::<STEP>()) {
                 (Some(room), Some(content)) if place.len() <= STEP => {
                     *room = u128::from_ne_bytes(*content).to_ne_bytes();

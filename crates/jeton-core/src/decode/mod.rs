@@ -2,11 +2,11 @@
 //!
 //! Without components, the text is the concatenation of the ids' contents, with a space after each id that ends a word,
 //! except the last one. With components, the contents are a list of strings. HF's decoders process this list in order;
-//! SentencePiece's decoder joins it. HF's `ByteLevel` as the only component, for contents that are bytes, is also a
-//! concatenation; only added tokens are converted, once, in advance. [`Decoder::decode`] returns bytes without loss:
-//! the bytes of a character that is split among ids are joined, and the caller handles invalid UTF-8.
-//! [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
-//! arrive one by one.
+//! SentencePiece's decoder joins it. If HF's `ByteLevel` is the only component and the contents are bytes, decoding is
+//! also a concatenation; the added tokens are converted once, when the decoder is built. [`Decoder::decode`] returns
+//! bytes without loss: the bytes of a character that is split among ids are joined, and the caller handles invalid
+//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids
+//! that arrive one by one.
 //!
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; each component copies
 //! the text once. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
@@ -83,8 +83,8 @@ impl Decoded<'_> {
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
     /// vocabulary the contents of the model's entries are bytes; in other vocabularies they are spelled as the model
-    /// matches them. `mark` is the suffix that the components expect at entries that end a word; by default, the suffix
-    /// in the components' options.
+    /// matches them. `mark` is the suffix that the components expect at entries that end a word; if it is None, the
+    /// suffix is read from the options of the components.
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;
@@ -114,8 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Replaces invalid UTF-8 by as many U+FFFD as the library that the components come from
-    /// does.
+    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD, as many times as in the library that the components
+    /// come from.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -148,8 +148,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes `ids` to text. Also returns, for each id, the number of characters of the text of all ids before it,
-    /// without an incomplete character at the end of that text.
+    /// Decodes `ids` to text. Also returns, for each id, the number of characters that all ids before it decode to. An
+    /// incomplete character at the end of that text is not counted.
     ///
     /// # Errors
     /// As [`Decoder::push`].
@@ -217,16 +217,16 @@ impl Decoder {
     /// # Errors
     /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
     /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the
-    /// output limit. After these, and after [`Decoder::finish`], every call is an error.
+    /// output limit. After one of these two errors, and after [`Decoder::finish`], every call is an error.
     ///
     /// [`Error::config`]: crate::error::Error::config
     pub fn push<'s>(&self, vocab: &Vocab, stream: &'s mut Stream, ids: &[u32]) -> Result<&'s str> {
         stream.push(&self.plan, vocab, ids)
     }
 
-    /// Begins the text that follows a prompt, whose ids `stream` has already read. The text ends before the first of
-    /// `stops`. It is the text of all ids, without the beginning that it shares with the text of the prompt. An
-    /// incomplete character at the end of the prompt does not count as text of the prompt.
+    /// Begins the text that follows a prompt, whose ids `stream` has already read. This text is the decoded text of all
+    /// ids (prompt and later ids) without the beginning that it shares with the decoded prompt; it ends before the
+    /// first of `stops`. An incomplete character at the end of the prompt is left out of the decoded prompt.
     ///
     /// # Errors
     /// [`Error::config`] for an empty stop string, or for more than 1 MiB of stop strings; as [`Decoder::finish`].
@@ -244,7 +244,7 @@ impl Decoder {
         stream.finish(&self.plan)
     }
 
-    /// Appends the bytes that `id` has in the middle of a text; appends nothing for an unknown id.
+    /// Appends the bytes to which `id` decodes in the middle of a text; appends nothing for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { respelled } if respelled.contains_key(&id) => out.extend_from_slice(&respelled[&id]),

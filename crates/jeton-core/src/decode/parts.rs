@@ -1,8 +1,8 @@
 //! Parser of decoder components: JSON → the algorithm that decodes.
 //!
 //! Names, fields and defaults are HF's, so components of a `tokenizer.json` are read unchanged. `Join`, `Respell` and
-//! `SentencePiece` are Jeton's own. `Respell` is needed because HF decodes an added token that is matched in normalized
-//! text to its normalized content.
+//! `SentencePiece` are Jeton's own. `Respell` is needed for added tokens that are matched in normalized text, because
+//! HF decodes such a token to its normalized content.
 
 use std::collections::HashMap;
 
@@ -20,8 +20,8 @@ use crate::vocab::{Kind, Vocab};
 /// Algorithm by which ids are decoded.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Concatenation of contents. `respelled` has the decoded bytes of those added tokens that do not decode to their
-    /// content.
+    /// Concatenation of contents. `respelled` contains the decoded bytes of the added tokens whose decoded bytes differ
+    /// from their content.
     Contents {
         respelled: HashMap<u32, Vec<u8>>,
     },
@@ -66,7 +66,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Bytes of ids that replace their contents. Must be the first component.
+    /// Strings to which ids are decoded in place of their contents. Must be the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -80,7 +80,7 @@ enum DecoderPart {
         /// Fields of the denormalizer, named as those of a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that decode instead of this one, as in a class of `transformers`.
+        /// Components that are used for decoding in place of this one, because a class of `transformers` uses them.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },
@@ -188,7 +188,7 @@ impl Plan {
         }))
     }
 
-    /// Returns the decoded bytes of `id`: its replacement if it is respelled, or else its content.
+    /// Returns the decoded bytes of `id`: its replacement if the entry is respelled, its content otherwise.
     #[inline]
     pub fn content<'a>(&'a self, vocab: &'a Vocab, id: u32) -> &'a [u8] {
         match self {
@@ -207,8 +207,9 @@ pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>
     respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
 }
 
-/// Returns the decoded bytes, by id, of the added tokens that do not decode to their content. With `reads`, HF's
-/// ByteLevel converts their strings from the byte alphabet, if it has all of their characters: `ï` becomes the byte EF.
+/// Returns the decoded bytes of the added tokens that do not decode to their content: id → bytes. If `reads` is true,
+/// HF's ByteLevel converts the string of such a token from the byte alphabet (`ï` becomes the byte EF), unless a
+/// character of the string is not in the byte alphabet.
 fn respelled_bytes(vocab: &Vocab, strings: &HashMap<u32, String>, reads: bool) -> HashMap<u32, Vec<u8>> {
     let alphabet = ByteAlphabet::new();
     let added = vocab.iter().filter(|(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));

@@ -14,7 +14,7 @@ impl StringList {
         Self { bytes: Vec::with_capacity(4 * pieces), ends: Vec::with_capacity(pieces) }
     }
 
-    /// Returns the buffer, whose end is the open string, to append to it.
+    /// Returns the buffer. Bytes that are appended to it belong to the open string.
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }

@@ -1,7 +1,7 @@
 //! `Replace` of a regex, in whole strings and in strings that arrive in fragments.
 //!
-//! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. Invalid bytes are
-//! searched as U+FFFD, one for each invalid sequence, and are kept in the output where no match replaces them.
+//! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. The search reads
+//! each invalid sequence as one U+FFFD; the original bytes are kept in the output where no match replaces them.
 //!
 //! In fragments, text is written as soon as later text cannot change its matches. To know this, the matcher returns the
 //! first position at which an attempt to match reads past the end. Text from there on is held back, and so is the text
@@ -183,7 +183,8 @@ impl RegexHeld {
         self.at = end;
     }
 
-    /// Drops text that was written, except for its last `reach` characters, and sets when the next search starts.
+    /// Drops the text that was written, except for its last `reach` characters. Sets `next`, the length of `text` at
+    /// which the next search starts.
     fn release(&mut self, reach: usize) {
         if self.at > 2 * (self.text.len() - self.at) + SHORT {
             let kept = self.text[..self.at].char_indices().rev().take(reach).last();

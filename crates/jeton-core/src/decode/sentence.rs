@@ -6,7 +6,7 @@
 //! `treat_whitespace_as_suffix` has no effect on decoding.
 //!
 //! Invariant: the text equals that of SentencePieceProcessor::Decode for ids. In a run of byte pieces, each byte that
-//! is not part of a valid character becomes U+FFFD; output as bytes keeps it. Cost: linear. Source:
+//! is not part of a valid character becomes U+FFFD; if the output is bytes, the byte is kept. Cost: linear. Source:
 //! google/sentencepiece, sentencepiece_processor.cc. [`crate::normalize::Denormalizer`] then rewrites the decoded text.
 
 use crate::error::Result;

@@ -6,8 +6,8 @@
 //!
 //! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
 //! version. The stream handles the other cases: text that is not UTF-8, decoder steps that join strings, a
-//! denormalizer, and runs of byte pieces that do not end with a character. Cost: linear in the ids and the text; 8
-//! bytes for each id.
+//! denormalizer, and runs of byte pieces that end inside a character. Cost: linear in the ids and the text; 8 bytes for
+//! each id.
 
 use super::chain::Chain;
 use super::contents::{self, Contents};
@@ -16,8 +16,8 @@ use super::parts::Plan;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Returns the bytes of `ids`, and the number of bytes before each id. Returns None if an id may change the text of ids
-/// before it.
+/// Returns the bytes of `ids`, and the number of bytes before each id. Returns None if some id could change the text of
+/// the ids before it.
 ///
 /// # Errors
 /// As [`super::Decoder::decode`].
@@ -43,8 +43,8 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // A run of byte pieces is replaced as a whole, so a character that continues beyond the run needs the
-            // stream.
+            // Invalid UTF-8 is replaced in each run of byte pieces as a whole. If a character is divided between ids in
+            // any other way, the number of bytes before an id must be found with the stream.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
@@ -82,7 +82,8 @@ fn all(vocab: &Vocab, ids: &[u32], with: impl FnMut(u32, Kind)) -> Result<()> {
     each(vocab, ids, false, with)
 }
 
-/// Converts positions in `text`, ascending, from numbers of bytes to numbers of complete characters.
+/// Converts byte offsets in `text` to character offsets. The offsets must be in ascending order. A byte offset inside
+/// a character becomes the offset of this character.
 pub(super) fn to_chars(text: &str, starts: &mut [usize]) {
     if text.is_ascii() {
         return;

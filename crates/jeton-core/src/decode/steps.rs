@@ -24,7 +24,7 @@ pub(super) enum DecodeStep {
     ByteFallback,
     /// Converts characters of the byte alphabet to bytes, and joins all strings into one.
     ByteLevel(ByteAlphabet),
-    /// Joins all strings into one, like ByteLevel, if contents are already bytes.
+    /// Joins all strings into one. Takes the place of ByteLevel if contents are already bytes.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -96,8 +96,8 @@ impl DecodeStep {
         Ok(())
     }
 
-    /// Returns true if the step processes each string except the first independently of its position in the list, and
-    /// keeps it one string.
+    /// Returns true if the step maps each string of the list to one string, independently of the other strings and of
+    /// the position in the list. Only the first string may be treated differently.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,
@@ -158,7 +158,8 @@ fn fuse_bytes(pieces: &mut StringList, lossy: bool) {
     }
 }
 
-/// Converts each run of byte pieces to text. With `lossy`, each byte of a run that is invalid UTF-8 becomes U+FFFD.
+/// Converts each run of byte pieces to text. If a run is not valid UTF-8 and `lossy` is true, every byte of the run
+/// becomes U+FFFD.
 fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     let mut run: Vec<u8> = Vec::new();
     let end_run = |run: &mut Vec<u8>, into: &mut StringList| {
@@ -341,8 +342,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], but compares the needle at each occurrence of its first byte. The
-    /// first such occurrence is at `at`.
+    /// Appends `text` with the replacements of [`Replacer::replace`]. Compares the whole needle wherever its first byte
+    /// occurs; `at` is the first such position.
     fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
         let mut done = 0;
@@ -368,8 +369,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Reads a part of a text and appends it like [`Replacer::replace`], except for the last `matched` bytes, which may
-    /// begin a match.
+    /// Reads a part of a text and appends it with the replacements of [`Replacer::replace`]. Holds back the last
+    /// `matched` bytes, which may begin a match.
     pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         if !self.needle.is_empty() {
             return self.needle.replace(matched, part, with.as_bytes(), out, most);

@@ -47,8 +47,8 @@ fn decoding_without_components_concatenates_contents() {
     assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
-/// The concatenation of contents equals decoding one by one. Contents have all lengths around that of one copy; some
-/// ids have spaces or are unknown.
+/// The concatenation of contents equals decoding ids one by one. The contents have lengths below, at and above the
+/// length of one copy. Some entries end words, so that a space follows them, and some ids are unknown.
 #[test]
 fn contents_of_all_lengths_are_concatenated() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
@@ -221,7 +221,7 @@ fn regexes_are_replaced_in_each_string() {
     assert_eq!(text(words, &["xab", "éc", ".", "xa", "  ", "  ", "."]), " ab c. a.");
 }
 
-/// A regex searches bytes that are not UTF-8 as U+FFFD, and keeps them where nothing matches.
+/// A regex search reads bytes that are not UTF-8 as U+FFFD. The original bytes are kept where the regex does not match.
 #[test]
 fn regexes_keep_bytes_outside_of_characters() {
     let contents: [&[u8]; 4] = [b"ab\xffab\xe4\xbb", b"\x8aab", b"\xf0", b"ab"];

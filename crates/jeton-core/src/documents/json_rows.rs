@@ -1,7 +1,7 @@
 //! Reads one field of each row of JSON Lines, unescaped into one buffer.
 //!
 //! This module accepts only rows that every JSON reader reads in the same way: the field is a string; if a name occurs
-//! several times, the last field counts. All other rows are left to the caller, who has the slow path and the error
+//! several times, the last field is read. All other rows are left to the caller, who has the slow path and the error
 //! messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not strings,
 //! escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
 //!
@@ -406,8 +406,8 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < b' ')
 }
 
-/// Returns a word whose lowest set bit is in the first quote, backslash or control character of a little-endian word; 0
-/// if the word has none.
+/// Looks for quotes, backslashes and control characters in the eight bytes of a little-endian word. The lowest set bit
+/// of the result is in the first such byte; the result is 0 if there is none.
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     // The borrow of a subtraction only changes bytes above the first match, so the lowest bit is correct.

@@ -41,15 +41,15 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids up to the end of pretoken `at`, a miss of the token table. Includes the tokens of this pretoken if the
-/// pretoken cache has them.
+/// Number of ids after pretoken `at`, which the token table misses. If the pretoken cache has its tokens, they are
+/// included.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
     len: u32,
 }
 
-/// Result of [`PretokenBatch::find`]: the misses, and the numbers of ids up to them.
+/// Result of [`PretokenBatch::find`]: the misses, and for each miss the number of ids before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
     /// Pretokens that both tables miss.
@@ -59,7 +59,7 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns a converter of positions between the pretokens to positions in the ids.
+    /// Returns a converter: position between two pretokens → position in the ids.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
@@ -74,8 +74,8 @@ pub(super) struct Places<'b> {
 }
 
 impl Places<'_> {
-    /// Returns two numbers for the pretokens before index `end`: their ids, and their misses of both tables. `end` must
-    /// not decrease between calls.
+    /// For the pretokens before index `end`, returns the number of ids and the number of pretokens that both tables
+    /// miss. `end` must not decrease between calls.
     #[inline]
     pub(super) fn after(&mut self, end: u32) -> (usize, usize) {
         let Found { left, written, before } = self.found;
@@ -101,7 +101,7 @@ struct TableMiss {
 pub(super) struct CacheMiss {
     /// Index of the pretoken in the batch.
     pub(super) at: u32,
-    /// Index into the ids before which the tokens of this pretoken must be inserted.
+    /// Position in the ids at which the tokens of this pretoken must be inserted.
     pub(super) before: u32,
     /// Value in the token table: [`super::token_table::NOT_ENTRY`] or [`super::token_table::MAYBE_ENTRY`].
     pub(super) found: u32,
@@ -165,8 +165,8 @@ mod x86 {
     use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Maps a bitmap of equal key halves to the index of the first key with two equal halves, or to 3 if there is none.
-    /// There are two bits for each key; the two highest bits are ignored.
+    /// Bitmap → index of the first equal key; 3 if no key is equal. The bitmap has two bits for each key, one for each
+    /// half of the key; a bit is set if the halves are equal. The two highest bits are ignored.
     const NUMBERS: [u8; 256] = numbers();
 
     const fn numbers() -> [u8; 256] {
@@ -188,8 +188,9 @@ mod x86 {
     impl Probe for HasAvx2 {
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `bucket.keys`, and of its third
-            // key: an array of three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
+            // SAFETY: `key` has 16 bytes, and `bucket.keys` is an array of three initialized keys of 16 bytes each. The
+            // loads read `key`, the first two keys of the bucket (32 bytes), and its third key. They need no alignment.
+            // `self` proves AVX2.
             let same = unsafe {
                 let key = _mm_loadu_si128(std::ptr::from_ref(key).cast());
                 let keys = bucket.keys.as_ptr().cast::<__m128i>();
@@ -203,7 +204,7 @@ mod x86 {
         #[inline(always)]
         fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| {
-                // SAFETY: the load is of the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
+                // SAFETY: the load reads the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
                 let highest = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
                 bits << 8 | u64::from(highest as u8)
             })
@@ -218,7 +219,7 @@ mod x86 {
             let (keys, hashes) = (keys.as_chunks::<8>().0, hashes.as_chunks_mut::<8>().0);
             for (eight, hashes) in keys.iter().zip(hashes) {
                 let keys = eight.as_ptr().cast::<u8>();
-                // SAFETY: the loads are of the two halves of `eight`, 128 initialized bytes, and the store is of the 32
+                // SAFETY: the loads read the two halves of `eight`, 128 initialized bytes, and the store writes the 32
                 // bytes of `hashes`; they need no alignment. `self` proves AVX-512 F, DQ and VL.
                 unsafe {
                     let (first, second) = (_mm512_loadu_si512(keys.cast()), _mm512_loadu_si512(keys.add(64).cast()));
@@ -234,9 +235,10 @@ mod x86 {
 
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
-            // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `bucket`, which has no padding
-            // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F. (Its keys are the first 48
-            // bytes, so bits 6 and 7 compare ids.)
+            // SAFETY: the loads read the 16 bytes of `key` and the 64 bytes of `bucket`, which has no padding
+            // (`token_table` asserts that); they need no alignment. `self` proves AVX-512 F.
+            // The keys are the first 48 bytes of the bucket. So bits 0 to 5 of the result compare keys; bits 6 and 7,
+            // which compare the ids after them, are ignored.
             let same = unsafe {
                 let key = _mm512_broadcast_i32x4(_mm_loadu_si128(std::ptr::from_ref(key).cast()));
                 _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(std::ptr::from_ref(bucket).cast()), key)
@@ -247,7 +249,7 @@ mod x86 {
         #[inline(always)]
         fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<16>().0.iter().rev().fold(0, |bits, sixteen| {
-                // SAFETY: the load is of the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
+                // SAFETY: the load reads the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
                 let below = unsafe {
                     _mm512_cmplt_epi32_mask(_mm512_loadu_si512(sixteen.as_ptr().cast()), _mm512_setzero_si512())
                 };
@@ -273,8 +275,8 @@ impl PretokenBatch {
         Found { left: &self.left[..left], written: &self.written[..missed], before }
     }
 
-    /// [`PretokenBatch::find`] for one instruction set. Returns the number of misses of the token table, and of both
-    /// tables.
+    /// Does the work of [`PretokenBatch::find`] with one instruction set. Returns the number of pretokens that the
+    /// token table misses, and the number of pretokens that both tables miss.
     fn find_with(
         &mut self,
         instructions: simd::Detected,
@@ -326,7 +328,7 @@ impl PretokenBatch {
             }
             if step >= 3 {
                 // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved.
-                // `probe` has listed the misses of each chunk in ascending order, each one once and within its chunk.
+                // The misses of a chunk, which `probe` has listed, are distinct, in ascending order, and in the chunk.
                 unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
             }
         }
@@ -346,7 +348,7 @@ impl PretokenBatch {
             simd::prefetch(unsafe { table.bucket_at(offset) });
             (hash, offset)
         };
-        // Number of pretokens from whose start sixteen bytes can be read within the text.
+        // Number of pretokens whose start is followed by at least sixteen bytes of text.
         let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
             Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
             _ => count,
@@ -362,8 +364,8 @@ impl PretokenBatch {
             for ((&start, &len), ((key, hash), offset)) in
                 places.zip(keys.iter_mut().zip(&mut *hashes).zip(&mut *offsets))
             {
-                // SAFETY: the sixteen bytes start at `last` at most, which is `text.len() - 16`, whatever `bounds` are;
-                // any bytes are a `[u8; 16]`.
+                // SAFETY: `start` is at most `last`, which is `text.len() - 16`, for any `bounds`, so all sixteen bytes
+                // are inside the text. Every value of the bytes is a valid `[u8; 16]`.
                 let sixteen = unsafe { text.as_ptr().add(start as usize).cast::<[u8; 16]>().read_unaligned() };
                 *key = ShortKey::new(sixteen, len as usize);
                 if !L::HASHES_VECTORS {
@@ -396,8 +398,8 @@ impl PretokenBatch {
         }
     }
 
-    /// Probes the token table for a chunk. Lists the misses in ascending order, each one once and within the chunk,
-    /// and prefetches their buckets of the pretoken cache. Returns the number of listed misses.
+    /// Probes the token table for a chunk. Lists the misses, which are distinct pretokens of the chunk in ascending
+    /// order, and prefetches their buckets of the pretoken cache. Returns the number of misses listed so far.
     #[inline(always)]
     fn probe<L: Probe>(
         &mut self,
@@ -452,11 +454,12 @@ impl PretokenBatch {
     ) {
         let Self { found: table, missed: list, written, left, .. } = self;
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` returns no more). So
-        // `len` is at most its value before the first chunk plus `MAX_TOKENS * from`; the caller guarantees `from <=
-        // at < chunk.end <= count`. Each write begins at the latest at the end of the output so far: one token for
-        // each pretoken up to `at`, or `MAX_TOKENS` for the one at `at`. `GAP` more ids are reserved after it.
-        // SAFETY: all calls write at most `GAP` integers from there on, within the capacity.
+        // The pretokens before `from` are written, with at most `MAX_TOKENS` tokens each (`num_tokens` returns no
+        // more). So `len` is at most its value before the first chunk plus `MAX_TOKENS * from`. The caller guarantees
+        // `from <= at < chunk.end <= count`. The output grows by one token for each pretoken from `from` to `at`, then
+        // by at most `MAX_TOKENS` for the pretoken at `at`. No write begins after the end of this output, and `GAP`
+        // more ids are reserved after the end.
+        // SAFETY: each call writes at most `GAP` integers from such a position, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {

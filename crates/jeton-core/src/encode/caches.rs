@@ -102,8 +102,8 @@ impl Caches {
         [&mut self.pretokens, &mut self.medium, &mut self.long]
     }
 
-    /// Computes the key of a pretoken, the first `len` bytes of `text`, as number `i` of the group, and prefetches its
-    /// entry. The text must have at least 64 bytes.
+    /// Computes the key of pretoken `i` of the group, and prefetches its entry. The pretoken consists of the first
+    /// `len` bytes of `text`, which must have at least 64 bytes.
     #[inline(always)]
     pub(super) fn prefetch(&mut self, i: usize, text: &[u8], len: usize) {
         if len <= self.max_pretoken {

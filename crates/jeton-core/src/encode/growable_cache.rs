@@ -2,7 +2,7 @@
 
 /// Bounded cache that can double its capacity.
 pub(super) trait GrowableCache {
-    /// Returns the number of bytes that doubling would add; 0 if too few evictions justify doubling.
+    /// Returns the number of bytes that doubling would add; 0 if the cache has evicted too few entries to be doubled.
     fn growth_bytes(&self) -> usize;
     /// Doubles the capacity and keeps the entries.
     fn grow(&mut self);

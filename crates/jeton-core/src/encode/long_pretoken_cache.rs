@@ -42,8 +42,8 @@ impl<const WORDS: usize> Default for LongKey<WORDS> {
 }
 
 impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
-    /// Maximum length of a pretoken in bytes. The last two bytes of a key have other contents: the length and the
-    /// number of ids.
+    /// Maximum length of a pretoken in bytes. The last two bytes of a key are not part of the pretoken: they store its
+    /// length and its number of ids.
     pub(super) const MAX_BYTES: usize = 8 * WORDS - 2;
 
     /// Creates a cache of 2^`bits` entries that may grow to 2^`max_bits`.
@@ -54,7 +54,8 @@ impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
         Self { entries, shift: 64 - bits.max(1), ring, written: 0, max_entries: 1 << max_bits, num_evicted: 0 }
     }
 
-    /// Computes the key of a pretoken, the first `len` bytes of `text`. The text must be at least as long as a key.
+    /// Computes the key of the pretoken that consists of the first `len` bytes of `text`. `text` must be at least as
+    /// long as a key.
     #[inline(always)]
     pub(super) fn key(&self, text: &[u8], len: usize) -> LongKey<WORDS> {
         let mut key = [0; WORDS];

@@ -67,7 +67,7 @@ const WAITING: usize = 1 << 12;
 /// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Number of bytes of a long pretoken that are split into parts and looked up at once.
+/// Long pretokens are split into parts, and the parts are looked up, about this many bytes at a time.
 const PARTS_BYTES: usize = 1 << 12;
 
 /// Maximum bytes of a text for this encoder, since its offsets have 32 bits.
@@ -76,11 +76,11 @@ pub const LONGEST: usize = 1 << 31;
 /// Capacity of the pool of workers.
 const MAX_WORKERS: usize = 8;
 
-/// Bytes by which the caches of all workers together may grow.
+/// Maximum number of bytes by which the caches of all workers together grow.
 const MAX_GROWTH: usize = 36 << 20;
 
-/// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, as long
-/// as merging some thousands of pretokens.
+/// Number of misses after which a worker allocates its caches. The page faults of a cache of 8 MiB take 4 ms, about the
+/// time to merge a few thousand pretokens.
 const MISSES_WORTH_CACHES: usize = 1 << 10;
 
 /// Number of ids that one copy of fixed length moves.
@@ -89,14 +89,14 @@ const FIXED: usize = 16;
 /// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
 const SHORT_TEXT: usize = 1 << 12;
 
-/// Number of bytes after each pending pretoken that can be read, for reads of fixed length.
+/// Number of readable bytes after each pending pretoken. Reads of fixed length need them.
 const PADDING: usize = 64;
 
 /// Cost of building the tables, for each vocabulary entry. The unit is the cost of encoding a byte without tables:
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Cost of merging a byte without tables, relative to a byte of a pretoken that is an entry.
+/// Time to merge a byte without tables, relative to the time for a byte of a pretoken that is an entry.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
@@ -115,7 +115,8 @@ fn max_growth() -> usize {
     })
 }
 
-/// Number of entries that can be searched for split points in the time of encoding one byte without split points.
+/// Number of vocabulary entries that the search for split points examines in the time that it takes to encode one byte
+/// without split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share: the tables, and when to build them.
@@ -139,7 +140,7 @@ struct Tables {
     boundaries: Option<MergeBoundaries>, // split points inside of pretokens
 }
 
-/// A pretoken that is in no table, and where its ids belong.
+/// A pretoken that no table contains, and the position at which its ids must be inserted.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
     at: u32, // index into the pending ids, before which the miss's ids belong
@@ -294,7 +295,8 @@ impl Encoder {
         }
     }
 
-    /// Adds `bytes` of text to the cost so far, and builds the tables once they are worth their cost.
+    /// Adds `bytes` to the number of bytes encoded without tables. Builds the tables when this number is so large that
+    /// they are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.
@@ -302,8 +304,8 @@ impl Encoder {
         if self.tables.get().is_some() {
             return Ok(());
         }
-        // A load and a store instead of an atomic addition, which would cost short texts a locked instruction. A lost
-        // update is harmless.
+        // A load and a store are used instead of an atomic addition, whose locked instruction would slow down short
+        // texts. If two threads do this at once, one update is lost, which is harmless.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
@@ -451,14 +453,14 @@ pub struct EncodeCall<'r> {
     pub keep_going: KeepGoing<'r>,
     /// Output, to which ids are appended.
     pub out: &'r mut Written,
-    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which is
-    /// worth its cost for many texts.
+    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which costs
+    /// less than it saves if there are many texts.
     pub joins_texts: bool,
 }
 
 impl<'r> EncodeCall<'r> {
-    /// Returns the split points inside of pretokens. For SentencePiece's BPE, they are not searched for during the
-    /// first short texts, which would not repay the cost.
+    /// Returns the split points inside of pretokens. For SentencePiece's BPE, returns None until some text has been
+    /// encoded, because finding the split points costs more than they save in a few short texts.
     #[inline]
     fn split_points(&self) -> Option<&'r SplitPoints> {
         let encoder: &'r Encoder = self.encoder;
@@ -493,7 +495,8 @@ impl EncodeCall<'_> {
         self.worker.come_between(Between::EndOfText);
     }
 
-    /// Encodes one pretoken, spelled as the model sees it; `is_text` is true if it is known to be UTF-8.
+    /// Encodes one pretoken, in which `▁` is written as in the vocabulary. `is_text` is true if it is known to be
+    /// UTF-8.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -505,8 +508,8 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes `prefix` followed by `text` as one pretoken, or as several if marks begin pretokens. `prefix` is already
-    /// spelled for the encoder. Does nothing if the text is empty.
+    /// Encodes `prefix` followed by `text` as one pretoken, or as several if each `▁` begins a pretoken. In `prefix`,
+    /// `▁` must be spelled as in `Encoder::marks`. Does nothing if the text is empty.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -527,7 +530,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the words of a text. They are separated by white space, and a mark is put in front of each. A mark
+    /// Encodes the words of a text, which are separated by white space. A `▁` is put in front of each word. A `▁`
     /// inside of a word begins another pretoken.
     ///
     /// # Errors
@@ -576,15 +579,15 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes a pretoken that consists of `prefix` and `bytes`, both spelled for the encoder. Does nothing if `bytes`
-    /// is empty.
+    /// Encodes a pretoken that consists of `prefix` and `bytes`, in both of which `▁` is spelled as in
+    /// `Encoder::marks`. Does nothing if `bytes` is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Never true for Unigram, which adds up the scores of the parts of one pretoken.
+        // Always false for Unigram, because the sum of the scores continues from part to part of a pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -707,8 +710,9 @@ impl EncodeCall<'_> {
         next
     }
 
-    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. `begin` has two flags: whether
-    /// the first part, and whether each other part, begins a pretoken. `between` has items between the pretokens.
+    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. The first flag of `begin` is
+    /// true if the first part begins a pretoken, the second flag if all other parts do. `between` contains the items
+    /// between the pretokens.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {
@@ -719,7 +723,7 @@ impl EncodeCall<'_> {
         between.extend(pending.map(|(_, what)| (Place::after(ids, misses), *what)));
     }
 
-    /// [`EncodeCall::look_up`] before the token table is built.
+    /// Does the work of [`EncodeCall::look_up`] as long as the token table is not built.
     fn look_up_entries(
         &mut self,
         text: &[u8],
@@ -741,7 +745,7 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// [`EncodeCall::look_up`] in the token table.
+    /// Does the work of [`EncodeCall::look_up`] with the token table.
     #[inline]
     fn look_up_in(
         &mut self,
@@ -827,8 +831,9 @@ impl EncodeCall<'_> {
         self.run_model(group, &sources)
     }
 
-    /// Looks up misses in the caches. Of the remaining misses, entries get their id, and pretokens that the fast path
-    /// supports become merge jobs. Returns where the ids of each miss come from.
+    /// Looks up misses in the caches. If there is a fast path, a pretoken that no cache contains gets the id of the
+    /// entry that equals it, or becomes a merge job if there is no such entry. Returns the source of the ids of each
+    /// miss.
     fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
@@ -877,8 +882,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the misses that are left to the model. If the model has scores, adds up the scores of words. Inserts the
-    /// new results into the caches.
+    /// Encodes the misses that are left to the model, and inserts the new results into the caches. For a Unigram model
+    /// that encodes words independently, also adds up the scores of the words.
     fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();

@@ -1,4 +1,5 @@
-//! Bounded cache of a thread's recent pretokens: those of up to 15 bytes that are not entries → their tokens.
+//! Bounded cache of a thread's recent pretokens: pretoken → tokens. It stores pretokens of up to 15 bytes that are not
+//! entries.
 //!
 //! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
 //! evicts one of its keys, chosen by the hash. The cache doubles, within the caller's memory limit, when it has evicted
@@ -15,8 +16,9 @@ use crate::util::simd;
 /// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Shift of the number of tokens in a packed reference to a list. A reference consists of [`NO_ID`], this number, and
-/// the offset of the list in the ring. The values for "no entry" have the number 0.
+/// Position of the lowest bit of the number of tokens in a packed reference to a list. A reference consists of
+/// [`NO_ID`], the number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of
+/// tokens is 0.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 
@@ -41,7 +43,7 @@ const LENGTH: u32 = 7;
 /// Number of groups after the end of the ring, for reads of fixed length.
 const PADDING: usize = 5;
 
-/// Set-associative cache; a ring buffer has the values.
+/// Set-associative cache whose values are stored in a ring buffer.
 pub(super) struct PretokenCache {
     table: TokenTable,
     ring: Box<[[u32; 4]]>,
@@ -70,7 +72,7 @@ impl PretokenCache {
         self.table.bucket(hash)
     }
 
-    /// Returns the packed reference to the list of a pretoken. On a miss, its number of tokens is 0.
+    /// Returns the packed reference to the list of a pretoken. On a miss, [`num_tokens`] of the returned value is 0.
     #[inline(always)]
     pub(super) fn get(&self, key: ShortKey) -> u32 {
         self.table.get(key)

@@ -1,12 +1,13 @@
 //! Hash table of the pretokens that are one token: up to 15 bytes of text → id. A lookup reads one cache line.
 //!
-//! A bucket of 64 bytes has three exact keys of 16 bytes, their ids, and a fourth id, the result for any other key. A
-//! lookup has no branch on whether the pretoken is an entry, which would be mispredicted often. Entries are inserted by
-//! ascending id, so entries that no longer fit their bucket are rare in text. The fourth id of a full bucket is
-//! [`MAYBE_ENTRY`], and a bitmap tells which texts may be such entries.
+//! A bucket of 64 bytes contains three keys of 16 bytes (whole pretokens), the id of each, and a fourth value, which is
+//! the result for any other key. A lookup does not branch on the question whether the pretoken is an entry, because
+//! such a branch would often be mispredicted. Entries are inserted by ascending id, so entries that no longer fit their
+//! bucket are rare in text. The fourth value of a bucket without space for an entry is [`MAYBE_ENTRY`]. A bitmap then
+//! tells which texts can be such entries.
 //!
-//! The table is built once and read-only, so all threads share it. Memory: 64 bytes for each bucket, which has one or
-//! two entries on average. [`super::batch`] probes it for many pretokens at once.
+//! The table does not change after it is built, so all threads share it. Memory: 64 bytes for each bucket, which has
+//! one or two entries on average. [`super::batch`] probes the table for many pretokens at once.
 
 use std::fmt;
 
@@ -71,7 +72,7 @@ impl Bucket {
 pub(super) struct TokenTable {
     buckets: HugeVec<Bucket>,
     shift: u32,           // `hash >> shift` is the index of a bucket
-    overflow: Box<[u64]>, // bitmap by hash of entries that are in no bucket; also set for one other text in twenty
+    overflow: Box<[u64]>, // bitmap indexed by hash: entries that are in no bucket, and about 1 of 20 other texts
 }
 
 /// Number of entries that are inserted together, after the cache line of each was prefetched.

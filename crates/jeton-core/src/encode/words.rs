@@ -1,5 +1,5 @@
-//! Words of a text: maximal runs of characters that are not white space, each with a flag for whether it contains a
-//! `▁`.
+//! Words of a text: maximal runs of characters that are not white space. Each word has a flag that is true if the word
+//! contains a `▁`.
 //!
 //! Cost: one comparison for each byte; only characters whose first byte may begin white space or `▁` are decoded.
 

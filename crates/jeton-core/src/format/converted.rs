@@ -2,10 +2,11 @@
 //!
 //! There is a merge for every split of a piece into two other pieces. Version 4 of `transformers` orders the merges by
 //! descending score, then by descending length of the left and of the right part, in characters. Version 5 orders them
-//! by ascending id, then by ascending length. All pieces count, including control, unused and byte pieces.
+//! by ascending id, then by ascending length. Control, unused and byte pieces are split, and used as parts, like all
+//! other pieces.
 //!
 //! Invariant: the merges equal the result of `generate_merges`. Cost: O(m log m) for m splits. The two parts of a split
-//! are only looked up if both have the length of some piece. If all pieces together have n bytes, they have at most
+//! are only looked up if the length of each part is the length of some piece. Pieces of n bytes in total have at most
 //! √(2n) different lengths.
 //! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (behavior).
 
@@ -23,10 +24,11 @@ pub enum MergeOrder {
     Ids,
 }
 
-/// Returns (left, right, result) of all merges, in order of rank. `scores` are by id.
+/// Returns (left, right, result) of all merges, in order of rank. `scores` is indexed by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
-    // Lengths of all pieces: most splits of a long piece have a part whose length does not occur.
+    // Lengths of all pieces. In most splits of a long piece, no piece has the length of one of the parts, so the parts
+    // need no lookup.
     let lengths: HashSet<usize> = entries.iter().map(|(_, _, content)| content.len()).collect();
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|row| row.0);

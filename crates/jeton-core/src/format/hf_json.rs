@@ -121,7 +121,7 @@ impl Spelling<'_> {
     /// Returns the spelling of an entry.
     ///
     /// # Errors
-    /// [`Error::config`] for content that is not UTF-8, without the byte alphabet.
+    /// [`Error::config`] for content that is not UTF-8, if bytes are not spelled in the byte alphabet.
     pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
         let mut text = String::new();
         self.append(kind, content, &mut text)?;
@@ -207,8 +207,8 @@ impl VocabColumns {
     }
 }
 
-/// Returns the ids of merges: left, right and result. The result is the concatenation without the prefix (`##`) of the
-/// right part.
+/// Returns the ids of merges: left, right and result. The result is the concatenation of the two parts, in which the
+/// prefix (`##`) of the right part is left out.
 fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len() / 2);
@@ -429,9 +429,9 @@ pub struct WrittenVocab {
 }
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
-/// of an added token that is not included. Added tokens at the end are omitted if HF assigns the same ids to them. The
-/// first omitted token is not special or has an id of at least `num_listed`; all tokens after it are omitted, except
-/// tokens for which `is_model` returns true.
+/// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF assigns the same
+/// ids to them. The omitted tokens begin with a token that is not special, or whose id is at least `num_listed`. No
+/// token for which `is_model` returns true is omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.

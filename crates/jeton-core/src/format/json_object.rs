@@ -14,8 +14,8 @@ pub(super) trait Object<'de> {
     /// JSON path of the object, followed by a dot; empty for the whole file.
     const PATH: &'static str;
 
-    /// Parses the value of a member with many entries. Returns None for any other member, without parsing it; returns
-    /// true if the member was already parsed.
+    /// Parses the value of a member with many entries; returns true if a member with this key was parsed before. For
+    /// any other member, returns None and parses nothing.
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 

@@ -58,8 +58,8 @@ pub struct Arranged {
 /// Assigns ids to the pieces of a model: the ids of the layout, or their indices without a layout.
 ///
 /// # Errors
-/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or that names a piece which
-/// text can match.
+/// [`Error::config`] if the layout has no id for the unknown piece, has a duplicate id, or names a piece that text can
+/// match.
 pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
@@ -122,8 +122,9 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
 /// Inverse of [`arrange`]: returns the pieces of the model in the order of their indices. All pieces have ids below
 /// `end`.
 ///
-/// If the id of an index belongs to a special token of the layout, or to no token, the index had a piece that the
-/// layout names. These pieces get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
+/// If an id belongs to a special token of the layout, or to no token, the piece at its index is a control piece. The
+/// control pieces get the names in `control` that the layout contains, in this order, in which `SentencePiece`'s
+/// trainer numbers them.
 ///
 /// # Errors
 /// [`Error::config`] if `control` has too few names.

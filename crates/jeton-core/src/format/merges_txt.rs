@@ -71,7 +71,7 @@ fn short(text: &str) -> String {
 /// Writes the lines of merges.
 ///
 /// # Errors
-/// [`Error::config`] for a token that is not UTF-8 or does not fit a line.
+/// [`Error::config`] for a token that is not UTF-8 or cannot be written in such a line.
 pub fn write(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
     let mut file = String::from("#version: 0.2\n");
     for (i, &(left, right, _)) in merges.iter().enumerate() {

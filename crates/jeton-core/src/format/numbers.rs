@@ -39,7 +39,8 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // Ignores digits that do not fit the integer; in the fraction, also ignores all further digits.
+            // Digits that do not fit the integer are ignored. After such a digit in the fraction, all further digits
+            // are ignored, too.
             None if in_whole => {
                 is_full = true;
                 exponent += 1;

@@ -13,7 +13,7 @@ use crate::vocab::{Kind, List, Vocab, MAX_ID};
 /// Reads a rank file. The id of a token is its rank; entries are in the order of the file.
 ///
 /// # Errors
-/// [`Error::format`] with the line number.
+/// [`Error::format`] with the number of the invalid line.
 pub fn read(file: &[u8]) -> Result<List> {
     let mut tokens = List::with_capacity(file.len() / 16);
     let mut taken: Vec<bool> = Vec::new(); // rank -> true if a line has this rank
@@ -61,11 +61,11 @@ pub fn write(vocab: &Vocab) -> String {
 
 /// Returns the reason why a merge list is not equivalent to ranks; None if it is equivalent.
 ///
-/// With ranks, adjacent tokens merge if their concatenation is a token; the lowest id merges first. A merge list is
-/// equivalent under three conditions. First, its results are in ascending order. Second, the last merge of each token
-/// equals the last merge that ranks yield for its bytes; this suffices, because the merges inside a token do not depend
-/// on the context. Third, a token without a merge is also unreachable by ranks, and the model looks up whole pretokens
-/// first.
+/// With ranks, adjacent tokens merge if their concatenation is a token; the pair that gives the lowest id merges first.
+/// A merge list is equivalent under three conditions. First, its results are in ascending order. Second, the last merge
+/// of each token equals the last merge that ranks yield for its bytes; this suffices, because the merges inside a token
+/// do not depend on the context. Third, ranks do not form the tokens without a merge either, and the model finds such
+/// tokens by looking up whole pretokens first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

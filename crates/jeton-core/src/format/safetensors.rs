@@ -3,7 +3,7 @@
 //!
 //! Invariant: [`read`] accepts exactly the headers that the safetensors library accepts. It therefore follows the
 //! library's derived deserializers: a tensor can be an array of the three fields instead of an object; of two tensors
-//! with the same name, the last one counts; members with other names are parsed and ignored. Tensors must cover the
+//! with the same name, the last one is used; members with other names are parsed and ignored. Tensors must cover the
 //! data in order, without gaps.
 //!
 //! Cost: time linear in the header; 4 bytes of memory for each byte of it. Source: huggingface/safetensors 0.8.0,

@@ -88,7 +88,7 @@ pub struct Facts {
     pub precompiled_charsmap: Option<String>,
     /// True if a space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// True if white space is trimmed and runs are collapsed.
+    /// True if white space is trimmed at both ends, and each run of spaces is collapsed to one space.
     pub remove_extra_whitespaces: bool,
     /// True if spaces become `▁`.
     pub escape_whitespaces: bool,
@@ -104,7 +104,7 @@ pub struct DenormalizerFacts {
     pub precompiled_charsmap: String,
     /// True if a space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// True if white space is trimmed and runs are collapsed.
+    /// True if white space is trimmed at both ends, and each run of spaces is collapsed to one space.
     pub remove_extra_whitespaces: bool,
     /// True if spaces become `▁`.
     pub escape_whitespaces: bool,
@@ -303,8 +303,8 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
 }
 
 /// Reads a piece in the form that SentencePiece writes: fields in ascending order, each at most once, and a text of up
-/// to 127 bytes. None for a piece in another form. Nearly all pieces have this form, and `prost` takes four times as
-/// long.
+/// to 127 bytes. Returns None for a piece in another form. Nearly all pieces have this form, and parsing them with
+/// `prost` takes four times as long.
 fn usual_piece(message: &[u8]) -> Option<Piece<'_>> {
     let [0x0A, len @ 0..0x80, rest @ ..] = message else { return None };
     let (text, mut rest) = rest.split_at_checked(usize::from(*len))?;
@@ -349,7 +349,7 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
-    // SentencePiece has two tables: ordinary and other pieces.
+    // SentencePiece has two tables: one of ordinary pieces and one of all others. A text may occur once in each.
     let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()];
     let mut unknown = None;
     let mut bytes = 0;
@@ -467,8 +467,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
-    // If the name of a role is missing, SentencePiece uses the default name. A piece with this name can have another
-    // role, or not exist.
+    // If the name of a role is missing, SentencePiece uses the default name, although the piece with this name can have
+    // another role, or no such piece may exist.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {
@@ -482,7 +482,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        // Reversed, so that control precedes unknown.
+        // Searched in reverse order, because the type control must be found before the type unknown for special pieces.
         let known = KINDS.iter().rev().find(|known| known.1 == piece.kind);
         let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);

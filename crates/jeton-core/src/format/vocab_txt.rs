@@ -27,7 +27,7 @@ pub struct VocabFile {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the line number.
+/// [`Error::format`] with the number of the invalid line.
 pub fn read(data: &[u8]) -> Result<VocabFile> {
     let mut file = VocabFile::default();
     let lines = data.iter().filter(|&&byte| byte == b'\n').count();

@@ -39,7 +39,8 @@ pub struct Fields<'m> {
     rest: &'m [u8],
 }
 
-/// Returns the fields of a message. An item can be [`Error::format`] with the byte offset.
+/// Iterates over the fields of a message. Where the message is invalid, yields [`Error::format`] with the byte offset,
+/// and ends.
 pub fn read_message(message: &[u8]) -> Fields<'_> {
     Fields { message, rest: message }
 }

@@ -57,7 +57,7 @@ pub struct Appended {
     pub entries: List,
     /// The new merges, in order of rank.
     pub merges: Vec<(u32, u32, u32)>,
-    /// For each requested entry its id, or `u32::MAX`.
+    /// Id of each requested entry; `u32::MAX` if the entry has none.
     pub ids: Vec<u32>,
     /// Result for each requested entry.
     pub fates: Vec<Fate>,
@@ -200,7 +200,8 @@ impl Appender<'_> {
         }
         self.merge(content.len(), keep_going)?;
         if let &[id] = &self.ids[..] {
-            // A new character of the alphabet, or an existing entry that results from merges.
+            // The content became a single symbol: a new character of the alphabet, or an existing entry that merges
+            // produce.
             let is_new = existing.is_none();
             return Ok((id, if is_new { Fate::Appended } else { Fate::Existing }));
         }

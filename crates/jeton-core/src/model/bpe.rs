@@ -5,8 +5,8 @@
 //! (`reconstruct`).
 //!
 //! Building that table takes as long as the rest of loading, so it is built when pairs are first needed (fast-path
-//! tables, explanations). Until then, for the first texts and for models too large for tables, merges are looked up
-//! by bytes (`ContentRanks`), unless a token is very long.
+//! tables, explanations). Until then, merges are looked up by bytes (`ContentRanks`), unless a token is very long. This
+//! concerns the first texts, and all texts of models that are too large for fast-path tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
@@ -31,7 +31,7 @@ use crate::vocab::{show, Kind, Vocab};
 pub enum RankOrder {
     /// The order of a merge list.
     Merges,
-    /// The order of the tokens: the rank of a pair is the rank of the token that its concatenation equals (tiktoken).
+    /// The order of the tokens, as in tiktoken: the rank of a pair is the rank of its result, the concatenated token.
     Tokens,
 }
 
@@ -121,8 +121,8 @@ impl Bpe {
                 self.add_entry(vocab, id);
             }
         }
-        // Text never becomes a special token, so the table omits the merge. The list keeps it, because it is saved to
-        // files.
+        // Text never becomes a special token, so the table omits a merge with such a token. The list keeps the merge,
+        // because files are written from the list.
         if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }
@@ -228,7 +228,8 @@ impl Bpe {
             Marks::Spaces { begin_pretokens: true } => &MarkBoundaries::all(),
             _ => &self.word_start.as_ref()?.boundaries,
         };
-        // Byte tokens of an unknown character are symbols, too, and merges can join them.
+        // If unknown characters are spelled as byte tokens, these tokens are symbols. A merge that contains a byte
+        // token can join an unknown character to its neighbors.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
@@ -307,8 +308,8 @@ struct ContentRanks<'a> {
 }
 
 impl ContentRanks<'_> {
-    /// Maximum length in bytes of the longest token for which this lookup is used: each lookup concatenates two tokens,
-    /// in time linear in their length.
+    /// This lookup is used for a vocabulary whose longest token has at most this many bytes. The limit bounds the time
+    /// of a lookup, which concatenates two tokens.
     const MOST: usize = 256;
 }
 

@@ -186,8 +186,8 @@ impl Model {
     }
 }
 
-/// Returns the merges, and the final symbols with their starts. `seen` is called with each new pair that could merge,
-/// as (result, bytes of the left symbol).
+/// Returns the merges, and the final symbols with their starts. Calls `seen` for each new pair that could merge, with
+/// the result of the merge and the length in bytes of the left symbol.
 fn story(
     merger: &Merger<'_, Pairs>,
     symbols: Vec<u32>,

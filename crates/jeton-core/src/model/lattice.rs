@@ -112,7 +112,7 @@ impl Lattice {
 }
 
 impl Lattice {
-    /// Returns the best path, with the sum of its scores from the start on. Requires [`Lattice::find_best`].
+    /// Returns the best path up to `end`, and the sum of its scores. Requires [`Lattice::find_best`].
     fn viterbi(&self, end: usize) -> (Vec<(u32, usize)>, f64) {
         let (mut path, mut at, mut score) = (Vec::new(), end, None);
         while at > 0 {
@@ -135,7 +135,7 @@ struct Path {
     score: f64, // sum of the scores of its edges
 }
 
-/// SentencePiece's limits: numbers of paths created between two prunings, of all paths, and of prunings.
+/// SentencePiece's limits: number of paths created between two prunings, total number of paths, number of prunings.
 const MOST_KEPT: usize = 100_000;
 const MOST_PATHS: usize = 500_000;
 const MOST_CUTS: usize = 10;
@@ -191,7 +191,7 @@ struct Search<'l> {
 }
 
 impl Search<'_> {
-    /// For each edge that ends at `place`, pushes the path of this edge and `then` onto the agenda.
+    /// For each edge that ends at `place`, pushes a path onto the agenda: this edge, followed by the path `then`.
     fn expand(&mut self, place: usize, then: u32) {
         let so_far = self.paths.get(then as usize).map_or(0.0, |path| path.score);
         let lattice = self.lattice;
@@ -232,7 +232,7 @@ impl Unigram {
     /// Returns the `n` best segmentations in descending order: ids and sum of scores.
     ///
     /// # Errors
-    /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
+    /// `Config` if `n` is 0 or greater than [`MOST`]; errors of [`Unigram::encode`].
     pub fn nbest(
         &self,
         text: &[u8],

@@ -25,7 +25,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Left and right part of an entry without a merge.
+/// Value of both parts of an entry without a merge.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.
@@ -52,10 +52,11 @@ impl Look for Without<'_> {
 }
 
 impl Model {
-    /// Returns the merge trees. Models without merges have units only: single characters.
+    /// Returns the merge trees. In a model without merges, no entry has parts; its units are the entries of one
+    /// character and the byte entries.
     ///
     /// # Errors
-    /// `Unsupported` for SentencePiece's BPE with a piece of characters that are not pieces; `Interrupted`.
+    /// `Unsupported` for SentencePiece's BPE if a character of a piece is not a piece itself; `Interrupted`.
     pub fn merge_trees(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<MergeTrees> {
         let len = vocab.len();
         let mut trees = MergeTrees { left: vec![NO_PART; len], right: vec![NO_PART; len], is_unit: vec![false; len] };

@@ -54,8 +54,8 @@ pub(super) struct WordStart {
 }
 
 impl WordStart {
-    /// Creates a word start from the symbol `▁`, the boundaries in all tokens that merges form, and the symbols of
-    /// characters. All these tokens must consist of symbols of characters only.
+    /// Creates a word start. `symbol` is the symbol `▁`, `boundaries` are the boundaries in all tokens that merges
+    /// form, and `symbol_of` returns the symbol of a character. The tokens must consist of symbols of characters only.
     pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
         let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
         Self { symbol, joined, boundaries }
@@ -357,7 +357,8 @@ impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
 /// Builds a linked list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] for 2³¹ symbols or more: positions have 32 bits, and the queue can hold twice as many.
+/// [`Error::text`] for 2³¹ symbols or more, because indices have 32 bits, and the queue can hold two positions for each
+/// symbol.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that splits the text", 0));
@@ -369,7 +370,7 @@ pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     Ok(())
 }
 
-/// Joins the node at `at` with the next one; returns the previous position.
+/// Joins the node at `at` with the next node; returns the position of the node before it.
 pub(super) fn join(nodes: &mut [SymbolNode], at: u32, result: u32) -> u32 {
     let gone = nodes[at as usize].next;
     let SymbolNode { next: after, .. } = nodes[gone as usize];

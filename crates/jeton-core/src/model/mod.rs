@@ -1,8 +1,8 @@
 //! Models: encode a pretoken to ids.
 //!
 //! Each model has one file (`words` has four small models); `options` builds them from JSON. The tokens cover the
-//! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text; each byte
-//! token of a character covers one.
+//! pretoken: each begins at the end of the previous one. An end-of-word mark covers no bytes of the text. A byte token
+//! covers one byte of its character.
 //!
 //! Invariant: a special token in the output is the unknown token, or permitted by the caller (`Specials`). Text that
 //! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.
@@ -177,7 +177,7 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single)
     }
 
-    /// Returns true if HF shows the text instead of this id, because it is the unknown token.
+    /// Returns true if `id` is an unknown token for which HF shows the text that the token covers.
     pub fn shows_text_of(&self, id: u32) -> bool {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
@@ -195,7 +195,8 @@ impl Model {
         }
     }
 
-    /// Returns the prefix of the content of a token that continues a pretoken (`##`). The text has no bytes for it.
+    /// Returns the prefix (`##`) that marks the content of a token inside a pretoken. The prefix is not part of the
+    /// text.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),
@@ -219,7 +220,7 @@ impl Model {
 
     /// Returns true if the model can encode texts in which `▁` is spelled as `marks` says. Models that merge accept
     /// spaces in place of `▁` if they have a symbol for `▁` and do not look up whole pretokens. Unigram accepts spaces
-    /// if each `▁` begins a pretoken that it encodes on its own.
+    /// if each `▁` begins a pretoken and pretokens are encoded independently.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,

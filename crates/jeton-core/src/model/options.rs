@@ -1,7 +1,7 @@
 //! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
-//! Names are those of `tokenizer.json` if it has them; each model documents its options. Unknown members are ignored,
-//! because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
+//! Options that `tokenizer.json` also has are named as there; each model documents its options. Unknown members are
+//! ignored, because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 
@@ -135,7 +135,7 @@ impl Model {
     /// model. The list can omit added tokens that are in BPE's merges, or that have a score in Unigram.
     ///
     /// # Errors
-    /// [`Error::config`] for invalid options, and as the models' constructors.
+    /// [`Error::config`] for invalid options; errors of the constructor of the model.
     pub fn from_json(options: &str, vocab: &Vocab, merges: Vec<(u32, u32, u32)>, scores: &[f64]) -> Result<Self> {
         let options: ModelOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of the model: {error}")))?;

@@ -34,7 +34,7 @@ impl Specials<'_> {
 /// Output buffers of a model.
 #[derive(Debug)]
 pub struct Out<'a> {
-    /// The ids, appended.
+    /// List to which the ids are appended.
     pub ids: &'a mut Vec<u32>,
     /// Byte offset in the pretoken at which each id ends; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,

@@ -35,8 +35,8 @@ fn is_unmarked(alphabet: &Alphabet) -> bool {
 }
 
 impl Model {
-    /// Returns true for byte-level BPE whose tokens spell their bytes, without end-of-word mark or prefix, and with a
-    /// token for every byte that occurs in UTF-8 text. The other bytes can be unknown.
+    /// Returns true for byte-level BPE in which the content of a token is its bytes, without an end-of-word mark or
+    /// prefix. Every byte that occurs in UTF-8 text must have a token; other bytes can be unknown.
     pub fn is_byte_level(&self) -> bool {
         self.as_bpe().is_some_and(|bpe| {
             bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes_of_text().is_some() && is_unmarked(&bpe.alphabet)

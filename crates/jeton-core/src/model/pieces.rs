@@ -45,9 +45,10 @@ const FROZEN: u32 = 1 << 31;
 /// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// Cost of an entry in bytes of texts that were not announced ([`super::Model::announce`]). It is higher than
-/// [`BYTES_PER_ENTRY`], so that announced texts stay below this cost even if normalization lengthens them.
-/// `announce` is interruptible; encoding a short text is not.
+/// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
+/// higher than [`BYTES_PER_ENTRY`], so that texts for which `announce` did not build the table stay below this cost,
+/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible; encoding a
+/// short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
@@ -78,7 +79,7 @@ impl Clone for Spent {
 impl Spent {
     /// Adds `bytes` to the number; returns the sum.
     fn add(&self, bytes: usize) -> usize {
-        // Load and store instead of an atomic addition: a lost update is harmless.
+        // A load and a store are used instead of an atomic addition, because a lost update is harmless.
         let sum = self.0.load(Ordering::Relaxed).saturating_add(bytes);
         self.0.store(sum, Ordering::Relaxed);
         sum
@@ -89,7 +90,7 @@ impl Pieces {
     /// Builds a model from the scores of the pieces, by id.
     ///
     /// # Errors
-    /// [`Error::config`] for a piece without a score or with a score of NaN; as [`Unknown::new`].
+    /// [`Error::config`] for a piece that has no score or the score NaN; errors of [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
         let (mut ids, mut contents) = (Vec::with_capacity(vocab.num_tokens()), Vec::with_capacity(vocab.num_tokens()));
         let (mut has_unused, mut has_odd) = (false, false);
@@ -148,7 +149,8 @@ impl Pieces {
         Some(SplitPoints::new((marks, before_marks), is_alone, boundaries))
     }
 
-    /// Returns true if the model only merges: no unused pieces, and all characters of pieces are pieces.
+    /// Returns true if the model only merges: it has no unused pieces, and every character of a piece is a piece
+    /// itself.
     pub(super) fn only_merges(&self) -> bool {
         !self.has_odd && !self.has_unused
     }
@@ -163,7 +165,8 @@ impl Pieces {
         self.has_odd
     }
 
-    /// Returns true if `bytes` more bytes, added to the bytes encoded so far, justify building the pair table.
+    /// Returns true if the pair table is worth building: enough bytes have been encoded, together with the next
+    /// `bytes`.
     #[inline]
     pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none()
@@ -171,8 +174,8 @@ impl Pieces {
             && self.spent.0.load(Ordering::Relaxed).saturating_add(bytes) >= vocab.num_tokens() * BYTES_PER_ENTRY
     }
 
-    /// Adds a text of `bytes` bytes. Returns true if there is no pair table and the bytes encoded so far do not yet
-    /// justify one.
+    /// Adds `bytes` to the number of bytes encoded so far. Returns true if there is no pair table and this number does
+    /// not yet justify building one.
     fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * UNANNOUNCED_BYTES_PER_ENTRY
     }
@@ -182,7 +185,7 @@ impl Pieces {
         vocab.find(text, false).unwrap_or(UNKNOWN)
     }
 
-    /// Returns the pair table, for models in which all characters of pieces are pieces.
+    /// Returns the pair table, for models in which every character of a piece is a piece itself.
     ///
     /// # Errors
     /// `Interrupted` during construction.
@@ -195,9 +198,9 @@ impl Pieces {
         Ok(self.pairs.get_or_init(|| made))
     }
 
-    /// Returns the last merge of each piece as a merge list, by descending score, then by id. It gives the same ids as
-    /// the scores, unless two pieces have the same score. Left out: unused pieces, and pieces of characters that are
-    /// not pieces, which a merge list cannot form.
+    /// Returns the last merge of each piece as a merge list, by descending score, then by id. Encoding with this list
+    /// gives the same ids as with the scores, unless two pieces have the same score. Left out: unused pieces, and
+    /// pieces with a character that is not a piece itself, because merges cannot form them.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -394,8 +397,8 @@ impl Pieces {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// Returns the merge of two symbols whose concatenation is `together`, if that is a piece. The symbols need not be
-    /// pieces.
+    /// Returns the merge of two symbols with the concatenation `together`; None if no piece equals `together`. The
+    /// symbols need not be pieces.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;
@@ -442,7 +445,7 @@ fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     found
 }
 
-/// Returns the last merge of each piece, for models in which all characters of pieces are pieces.
+/// Returns the last merge of each piece, for models in which every character of a piece is a piece itself.
 fn last_merges<'v>(
     vocab: &'v Vocab,
     pieces: impl Iterator<Item = (u32, Kind, &'v [u8])>,

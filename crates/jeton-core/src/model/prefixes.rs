@@ -30,14 +30,14 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of tokens before the end of a prefix that the first attempt merges again. Two tokens suffice for most
-/// positions; each additional token costs about ten nanoseconds.
+/// Number of tokens that the first attempt merges again, counted back from the end of a prefix. Two tokens suffice for
+/// most positions; each additional token costs about ten nanoseconds.
 const FEW: usize = 3;
 
 /// Maximum number of bytes that are merged in arrays.
 const SHORT: usize = 48;
 
-/// Positions between two checks for cancellation.
+/// Number of positions between two checks for cancellation.
 const CHECK: usize = 1 << 12;
 
 const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
@@ -47,14 +47,14 @@ const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 pub struct PretokenTokens<'k> {
     /// Ids of the tokens.
     pub ids: &'k [u32],
-    /// Byte positions at which the tokens end. They count from an arbitrary origin; the pretoken begins at `start`.
+    /// Byte positions at which the tokens end, counted from an arbitrary origin. The pretoken begins at `start`.
     pub ends: &'k [usize],
     /// Start of the pretoken, counted from the same origin as `ends`.
     pub start: usize,
 }
 
 impl PretokenTokens<'_> {
-    /// Returns where the tokens before `index` end, relative to the start of the pretoken.
+    /// Returns the end of the token before `index`, relative to the start of the pretoken; 0 if `index` is 0.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(last) => self.ends[last] - self.start,
@@ -80,8 +80,8 @@ impl SuffixTokens {
         self.counts.clear();
     }
 
-    /// Suppose that a token of `len` bytes begins the next longer suffix. Returns the index of the suffix that remains
-    /// after it; None if the token is the whole suffix.
+    /// Returns the index of the suffix that remains after a token of `len` bytes at the start of the next longer
+    /// suffix; None if that token is the whole suffix.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -212,8 +212,8 @@ impl<'m> PrefixCounter<'m> {
 
     /// Returns the number of tokens of `suffix`, encoded as a pretoken of its own. `suffix` is the end of a pretoken of
     /// a byte-level model. `known` has the tokens of shorter suffixes; the call adds the longer suffixes up to
-    /// `suffix`. `reach` returns an upper bound of the length in bytes of a token at a position of `suffix`. None if no
-    /// first token is valid for one of the suffixes.
+    /// `suffix`. `reach` gets a position of `suffix` and returns the maximum length in bytes of a token that begins
+    /// there. Returns None if one of the suffixes has no valid first token.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -395,8 +395,8 @@ impl<'m> PrefixCounter<'m> {
     }
 }
 
-/// Merges at most [`SHORT`] bytes, with the result of `Merger`. Symbols are not moved after a merge, because for most
-/// texts a call of `memmove` costs more than skipping merged symbols.
+/// Merges at most [`SHORT`] bytes; the result equals that of `Merger`. The symbols after a merge keep their places,
+/// because for most texts a call of `memmove` costs more than skipping merged symbols.
 fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
     let len = text.len();
     let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
@@ -438,8 +438,8 @@ fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32
 }
 
 impl Model {
-    /// Returns the last merges of the tokens of a byte-level model, if their ranks increase along merges
-    /// (`token_parts`).
+    /// Returns the last merges of the tokens of a byte-level model, if every token has a higher rank than its parts
+    /// (see `token_parts`).
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -450,8 +450,9 @@ impl Model {
         }
     }
 
-    /// Returns true if merges of adjacent symbols alone determine the tokens of a pretoken. The model has no word marks
-    /// and no user-defined or unused pieces, and each initial symbol depends only on its own character.
+    /// Returns true if the tokens of a pretoken depend only on merges of adjacent symbols. For this, the model must
+    /// have no word marks and no user-defined or unused pieces, and each initial symbol must depend only on its own
+    /// character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
         match self {
             Self::Bpe(bpe) => self.is_byte_level() || bpe.alphabet.is_local(),

@@ -13,11 +13,11 @@
 //! becomes adjacent is looked up ([`Tokens::is_last_pair`]). A token of seven bytes takes a few lookups instead of all
 //! its merges.
 //!
-//! This method requires distinct ranks that increase along merges, as in training. The bytes of all other tokens are
-//! merged instead, after the tokens for which the method works: tokens that are formed only from parts of higher ranks,
-//! tokens of equal ranks, and all tokens whose bytes contain such a token. Tokens of more than 63 bytes are merged,
-//! too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose vocabulary was extended, has 135
-//! tokens that are formed only from parts of higher ranks.
+//! This method works for tokens of a trained vocabulary: their ranks are distinct, and each token has a higher rank
+//! than its parts. The bytes of all other tokens are merged, after the tokens for which the method works. These other
+//! tokens are formed only from parts of higher ranks, have equal ranks, or contain the bytes of such a token. Tokens of
+//! more than 63 bytes are merged, too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose
+//! vocabulary was extended, has 135 tokens that are formed only from parts of higher ranks.
 //!
 //! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source: undoing merges at a boundary is the
 //! method of the crate bpe (github/rust-gems), which checks in this way whether two tokens can be adjacent.
@@ -33,8 +33,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Minimum length in bytes of the tokens that are always merged, each with a cancellation check. Shorter lengths fit a
-/// set of 64 bits.
+/// Tokens of at least this many bytes are always merged, with a cancellation check for each. The lengths of shorter
+/// tokens fit a bit set of 64 bits.
 const LONG: usize = 64;
 
 /// Stands for no token.
@@ -72,8 +72,8 @@ struct ByMerging<'a, S, R> {
 }
 
 impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R> {
-    /// Adds the last merges of `tokens` to `pairs`. `pairs` has the last merges of all other tokens that can occur
-    /// inside `tokens`.
+    /// Adds the last merge of each of `tokens` to `pairs`, which already contains the last merge of every other token
+    /// that can occur inside one of `tokens`.
     fn add(&self, tokens: &mut [u32], pairs: &mut Pairs) -> Result<()> {
         tokens.sort_by_key(|&id| self.vocab.content_len(id));
         let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(self.keep_going));
@@ -116,8 +116,8 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids that no pair of lower ranks
-    /// forms, but that a pair with a part of higher rank spells.
+    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids of tokens that no pair of
+    /// lower-ranked tokens forms, but whose bytes are the concatenation of a pair with a higher-ranked token.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -136,7 +136,8 @@ impl Tokens {
             }
             cancel.check()?;
             let len = vocab.content_len(id);
-            // Set of the lengths of the left token, over all pairs of tokens whose concatenation is this token.
+            // Bit set of lengths: for each pair of tokens whose concatenation is this token, the length of the left
+            // one.
             let mut splits = prefixes.lengths[index] & suffixes.lengths[index].reverse_bits() >> (LONG - 1 - len);
             let mut has_later = false;
             while splits != 0 {
@@ -168,9 +169,10 @@ impl Tokens {
     /// other. Each token must be formed from its own bytes. `pairs`: the merges of all ranks up to the ranks of both
     /// tokens.
     ///
-    /// Merges are undone from the last one back. Before the later of the two last merges, a part of that token was
-    /// adjacent to the other token. If this part and the other token have a merge of lower rank than the
-    /// undone merge, it came first; if the ranks are equal, the left one came first.
+    /// The merges of the two tokens are undone, the last one first. When the merge of one token is undone, a part of
+    /// this token becomes adjacent to the other token. If the part and the other token merge with a lower rank than
+    /// that of the undone merge, they merge first, so the two tokens are not formed. Of two merges of equal rank, the
+    /// left one comes first.
     #[inline]
     fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);
@@ -191,7 +193,8 @@ impl Tokens {
     }
 }
 
-/// Finds last merges by undoing merges; also returns for each id whether its bytes have to be merged.
+/// Finds last merges by undoing merges. Also returns a flag for each id, which is true if its last merge must be found
+/// by merging its bytes.
 fn by_undoing(
     vocab: &Vocab,
     ids: &[u32],
@@ -306,7 +309,8 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds the tokens at one side in one pass in alphabetical order, in which each content follows its prefixes.
+    /// Finds the tokens at one side of each token, in one pass over the tokens in alphabetical order. In this order, a
+    /// token comes after all tokens that are its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);
@@ -385,7 +389,8 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Compares the result with merging each token; returns the numbers of tokens that are formed and not formed.
+    /// Checks that the last merges equal those found by merging the bytes of each token. Returns the number of tokens
+    /// that merges form, and the number of those that they do not form.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {

@@ -69,7 +69,8 @@ pub struct Scaled {
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// Largest absolute exponent; a larger one gives the same probability, 0 or 1, at any precision.
+/// Limit on the absolute value of an exponent. Exponents beyond it give the same probability, which is 0 or 1 at any
+/// precision.
 const LARGEST: f64 = 1e15;
 
 impl Scaled {

@@ -1,7 +1,7 @@
 //! Stores the last merge of each token, and uses it to check whether two tokens are valid neighbors without merging
 //! their bytes.
 //!
-//! If ranks increase along merges and each token is the result of one pair only, merges run in the order of their
+//! If every token has a higher rank than its parts and is the result of one pair only, merges run in the order of their
 //! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the
 //! boundary at each step. The tokens are valid neighbors if no pair across the boundary has an earlier merge than the
 //! merge just undone. Among equal ranks, the left pair merges first.
@@ -27,8 +27,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary. None if a token is the result of several pairs, if its rank is
-    /// not higher than the ranks of its parts, or if its own bytes do not merge into it.
+    /// Collects the merges of a byte-level vocabulary. Returns None if some token is the result of several pairs, has a
+    /// rank that is not higher than the ranks of its parts, or is not what its own bytes merge into.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {
@@ -55,13 +55,13 @@ impl TokenParts {
     }
 
     /// Returns true if encoding the concatenation of two tokens gives these two tokens, so that no merge crosses their
-    /// boundary. The caller ensures that the bytes of each token alone merge into it.
+    /// boundary. The caller ensures that the bytes of each token, encoded alone, merge into that token.
     pub(super) fn are_neighbors(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, ignores merges after both tokens
-    /// are formed.
+    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, only merges up to the point at
+    /// which both tokens are formed are considered.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
         let mut limit = if until_both { 0 } else { u32::MAX }; // merges of lower `order` precede the last undone merge
         loop {

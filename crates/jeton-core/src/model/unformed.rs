@@ -18,8 +18,8 @@
 //! for Unigram, the pieces inside each entry.
 //!
 //! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where several sequences of symbols
-//! have the same content; pieces of characters that are not pieces; whole words of WordPiece that are longer than its
-//! limit.
+//! have the same content; pieces with a character that is not a piece itself; whole words of WordPiece that are longer
+//! than its limit.
 
 use super::bpe::Bpe;
 use super::linked_symbols::NONE;
@@ -42,7 +42,8 @@ const ROUNDING_DOUBLE: f64 = 1e-7;
 pub enum Unformed {
     /// Merging its symbols forms other tokens.
     Merges,
-    /// As `Merges`, but a pretoken that equals its content is found by the lookup of whole pretokens.
+    /// Merging its symbols forms other tokens, but if the entry is a whole pretoken, the lookup of whole pretokens
+    /// finds it.
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
@@ -50,7 +51,7 @@ pub enum Unformed {
     Form,
 }
 
-/// Merges at the right edge of entries at byte level.
+/// Tables to find out whether a part at the right edge of a byte-level entry merges with the byte that follows it.
 #[derive(Debug)]
 struct RightEdges {
     units: [u32; 256],            // byte -> initial symbol, or NONE
@@ -98,8 +99,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if a byte-level entry is never formed before this continuation byte. `may_follow` returns true if a
-    /// token with the given content can follow the byte.
+    /// Returns true if a byte-level entry is never formed where the continuation byte `byte` follows it. `may_follow`
+    /// returns true if a token with the given content can follow that byte.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -169,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Returns true if a character that is an entry never falls back to bytes, regardless of its context.
+    /// Returns true if the model never spells a character that is an entry in bytes, whatever the context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
@@ -204,7 +205,7 @@ impl RightEdges {
     }
 }
 
-/// Returns the byte that an entry `<0x0A>` spells.
+/// Returns the byte of a byte entry, such as 10 for `<0x0A>`; None if `content` has another form.
 pub fn byte_of(content: &[u8]) -> Option<u8> {
     let digits = content.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == 2)?;
@@ -216,8 +217,8 @@ fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
 
-/// Returns for each entry whether all leaves of its tree are initial symbols. Parts form no cycle, because each
-/// part is shorter than the whole, or is the end of a word.
+/// Returns a flag for each entry: true if all leaves of its merge tree are initial symbols. Merge trees have no cycles,
+/// because each part is shorter than the whole, or is the end of a word.
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());

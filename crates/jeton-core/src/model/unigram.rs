@@ -1,18 +1,18 @@
 //! Unigram model: finds the segmentation with the highest sum of scores (Viterbi).
 //!
-//! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. From the
-//! start of each character, all pieces that begin there update `best` at their end; among equal scores, the first one
-//! stays. A character that is not a piece has the lowest score of all pieces minus 10.
+//! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. At the
+//! start of each character, every piece that begins there updates `best` at the end of the piece, if this gives a
+//! higher score than the stored one. A character that is not a piece has the lowest score of any piece, minus 10.
 //!
 //! Rounding decides between nearly equal segmentations, so the arithmetic follows the library that the model comes
 //! from. SentencePiece adds in 32 bits. A user-defined piece has the score (length − 1) / 10, with the length in bytes
 //! (in the n-best search in characters), so it nearly always wins. HF adds in 64 bits and has no user-defined pieces.
 //! SentencePiece up to 0.2.1 scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
 //!
-//! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts the sum of each word
-//! at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this matters only if the best
-//! segmentation of a word leads the others by less than the rounding error. For most words the lead is larger, and
-//! their pieces can be cached (`encode_word`).
+//! If no piece crosses the start of a word, the segmentation of a text is the concatenation of those of its words. HF
+//! starts the sum of each word at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this
+//! matters only if the best segmentation of a word leads the others by less than the rounding error. For most words the
+//! lead is larger, and their pieces can be cached (`encode_word`).
 //!
 //! At a position that no piece crosses, the preceding segmentation is final. A long text continues from there with
 //! empty buffers.
@@ -21,8 +21,8 @@
 //! Source: Kudo 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF
 //! models/unigram/model.rs. Sampling and n best: `lattice`.
 //!
-//! A special token with a score is an ordinary piece if the caller permits the token; in HF it always is.
-//! SentencePiece's control pieces are never matched.
+//! A special token with a score is matched like an ordinary piece if the caller permits the token; HF always matches
+//! it. SentencePiece's control pieces are never matched.
 //!
 //! Left out: without an unknown token, HF refuses a text if the search considers an unknown character; Jeton refuses
 //! it if the result uses one.
@@ -47,7 +47,8 @@ const PENALTY: f64 = 10.0;
 /// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Maximum absolute sum for encoding word by word, below the limit of [`REBASE`].
+/// Limit on the absolute sum of scores when words are encoded one by one. It is below [`REBASE`], so that no sum is
+/// rebased.
 const MOST_SUM: f64 = 90_000.0;
 
 /// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
@@ -76,8 +77,8 @@ struct PieceEntry {
 }
 
 impl Unigram {
-    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are
-    /// not part of the model.
+    /// Builds a model. `single` is true for SentencePiece's arithmetic (32 bits), false for HF's (64 bits). Entries
+    /// with ids past the end of `scores` are not part of the model.
     ///
     /// # Errors
     /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].
@@ -225,9 +226,10 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Returns, for each position of a text, the number of tokens of the best segmentation of the text before it;
-    /// `u32::MAX` inside of characters. None if a best segmentation has an unknown character that does not become
-    /// bytes, because a run of unknown characters can be one token.
+    /// Counts the tokens of the best segmentations of all prefixes of a text. The result has the count of the prefix up
+    /// to each byte position, and `u32::MAX` at positions inside of characters. Returns None if one of these
+    /// segmentations has an unknown character that does not become bytes, because a run of unknown characters can be
+    /// one token.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -259,8 +261,8 @@ impl Unigram {
         Ok(Some(counts))
     }
 
-    /// Returns true if [`Unigram::encode_word`] can encode the words of a text independently. A word begins with a
-    /// `▁` after another character.
+    /// Returns true if [`Unigram::encode_word`] can encode the words of a text independently. A word begins at each `▁`
+    /// that follows a character other than `▁`.
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
@@ -291,7 +293,8 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // Rounding error of an addition: at most 2^-8 after another sum (at most 2^17), plus 2^-24 of the current sum.
+        // Bound on the rounding error of an addition: 2^-8 if the cached ids are used after another sum (at most 2^17),
+        // plus 2^-24 of the current sum, for the search below.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
@@ -313,8 +316,9 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Finds the best segmentation after a given sum. Calls `each` with its pieces and runs of unknown characters in
-    /// order: id, end, and, if `LEADS`, the lead of the best segmentation up to this end over the second best.
+    /// Finds the best segmentation after a given sum. Calls `each(id, end, lead)` for its pieces and runs of unknown
+    /// characters in order. If `LEADS` is true, `lead` is the difference between the scores of the best and the second
+    /// best segmentation up to `end`.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -439,8 +443,8 @@ impl Unigram {
         (self.first[code as usize & 0xFFFF], at + len)
     }
 
-    /// Returns the piece that equals a run of unknown characters at `at`, if any: HF looks up the text of each token
-    /// again.
+    /// Returns the piece that equals a run of unknown characters at `at`, if any. HF converts tokens to ids by their
+    /// text, so it gives such a run the id of this piece.
     fn spelled(&self, run: &[u8], at: usize, special: Specials<'_>) -> Result<Option<u32>> {
         let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
         let id = found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id);
@@ -498,7 +502,7 @@ pub(super) fn check_len(text: &[u8]) -> Result<()> {
     }
 }
 
-/// Returns true if a `▁` comes after another character.
+/// Returns true if `content` has a `▁` that directly follows a character other than `▁`.
 fn has_inner_word_start(content: &[u8]) -> bool {
     !MarkBoundaries::new([content].into_iter()).joined().is_empty()
 }
@@ -513,8 +517,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the best segmentation of a whole text, found without windows; among equal scores, the first one found
-    /// stays.
+    /// Returns the best segmentation of a whole text, found without windows. If several segmentations have the same
+    /// score, the first one found is kept.
     fn by_the_rule(pieces: &BTreeMap<String, f64>, text: &str) -> Vec<(u32, usize)> {
         let unknown = pieces.values().copied().fold(0.0, f64::min) - PENALTY;
         let mut best = vec![(f64::NEG_INFINITY, 0, NO_ID); text.len() + 1];

@@ -1,8 +1,8 @@
 //! Lists the alternatives that models without merges considered: the lattice of Unigram, the lookups of WordPiece.
 //!
 //! A limited number of lattice pieces is listed and the rest only counted, so memory is bounded for pretokens of any
-//! length. The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since
-//! the search needs the whole lattice.
+//! length. The best segmentation is the one that the encoder uses. Other good segmentations are searched in short
+//! pretokens only, since the search needs the whole lattice.
 //!
 //! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
 //! characters beyond ASCII has a slightly higher score.
@@ -15,7 +15,8 @@ use super::words::WordPiece;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum bytes of a pretoken for which other segmentations are searched. The lattice of this length takes a few MB.
+/// Maximum length in bytes of a pretoken for which segmentations other than the best are searched. The lattice of such
+/// a pretoken takes a few MB.
 const SHORT: usize = 1 << 14;
 
 /// Maximum number of segmentations that are listed in addition to the best one.
@@ -68,7 +69,7 @@ pub struct Attempts {
 }
 
 impl Unigram {
-    /// Returns the segmentations of a pretoken, with at most `most` pieces of its lattice.
+    /// Returns the best segmentations of a pretoken, and the first pieces of its lattice (at most `most`).
     ///
     /// # Errors
     /// As [`Unigram::encode`].

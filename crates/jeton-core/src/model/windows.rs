@@ -10,9 +10,9 @@
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.
 //!
-//! Left out: no time bound is known for texts whose joints always fail. After 64 dropped tokens, the caller therefore
-//! merges the whole pretoken with a priority queue, in O(n log n) for any text. The property of adjacent pairs: H. van
-//! Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
+//! Left out: texts whose joints always fail, because no time bound is known for them. After 64 dropped tokens, the
+//! caller merges the whole pretoken with a priority queue, in O(n log n) for any text. Source of the property of
+//! adjacent pairs: H. van Antwerpen and A. Neubeck, github/rust-gems, crates/bpe (2024).
 
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -20,7 +20,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that are dropped after a failed check of a joint.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Number of joints whose check is cached, because a few joints repeat in a run of one character.
+/// Number of joints whose check is cached. In a run of one character, a few joints occur again and again.
 const JOINTS: usize = 4;
 
 /// A window after its merges.
@@ -43,12 +43,12 @@ pub(super) trait Windows {
     /// Returns the last token of the output, if any.
     fn last(&self) -> Option<u32>;
 
-    /// Returns true if the last token of the output and the first token of the window at `at` encode their text; None
-    /// if that cannot be checked.
+    /// Returns true if the concatenated text of `pair` is encoded as exactly `pair`: the last token of the output and
+    /// the first token of the window at `at`. None if this cannot be checked.
     fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
 
-    /// Removes the last `count` tokens of the output; returns the position of the first of them, or None if the
-    /// output has no more than `count` tokens.
+    /// Removes the last `count` tokens of the output and returns the position of the first of them. Returns None, and
+    /// removes nothing, if the output has at most `count` tokens.
     fn remove_last(&mut self, at: usize, count: usize) -> Option<usize>;
 
     /// Appends the first `count` tokens of the window at `at` to the output; returns the position after them.

@@ -3,8 +3,8 @@
 //! `WordLevel` (HF) looks up each pretoken. `Words` (SentencePiece's word model) splits the text before each `▁` and
 //! looks up each word. `Chars` (SentencePiece's character model) matches the longest user-defined piece at each
 //! position, else looks up the character. Unused pieces are unknown in both SentencePiece models. `WordPiece` (HF)
-//! takes the longest entry at the start of a word, then repeatedly the longest entry with the prefix, until the word is
-//! covered. A word that cannot be covered, or is too long, is unknown as a whole.
+//! takes the longest entry at the start of a word, then repeatedly the longest entry with the prefix `##`, until the
+//! word is covered. A word that cannot be covered, or is too long, is unknown as a whole.
 //!
 //! Cost: linear; for `WordPiece`, multiplied by the length of the longest entry. Source: HF models/wordlevel/mod.rs
 //! and models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc
@@ -63,7 +63,7 @@ impl Words {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8.
+    /// `Text` if `text` is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let (text_str, mut writer, mut start) = (utf8(text)?, UnknownWriter::new(&self.unknown, text, out), 0);
         let mut cancel = CancelCheck::new(keep_going);
@@ -97,7 +97,7 @@ impl Chars {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8.
+    /// `Text` if `text` is not UTF-8.
     pub fn encode(&self, vocab: &Vocab, text: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         utf8(text)?;
         let (mut writer, mut at) = (UnknownWriter::new(&self.unknown, text, out), 0);
@@ -172,7 +172,7 @@ impl WordPiece {
     /// Appends the ids of a pretoken.
     ///
     /// # Errors
-    /// `Text` where it is not UTF-8; `Interrupted`.
+    /// `Text` if `pretoken` is not UTF-8; `Interrupted`.
     pub fn encode(&self, pretoken: &[u8], keep_going: KeepGoing<'_>, out: &mut Out<'_>) -> Result<()> {
         let is_long = self.is_too_long(pretoken)?;
         let (before, mut at) = (out.len(), 0);

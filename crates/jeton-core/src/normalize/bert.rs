@@ -63,7 +63,7 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Writes the normalized `old` in one pass. Writes alignments only if `old` is ASCII.
+    /// Writes the normalized form of `old` in one pass. Writes alignments only if `old` is ASCII.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if old.is_ascii() {
             for bytes in old.as_bytes().chunks(1 << 16) {
@@ -97,8 +97,8 @@ impl Bert {
                 writer.replace(len, &new);
                 return Ok(());
             }
-            // Processes step by step a run of characters that NFD decomposes or an earlier step removes. Marks are not
-            // reordered across other characters, so the run is independent of its context.
+            // A run of characters that NFD decomposes or that an earlier step removes is processed step by step. Marks
+            // are not reordered across other characters, so the run is independent of its context.
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = rest.find(|c| !moved(c)).unwrap_or(rest.len());
             let mut between = AlignedText::new(&rest[..len], false)?;

@@ -36,7 +36,8 @@ pub(super) struct Charsmap {
     joined_or_mapped: OnceLock<CharSet>,
 }
 
-/// Returns the label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
+/// Returns the label of a unit: the byte that leads to it. In a unit that stores a value, bit 31 is set, so its label
+/// equals no byte.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00FF
 }
@@ -90,8 +91,8 @@ impl Edges {
     }
 }
 
-/// Returns true if a grapheme boundary lies between `c` and any other character for which this function returns true.
-/// This includes Hangul syllables, because they only join with jamo, for which it returns false.
+/// Returns true for the characters of a set in which any two adjacent characters are separated by a grapheme boundary.
+/// Hangul syllables are in the set, because they only join with jamo, which are not in it.
 pub(super) fn is_apart(c: char) -> bool {
     is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
@@ -162,8 +163,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns the bit set of last bytes of a character with which a rule continues at `place`; all bytes if a rule has
-    /// already ended.
+    /// Returns a bit set of continuation bytes, for the last byte of a character: the bytes with which some rule
+    /// continues at `place`, or all bytes if a rule has already ended.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -250,8 +251,8 @@ impl Charsmap {
     /// them.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
-        // Stack of nodes, each with the bytes of the incomplete character that lead to it, and true if a character
-        // precedes these bytes.
+        // Stack of nodes. Each node has the bytes of the incomplete character that lead to it, and a flag that is true
+        // if a whole character precedes these bytes.
         let mut seen = HashSet::new();
         let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
         let mut found = HashSet::new();
@@ -284,8 +285,8 @@ impl Charsmap {
         Some(found)
     }
 
-    /// Returns all rules: source -> replacement, by ascending source. None for more than `most` nodes, or if a source
-    /// is not UTF-8.
+    /// Returns all rules: source -> replacement, by ascending source. Returns None if more than `most` nodes are
+    /// visited, or if a source is not UTF-8.
     pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
         let mut rules = BTreeMap::new();
         let mut open = vec![(offset(self.units[0]), Vec::new())]; // stack of (children of a node, path to it)

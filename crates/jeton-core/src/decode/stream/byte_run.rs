@@ -41,7 +41,8 @@ impl ByteRun {
         }
     }
 
-    /// Makes runs be written early from now on; returns false if the following step does not permit it.
+    /// From now on, writes the bytes of a run before the run is complete. Returns false, and changes nothing, if the
+    /// following step does not permit this.
     pub fn write_early(&mut self) -> bool {
         self.is_early = self.joined && self.run.is_empty();
         self.is_early

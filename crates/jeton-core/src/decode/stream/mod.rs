@@ -3,9 +3,9 @@
 //! Invariant: the concatenated text of all pushes and of the end equals that of the batch
 //! ([`super::Decoder::decode_text`], or [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division
 //! into pushes. Text that was returned is never changed; text that later ids can change is held back. With stop strings
-//! the text ends before the first match. After a prompt, the text is that of all ids, without the beginning that it
-//! shares with the text of the prompt. An incomplete character at the end of the prompt does not count as text of the
-//! prompt.
+//! the text ends before the first match. After a prompt, the text is the decoded text of all ids (prompt and later ids)
+//! without the beginning that it shares with the decoded prompt. An incomplete character at the end of the prompt is
+//! left out of the decoded prompt.
 //!
 //! Cost: amortized constant time for each id, plus the length of its content. Memory: the text, and the bytes that are
 //! held back. These are a few bytes, or a run of byte pieces; `stage` lists them for each step.
@@ -126,7 +126,7 @@ impl Stream {
         &self.text
     }
 
-    /// Returns the stop string that was found; None if none was.
+    /// Returns the stop string that was found, if any.
     pub fn stopped(&self) -> Option<&str> {
         self.stop.as_ref()?.stopped()
     }
@@ -204,9 +204,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the held-back text before an id with this content: the text as it would be
-    /// if the ids ended here, without an incomplete character at its end. That character counts only if the content
-    /// makes it invalid.
+    /// Returns the number of characters of the text that is held back before an id with this content. It is the text
+    /// that would be written if the ids ended before this id. An incomplete character at its end is counted only if
+    /// `content` makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
@@ -215,8 +215,8 @@ impl Stream {
         Ok(self.held_text(plan)?.chars().count())
     }
 
-    /// Returns the text that is held back, as it would be at the end of the ids, without an incomplete character at its
-    /// end.
+    /// Returns the text that is held back: the text that would be written if the ids ended now. An incomplete character
+    /// at its end is left out.
     fn held_text(&self, plan: &Plan) -> Result<String> {
         let (mut state, mut utf8) = (self.plan.clone(), self.utf8.clone());
         let (mut bytes, mut text) = (Vec::new(), String::new());

@@ -93,8 +93,8 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
-    /// Makes the step write runs of byte pieces early (see [`super::byte_run`]); returns true if the step has such
-    /// runs.
+    /// From now on, writes runs of byte pieces early (see [`super::byte_run`]). Returns false if the step has no such
+    /// runs or does not permit this.
     pub fn write_early(&mut self) -> bool {
         match &mut self.state {
             StepState::ByteFallback(run) => run.write_early(),
@@ -314,8 +314,8 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a part of the string. As soon as it is certain that the string is not spelled in the byte alphabet, and so
-    /// is copied unchanged, returns what has been read and not yet returned.
+    /// Reads a part of the string. Returns None as long as the string can be spelled in the byte alphabet. Otherwise,
+    /// the string is copied unchanged: returns the bytes that were read and not yet returned.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {

@@ -1,7 +1,8 @@
 //! Search for stop strings in text that arrives in fragments (Aho–Corasick).
 //!
-//! The match that starts first counts; among matches with the same start, the shortest one. Text that may be the
-//! beginning of a stop string is held back. A match is reported as soon as no match with an earlier start is possible.
+//! The search finds the match that starts first, and the shortest one of several matches with the same start. Text that
+//! may be the beginning of a stop string is held back. A match is reported as soon as no match with an earlier start is
+//! possible.
 //!
 //! Invariant: the text before the match, and the match itself, do not depend on the fragments. Cost: amortized constant
 //! time for each byte; the stored text is at most twice the longest stop string. Source: Aho and Corasick 1975,
@@ -115,7 +116,7 @@ impl StopMatcher {
         Ok(Self { automaton, node: ROOT, held: String::new(), returned: 0, candidate: None, stopped: None })
     }
 
-    /// Returns the stop string that was found; None if none was.
+    /// Returns the stop string that was found, if any.
     pub fn stopped(&self) -> Option<&str> {
         Some(&self.automaton.stops[self.stopped?])
     }
@@ -147,7 +148,8 @@ impl StopMatcher {
         let end = read - depth; // the rest may be the beginning of a stop string
         out.push_str(&self.held[self.returned..end]);
         self.returned = end;
-        // The rest is moved only now and then, because moving it at each call would take time linear in its length.
+        // The returned text is dropped only when it is at least half of the stored text. Dropping it moves the rest, in
+        // time linear in its length, so doing this at each call would be slow.
         if 2 * end >= read {
             self.held.drain(..end);
             self.returned = 0;

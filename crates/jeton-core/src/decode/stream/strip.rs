@@ -1,6 +1,7 @@
 //! `Strip` on strings that arrive in fragments.
 //!
-//! Held back: characters at the end of the text so far, as many as `Strip` would remove if the text ended there.
+//! `Strip` removes characters at the end of a string, so the characters that it would remove if the string ended now
+//! are held back.
 
 /// State of `Strip` in one string.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +13,8 @@ pub(super) struct Stripped {
 }
 
 impl Stripped {
-    /// Reads text. After a mismatch, the comparison restarts, because the UTF-8 bytes of a character do not overlap
-    /// with themselves.
+    /// Reads text. After a mismatch, the comparison restarts at the first byte of the character: no end of the matched
+    /// bytes can begin another occurrence, because only the first byte of a character in UTF-8 is a lead byte.
     pub fn part(&mut self, text: &[u8], character: &[u8], start: usize, stop: usize, out: &mut Vec<u8>) {
         let mut rest = text;
         while let (false, Some((&byte, after))) = (self.is_inside, rest.split_first()) {

@@ -95,7 +95,7 @@ impl Random {
     }
 }
 
-/// Decodes `ids` in several pushes, and checks that each text is returned once.
+/// Decodes `ids` in several pushes, and checks that the returned texts are together the whole text.
 fn streamed(
     decoder: &Decoder,
     vocab: &Vocab,

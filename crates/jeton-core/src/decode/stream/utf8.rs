@@ -1,7 +1,7 @@
 //! Conversion of bytes that arrive in fragments to text. An incomplete character is held back until it is complete.
 //!
-//! Invariant: the text does not depend on the fragments. [`Invalid::Replace`] gives the text of
-//! `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character. Cost: linear; at most three
+//! Invariant: the text does not depend on how the bytes are divided into fragments. [`Invalid::Replace`] gives the text
+//! of `String::from_utf8_lossy`, with one U+FFFD for each maximal subpart of a character. Cost: linear; at most three
 //! bytes are held back. Source: The Unicode Standard, section 3.9, U+FFFD substitution.
 
 const REPLACEMENT: &str = "\u{fffd}";
@@ -82,9 +82,9 @@ impl Utf8 {
         Ok(())
     }
 
-    /// Reads a fragment and returns it as text. Returns None unless all its characters are valid and neither the text
-    /// before it nor the fragment ends with an incomplete character. The condition nearly always holds, and
-    /// `utf8_chunks` is slower for short texts.
+    /// Reads a fragment and returns it as text. Returns None, and reads nothing, if the fragment is not valid UTF-8 or
+    /// if the text before it ends with an incomplete character. Nearly all fragments are returned, and `utf8_chunks`
+    /// would be slower for short texts.
     pub fn whole<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a str> {
         if self.len > 0 {
             return None;

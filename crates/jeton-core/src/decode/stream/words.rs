@@ -1,7 +1,7 @@
 //! `WordPiece` on strings that arrive in fragments.
 //!
-//! Held back: the beginning of a string while it may be the prefix, and text that may begin a replacement of the
-//! cleanup.
+//! The beginning of a string is held back as long as it can still be the prefix. Other text is held back as long as it
+//! can be the beginning of a string that the cleanup replaces.
 
 use std::sync::OnceLock;
 

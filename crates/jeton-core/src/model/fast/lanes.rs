@@ -19,11 +19,11 @@ pub(super) const GROUP: usize = 32;
 /// Number of lanes.
 const LANES: usize = 4;
 
-/// Lowest of the priorities that mean that the pair has no rank.
+/// Pairs without a rank have priorities from this value on.
 const NO_PRIORITY: u32 = NONE << 8;
 
-/// Returns the priority, rank << 8 | position of the left symbol. The lowest one is the next merge, so the leftmost
-/// of equal ranks comes first.
+/// Returns the priority of a pair: `rank << 8 | position of the left symbol`. The pair with the lowest priority merges
+/// next, so among pairs of equal rank, the leftmost merges first.
 #[inline(always)]
 fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
@@ -64,8 +64,8 @@ impl Work {
         &mut self.symbols[self.len]
     }
 
-    /// Adds the `count` symbols that were written as one pretoken. `rank` returns the rank of the pair at a position;
-    /// the pairs in the bitmap `inner` are known to have no rank.
+    /// Adds a pretoken, whose `count` symbols were written to [`Work::room`]. `rank` returns the rank of the pair at a
+    /// position; the pairs in the bitmap `inner` are known to have no rank.
     #[inline(always)]
     pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
@@ -83,8 +83,8 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order; `places` has a bit
-    /// for the position of each token. It is 0 if the pretoken needs the slow path.
+    /// Merges all pretokens. Calls `each(index, symbols, places)` for each one, in arbitrary order. `places` is a bit
+    /// set of the positions of the tokens in `symbols`; it is 0 if the pretoken needs the slow path.
     #[inline(always)]
     pub(super) fn merge<
         Small: MinArray,

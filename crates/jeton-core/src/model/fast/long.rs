@@ -15,7 +15,7 @@ use crate::vocab::Vocab;
 /// take the same time.
 const WINDOW: usize = 256;
 
-/// Number of priorities in a group, whose minimum is cached.
+/// Number of priorities in a group. The minimum of each group is cached.
 const GROUP: usize = 16;
 
 /// Window being merged: a linked list in arrays.
@@ -111,8 +111,8 @@ impl Window {
         left
     }
 
-    /// Returns true if the two tokens encode to themselves when they are adjacent; None if they are too long for a
-    /// window.
+    /// Returns true if the concatenated bytes of the two tokens are encoded as exactly these tokens; None if they are
+    /// too long for a window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &LongTables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
@@ -162,8 +162,8 @@ impl Windows for LongText<'_> {
     fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
         let Self { tables, text, window, known, .. } = self;
         let rest = &text[at..];
-        // Compares the bytes of the last window and one more byte, because the symbols of the last character can depend
-        // on it.
+        // Compares the bytes of the last window and the byte after them, because the symbols of the last character can
+        // depend on the byte after it.
         let is_known = known.bytes > 0
             && rest.get(..=known.bytes).is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
         if !is_known {

@@ -173,7 +173,8 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of those `entries` (content, id) whose content, spelled as in texts, merges into its own id.
+    /// Returns the ids of those `entries` (content, id) whose content merges into exactly their id. The contents are
+    /// spelled as in the texts.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -215,7 +216,7 @@ impl Fast {
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
         let mut is_made = vec![false; vocab.len()];
         match model.as_bpe().filter(|bpe| bpe.ranks == bpe::RankOrder::Tokens) {
-            // A token has a merge exactly if its own bytes merge into it.
+            // A token has a merge if and only if its own bytes merge into it.
             Some(bpe) => {
                 bpe.pairs(vocab, keep_going)?.iter().for_each(|(.., merge)| is_made[merge.result as usize] = true)
             }

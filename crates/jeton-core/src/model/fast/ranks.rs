@@ -68,7 +68,7 @@ impl Ranks {
             bucket_shift,
         };
         let bucket_of = |entry: u64| ((entry >> RANK_BITS).wrapping_mul(seed) >> bucket_shift) as usize;
-        // Entries by bucket: a counting sort.
+        // A counting sort groups the entries by bucket.
         let mut ends = vec![0u32; num_buckets + 1];
         for &entry in entries {
             ends[bucket_of(entry) + 1] += 1;
@@ -134,8 +134,8 @@ impl Ranks {
         }
     }
 
-    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them must be a symbol, because two
-    /// [`NO_SYMBOL`] equal an empty slot.
+    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them must be a symbol: the key of two
+    /// [`NO_SYMBOL`] values is that of an empty slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
