@@ -21,7 +21,8 @@ use crate::util::text_unit::is_separate_grapheme;
 pub struct NormalizerPairs {
     /// For `Replace`: pairs of adjacent characters that its regex can match.
     adjacency: Option<Adjacency>,
-    /// For SentencePiece: characters that occur in rules after the first character; None if they could not be listed.
+    /// For SentencePiece: characters that occur in the input of a rule, at any position but the first; None if there
+    /// are too many rules to list.
     continued: Option<HashSet<char>>,
     /// For SentencePiece: pairs of adjacent characters of user-defined pieces. `user_chars` contains all characters of
     /// these pieces.

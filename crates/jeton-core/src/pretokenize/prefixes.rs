@@ -134,7 +134,8 @@ fn has_newline(text: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// Like [`Pretokenizer::one_from`], for letters that are split by case. Returns the position after the first lower-case
-/// letter. If all letters are capitals or none is, returns the position after the first letter.
+/// letter. Without a lower-case letter, returns the position after the first letter if all letters are capitals or all
+/// are caseless; otherwise None.
 fn cased_from(classes: &Classes, text: &[u8], (from, end): (usize, usize)) -> Option<usize> {
     let (mut at, mut has_upper, mut has_caseless) = (from, false, false);
     while at < end {

@@ -114,10 +114,11 @@ pub(super) struct WithoutFarLooks {
     pub(super) set: ClassUnicode,
 }
 
-/// Removes from a pattern the alternatives that look ahead at more than one character, and matches runs of their
-/// characters instead. The caller must split the runs again. All other matches are exact under two conditions. First,
-/// every other alternative matches either only characters of the set or none of them; each run is then a sequence of
-/// matches and of text between them. Second, outside of runs there is no text between matches; the caller checks this.
+/// Replaces the alternatives that look ahead at more than one character by one alternative that matches any run of
+/// their characters. The caller must split the runs again. All other matches equal those of the original pattern under
+/// two conditions. First, the characters of every other alternative are either all in the set or all outside of it, so
+/// that each run is a sequence of whole matches and of text between them. Second, there is no text between matches
+/// outside of the runs. This function checks the first condition, the caller the second.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -171,7 +172,7 @@ fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     }
 }
 
-/// Adds all character sets of a tree that its automaton has to distinguish.
+/// Adds all character sets of a tree to `sets`. The automaton of the tree must distinguish these sets.
 pub(super) fn collect_sets(node: &SyntaxNode, sets: &mut Vec<ClassUnicode>) {
     match node {
         SyntaxNode::Empty => {}

@@ -84,8 +84,8 @@ type Parsed<T> = Result<T, Refusal>;
 /// Maximum nesting depth of groups, as in tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum bytes of a pattern. The longest published pattern has about 400 bytes. The length is limited because
-/// parsing a class takes up to 0.1 ms.
+/// Maximum bytes of a pattern. The longest published pattern has about 400 bytes. The length is limited because parsing
+/// one class takes up to 0.1 ms, and a longer pattern could have tens of thousands of classes.
 const MAX_BYTES: usize = 1 << 15;
 
 /// Parses a pattern.

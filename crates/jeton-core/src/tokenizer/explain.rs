@@ -48,7 +48,8 @@ pub enum Why {
     Ways(Ways),
     /// Longest matches of a WordPiece model.
     Attempts(Attempts),
-    /// No steps: lookup of the whole pretoken or of its characters, an added token, or unknown text.
+    /// No steps: the model looked up the whole pretoken or its characters, or the pretoken is an added token or unknown
+    /// text.
     LookUp,
 }
 

@@ -288,7 +288,7 @@ pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
 }
 
-/// Reads classes one by one, and stores the latest ends of all hypotheses.
+/// Reads classes one by one, and stores the latest end of each hypothesis.
 #[derive(Default)]
 struct Reader {
     entry: u32,

@@ -1,16 +1,16 @@
-//! Longest prefixes of a text within a number of tokens, for tokenizers with a byte-level model and at most one named
-//! pattern. A normalization form may precede the pattern, as long as it does not change the text; then it does not
-//! change any part of the text, either.
+//! Finds the longest parts of a text that have at most a given number of tokens, for tokenizers with a byte-level model
+//! and at most one named pattern. A normalization form may precede the pattern, as long as it does not change the text;
+//! it then changes no part of the text.
 //!
-//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), the tokens of a part
-//! equal those of the text, so the last token within the limit is found by its index. If that token ends at a joint,
+//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), a part has the same
+//! tokens as the whole text, so the last token within the limit is found by its index. If that token ends at a joint,
 //! the prefix up to there is the result, because any longer prefix has more tokens. Otherwise all positions up to the
 //! next joint are tried, from the longest prefix to the shortest. The pretokens of such a prefix equal those of the
 //! text except for the last few, and the tokens of its last pretoken follow from those of the whole pretoken
 //! (`model/prefixes`).
 //!
-//! If the text has no joint for a long stretch, it is encoded from the start of the part up to an upper bound of the
-//! bytes that `limit` tokens can cover (`token_reach`), and all its positions are tried.
+//! A long stretch of text without a joint is encoded from the start of the part up to an upper bound of the bytes that
+//! `limit` tokens can cover (`token_reach`). All positions of the stretch are tried.
 //!
 //! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around the end of
 //! each part once more. Without joints, each part is encoded up to the upper bound, which is usually a few times the

@@ -260,11 +260,12 @@ impl<'t> TextCutter<'t> {
         self.refine(&mut bases, &mut upper, limit)?;
         let last = bases.last().map_or(start, |last| last.at);
         if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
-            // Each tried position takes time for the whole stretch, or for `rest`.
+            // Trying one position takes time linear in the text between the joints, or in `rest`. Bisection tries few
+            // positions.
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // If other text follows, the position is not always a joint, so it is tried, too.
+        // If `rest` follows, the position `upper.at` is not always a joint, so it is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,

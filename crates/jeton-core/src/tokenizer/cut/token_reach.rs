@@ -1,8 +1,9 @@
-//! Bounds of the bytes that a given number of tokens can cover; for the ends of prefixes and the starts of suffixes.
+//! Upper bounds of the number of bytes that a given number of tokens can cover. They limit the searches for the end of
+//! a prefix and for the start of a suffix.
 //!
-//! A table has, for each three bytes, the length of the longest token that begins with them. This bounds the end of a
-//! token that begins at a position, and so the start of the next token. A second table does the same for the last three
-//! bytes, backwards.
+//! A table maps three bytes to the length of the longest token that begins with them. This length bounds the end of a
+//! token that begins at a given position, and so the start of the next token. A second table maps three bytes to the
+//! length of the longest token that ends with them; it serves the search backwards.
 //!
 //! Cost: 256 KiB, built once, linear in the vocabulary; one lookup for each byte up to the bound.
 

@@ -100,10 +100,11 @@ impl Tokenizer {
         Self::with_normalizers(options, None, vocab, extras)
     }
 
-    /// Builds a tokenizer whose normalizers, if given, replace those of the options; their types must be the same.
+    /// Builds a tokenizer. `normalizers`, if given, replace the normalizers of the options, and must be of the same
+    /// types.
     ///
     /// # Errors
-    /// Builds a tokenizer. The normalizers, if given, replace those of the options and must be of the same types.
+    /// As [`Self::from_json`].
     pub fn with_normalizers(
         options: &str,
         normalizers: Option<Vec<Normalizer>>,
@@ -116,7 +117,8 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher does not.
+        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher of added tokens
+        // does not.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
