@@ -92,7 +92,7 @@ impl Normalizer {
                 }
             }
             NormalizerKind::SentencePiece(part) => {
-                // A user-defined entry is not changed, and could contain the character.
+                // The normalizer does not change user-defined entries, and one of them could contain the character.
                 let is_escaped = c == ' ' && part.options().escape_whitespaces;
                 match made.contains(&c) || part.has_user_defined() {
                     true => Leaves::Maybe,

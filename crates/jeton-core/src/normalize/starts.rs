@@ -1,9 +1,9 @@
 //! SentencePiece's normalizer for bytes, with the alignment of SentencePiece's own interface.
 //!
-//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. The start of each byte of the result
-//! is the start of the input that its step consumed. One more start follows: the start of the white space removed at
-//! the end, or the length of the input if none was removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule
-//! applies.
+//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. `starts` has, for each byte of the
+//! result, the position in the input at which the normalization step that wrote the byte began to read. One more
+//! element follows: the start of the white space removed at the end, or the length of the input if none was removed. A
+//! byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
 //!
 //! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. `sentencepiece` is
 //! the fast version for valid text, without starts.

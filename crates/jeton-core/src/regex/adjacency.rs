@@ -50,8 +50,8 @@ struct Leaf {
     follow: Vec<usize>,
     /// True if an assertion about the end of the text or line can be checked directly after this leaf.
     asserts_end: bool,
-    /// If Some, a single character of the set is a match of the whole pattern, unless one of the listed leaves also
-    /// contains the character.
+    /// If Some, each character of the set is by itself a match of the whole pattern, except the characters that one of
+    /// the listed leaves also contains.
     alone: Option<Vec<usize>>,
 }
 

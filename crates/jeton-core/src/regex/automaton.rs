@@ -307,7 +307,8 @@ impl Compiler<'_> {
                 self.node(node)?;
             }
         }
-        // All exits lead to the position after the last copy; a possessive run reaches it through its assertion.
+        // All exits jump to the end of the repetition. For a possessive run, they jump to the assertion there, which
+        // checks that the next character is not in the set.
         let mut exit = self.here();
         if let (Some(leave), false) = (leave, exits.is_empty()) {
             if max != u32::MAX {
@@ -416,7 +417,7 @@ pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) 
 pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
     /// Returns the next state.
     fn next(&self) -> usize;
-    /// Returns the transition with another next state.
+    /// Returns a copy of the transition with `next` as its next state.
     fn to(&self, next: u16) -> Self;
 }
 

@@ -189,8 +189,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key of a choice, if its outcome depends only on choice and position. None inside a loop that has not
-    /// advanced yet, because the loop can end for this reason.
+    /// Returns the key under which the outcome of a choice is cached. None in a loop body that has not advanced yet:
+    /// there, the outcome depends not only on choice and position, because the loop ends if the body does not advance.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -529,8 +529,8 @@ mod tests {
         Ok(found)
     }
 
-    /// Checks that memoization changes no match, for any step at which it starts. Other tests compare matching without
-    /// memoization with the oracle.
+    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests
+    /// compare matching without memoization with the oracle.
     #[test]
     fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);

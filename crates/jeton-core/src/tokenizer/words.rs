@@ -95,7 +95,7 @@ impl Tokenizer {
     }
 }
 
-/// Counters of one text's tokens, in words and in runs.
+/// Counters of the tokens of one text: one counts them in words, the other in runs.
 struct Counters<'w> {
     words: RangeCounter<'w>,
     runs: RangeCounter<'w>,

@@ -11,10 +11,9 @@
 //! The end of a window counts as hard, so results do not depend on the windows: the slow path reads beyond the end, and
 //! the next window begins at the end of the last pretoken.
 //!
-//! A sequence of patterns (each splits the result of the previous one) that does not compile to one transducer has
-//! several. Each transducer finds its starts in the window, and these starts are cuts in the text that the next
-//! transducer reads. A pretoken of one transducer can end far beyond the window; the transducer then continues at this
-//! end.
+//! A sequence of patterns, each of which splits the result of the previous one, needs several transducers if it does
+//! not compile to one. Each transducer finds its starts in the window, and the next transducer reads the text cut at
+//! these starts. A pretoken of one transducer can end far beyond the window; the transducer then continues at this end.
 //!
 //! Time is linear in the text, because the slow path never starts before the end of the previous hard range. Memory is
 //! the size of a window.

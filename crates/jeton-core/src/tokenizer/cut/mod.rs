@@ -8,8 +8,8 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Two
-//! cases do not permit this: suffixes if the model is not byte-level, and removing the middle of such a text. In these
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). This is
+//! not possible for suffixes if the model is not byte-level, nor for removing the middle of such a text. In these two
 //! cases, the position is found by bisection, as if longer parts always had more tokens. The part is within the limit,
 //! but a longer part may be, too.
 //!

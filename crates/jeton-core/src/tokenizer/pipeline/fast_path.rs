@@ -570,7 +570,7 @@ impl Written {
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Returns an output with a buffer for the ids of `bytes` bytes.
+    /// Returns an empty output for a text of `bytes` bytes, with a reused buffer for its ids if one is free.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

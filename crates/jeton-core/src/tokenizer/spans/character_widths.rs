@@ -7,7 +7,8 @@ use hashbrown::HashSet;
 
 use crate::util::atomic_cell::made_once;
 
-/// Mask of the class in a character's byte; the other bits are flags of unknown characters.
+/// Mask of the class in the byte that is stored for a character; the other bits are flags for characters unknown to the
+/// model.
 pub(in crate::tokenizer) const CLASS: u8 = 7;
 /// Class of a character that becomes exactly one character, which is part of a word.
 pub(in crate::tokenizer) const ORDINARY: u8 = 0;

@@ -137,9 +137,9 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. It follows from the
-    /// alignment of single characters or, if that is not possible, from that of the whole text. Returns false if the
-    /// text must be encoded again.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. The column is computed
+    /// from the alignment of single characters if that determines it, otherwise from the alignment of the whole text.
+    /// Returns false if the text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
