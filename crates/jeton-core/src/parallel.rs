@@ -27,8 +27,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Number of pretokens between an arbitrary position and the split. Boundaries usually synchronize within three
-/// pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
+/// Number of pretokens from the arbitrary position at which the pretokenizer starts to the guessed split. Its
+/// boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong on
+/// Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for others.
@@ -61,7 +62,7 @@ impl BatchPart<'_> {
         Self { index, start, end: self.end.max(start), ..*self }
     }
 
-    /// Returns the indices in the batch of the texts in this part.
+    /// Returns the texts of this part, as a range of indices in the batch.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }
     }

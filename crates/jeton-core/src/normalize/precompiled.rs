@@ -75,7 +75,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     text.bytes().take_while(|&byte| is_plain(byte)).count()
 }
 
-/// Returns the number of leading bytes of characters that are separate graphemes and have no rule. `set`:
+/// Returns the length in bytes of the leading characters that have no rule and are separate graphemes. `set`: result of
 /// [`Charsmap::joined_or_mapped`].
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);

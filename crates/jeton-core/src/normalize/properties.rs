@@ -31,7 +31,7 @@ pub(super) const NFKC: u16 = 1 << 3;
 pub(super) const MARK: u16 = 1 << 4;
 /// The character is a nonspacing mark, as defined by `BertNormalizer`.
 pub(super) const NONSPACING: u16 = 1 << 5;
-/// `BertNormalizer` removes the character as a control.
+/// `BertNormalizer` removes the character as a control character.
 pub(super) const CONTROL: u16 = 1 << 6;
 /// The character is white space for `BertNormalizer`, but not the space itself.
 pub(super) const SPACE: u16 = 1 << 7;

@@ -183,8 +183,8 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes, and marks for spaces, without branches and without alignment; returns the number of consumed
-    /// bytes.
+    /// Copies plain bytes and replaces spaces by marks, without branches and without alignment. Returns the number of
+    /// consumed bytes.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();
@@ -192,7 +192,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // If only spaces change, a step of 64 bytes without a space is copied.
+            // If no rule changes anything but spaces, 64 bytes without a space are copied at once.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);

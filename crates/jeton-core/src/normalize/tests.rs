@@ -1,5 +1,5 @@
-//! Checks that texts normalized without alignment equal the texts normalized with alignment, and that each character of
-//! a borrowed text is aligned with itself.
+//! Checks that normalization without alignment gives the same text as with alignment. If the result is the unchanged
+//! text (borrowed), each character must be aligned with itself.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

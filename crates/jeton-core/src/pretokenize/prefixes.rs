@@ -82,8 +82,8 @@ impl Pretokenizer {
             || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
     }
 
-    /// Returns a position in a pretoken: every prefix of the pretoken that ends between this position and three bytes
-    /// before the pretoken's end is a single pretoken. None if this is not certain.
+    /// Returns a position in the pretoken `start..end` such that every prefix that ends between this position and three
+    /// bytes before `end` is a single pretoken. None if no such position is certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         let rules = match &self.0 {
             PatternKind::None => return Some(start + 1),

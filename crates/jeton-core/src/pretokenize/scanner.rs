@@ -59,7 +59,7 @@ pub(super) struct ScanRules {
 }
 
 impl ScanRules {
-    /// Classes of the letters of a word that is not split by case.
+    /// Returns the classes of the characters that count as letters, for patterns that do not split words by case.
     pub(super) const fn letters(&self) -> u8 {
         if self.marks {
             LETTER | MARK
@@ -68,7 +68,7 @@ impl ScanRules {
         }
     }
 
-    /// Classes of symbols.
+    /// Returns the classes of the characters that count as symbols.
     pub(super) const fn symbols(&self) -> u8 {
         if self.marks {
             SYMBOL & !MARK

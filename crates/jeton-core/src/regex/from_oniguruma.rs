@@ -35,9 +35,9 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
     }
 }
 
-/// Properties whose characters are in `\w` inside of brackets.
+/// Properties of the characters that Oniguruma's `\w` matches inside of brackets, such as `[\w]`.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// Characters that are in `\w` only outside of brackets.
+/// Characters that Oniguruma's `\w` matches only outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 

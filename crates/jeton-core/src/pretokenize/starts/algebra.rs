@@ -36,14 +36,14 @@ struct Before {
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// Classes of the first bytes of a block, which can belong to a character of the previous block.
+/// Classes of the first bytes of a block. These bytes can belong to a character that begins in the previous block.
 type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {
     class.trailing_zeros() as usize
 }
 
-/// Returns the bits of `run` from each bit of `seed` to the end of the run that contains it.
+/// For each bit of `seed` that is set in `run`, returns that bit and the consecutive set bits of `run` above it.
 #[inline(always)]
 fn flood(seed: u64, run: u64) -> u64 {
     ((seed & run).wrapping_add(run) ^ run | seed) & run

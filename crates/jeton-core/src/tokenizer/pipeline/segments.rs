@@ -44,7 +44,7 @@ pub enum Origin<'s> {
         /// Ranges of the text by Hugging Face's alignment.
         hf: Ranges<'s>,
     },
-    /// The alignment was not requested. The bytes come from text at or after this byte.
+    /// The alignment was not requested. The source of the bytes begins at this byte of the input or later.
     After(usize),
 }
 

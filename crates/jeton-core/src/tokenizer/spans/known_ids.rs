@@ -207,8 +207,8 @@ impl Tokenizer {
     }
 }
 
-/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, in bytes of
-/// the part.
+/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, as a byte
+/// offset in the part.
 fn write_own(
     segment: &Segment<'_>,
     part: TextPart<'_>,
