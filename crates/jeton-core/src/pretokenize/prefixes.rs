@@ -117,7 +117,7 @@ impl Pretokenizer {
         if class & NUMBER != 0 {
             return (rules.digits == usize::MAX).then_some(at + len);
         }
-        // If marks are letters, a mark can also begin a word.
+        // In patterns that split words by case, marks also count as letters, so a mark can begin a word.
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
         (class & symbols != 0 && is_plain && all(at, symbols)).then_some(at + len)
     }

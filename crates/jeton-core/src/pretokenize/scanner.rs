@@ -53,8 +53,8 @@ pub(super) struct ScanRules {
     pub(super) newlines: bool,
     /// True if slashes among the line ends after symbols belong to the symbols, too.
     pub(super) slashes: bool,
-    /// True if all white space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes
-    /// first).
+    /// True if all white space at the end of the text is one pretoken, even if it contains a line end, because the
+    /// pattern tries `\s++$` before its other alternatives for white space.
     pub(super) whole_end: bool,
 }
 

@@ -174,7 +174,7 @@ impl Adjacency {
         !is_matched || path.is_none_or(|path| !path.is_empty())
     }
 
-    /// Returns true if a character that exactly these leaves contain is a match by itself.
+    /// Returns true if a character is a match by itself. `leaves`: all leaves that contain the character.
     fn always_matches(&self, leaves: &[usize]) -> bool {
         let is_match = |&leaf: &usize| {
             let except = self.leaves[leaf].alone.as_ref();

@@ -114,7 +114,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Returns the maximum number of characters before a position that affect whether a match starts there.
+    /// Returns an upper bound of the number of preceding characters that affect whether a match starts at a position.
     pub(super) fn reach_back(&self) -> usize {
         let back = |instruction: &Instruction| match instruction {
             Instruction::Back(characters) => *characters,
@@ -166,7 +166,7 @@ struct Compiler<'t> {
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Borrows the tree, so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,
-    /// [`Choice::mark`] of the code that is being compiled.
+    /// Value of [`Choice::mark`] for choices that are compiled now.
     mark: Option<usize>,
 }
 

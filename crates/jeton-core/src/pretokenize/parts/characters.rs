@@ -83,7 +83,8 @@ pub struct Scripts {
     ranges: Vec<(char, char, Script)>, // in order
 }
 
-/// Unicode's short names. Han is first, because other scripts are counted as Han.
+/// Unicode's short names of scripts. The number of a script is the position of its name, from 1. Han, Hiragana and
+/// Katakana come first, because the last two are counted as Han.
 const SCRIPTS: &str = "
     Hani Hira Kana Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher
     Copt Cprt Cyrl Deva Dsrt Dupl Egyp Elba Ethi Geor Glag Goth Gran Grek Gujr Guru Hang Hano Hatr Hebr Hluw Hmng Hung Ital Java Kali

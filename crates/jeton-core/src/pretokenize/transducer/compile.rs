@@ -288,7 +288,7 @@ impl Reader<'_> {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
                     next.push(Hypothesis::Open { state, late: is_late });
                 }
-                // No match has begun before this character.
+                // The match failed before it had an end, so no match begins before this character.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
                         return Err("a match may fail while one that begins later goes on");

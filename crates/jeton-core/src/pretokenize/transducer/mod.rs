@@ -28,8 +28,8 @@ use crate::util::simd::block::Block;
 const LANES: usize = 6;
 const WORTH_LANES: usize = 1 << 9;
 
-/// Number of entries of the table. A row, the entries of one state, has a power of two of entries. The 16-bit index of
-/// its first entry represents the state; the class is added to it.
+/// Number of entries of the table. The entries of one state are a row, whose length is a power of two. The 16-bit index
+/// of the first entry of the row represents the state; the sum of this index and a class is the index of an entry.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
 /// Bit positions of the fields of an entry: number of complete pretokens, slot, and next state. The lowest bits are the
@@ -85,8 +85,8 @@ impl Lane {
 }
 
 impl Transducer {
-    /// Builds the transducer of patterns, each of which splits the result of the preceding ones. `reads_cuts`: it
-    /// reads texts that are already cut.
+    /// Builds the transducer of patterns, each of which splits the result of the preceding ones. `reads_cuts`: true if
+    /// the transducer reads texts that are already cut.
     ///
     /// # Errors
     /// The reason why the transducer cannot be built.

@@ -45,7 +45,7 @@ use byte_cut::ByteCutter;
 use chunk::{ceil, floor, Chunk, LONG};
 use stretch::{JointlessStretch, KeptPairs};
 
-/// Minimum and maximum distance in bytes of the joints at which tokens are counted first.
+/// Minimum and maximum distance, in bytes, between the joints at which the search first counts tokens.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Maximum number of positions that are tried in one batch.

@@ -163,8 +163,8 @@ impl WordReader {
         }
     }
 
-    /// Returns the first word boundary from `at` on, and after `start`, that is not next to a character of the class
-    /// `CHANGES`.
+    /// Returns the first word boundary that is at or after `at`, is after `start`, and has no character of the class
+    /// `CHANGES` next to it.
     fn boundary(&self, start: usize, at: usize) -> usize {
         let mut at = at.max(start + 1);
         loop {
