@@ -45,7 +45,8 @@ pub(super) struct SentencePiece {
 }
 
 impl SentencePiece {
-    /// Builds a normalizer from rules, options and the contents of user-defined entries, which are not changed.
+    /// Builds a normalizer from rules, options and the contents of user-defined entries. The normalizer does not change
+    /// these contents in a text.
     ///
     /// # Errors
     /// [`Error::config`] for contents that are not UTF-8.

@@ -66,8 +66,8 @@ impl Pretokenizer {
             return false;
         }
         if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
-            // Both pretokens are runs of white space. If the pattern ends such runs at their last line end, `end` must
-            // be after it.
+            // Both pretokens are runs of white space. Some patterns end such runs after their last line end. Then, if
+            // the character at `at` is a line end, the longer run ends at `end` only if a line end precedes `end`.
             let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
             return class & NEWLINE == 0 || !rules.newlines || ends_line();
         }

@@ -305,8 +305,8 @@ impl Reader<'_> {
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // This match can fail. A match can then begin at a later character, unless the later match has
-                    // reached the same state, so that it also fails.
+                    // This match can fail. A match can then begin at a later character, except if the later match has
+                    // reached the same state: it would then fail, too.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },

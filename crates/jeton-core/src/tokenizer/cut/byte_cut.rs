@@ -40,8 +40,8 @@ const BLOCK: usize = 1 << 16;
 /// the whole pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
-/// If at most this many bytes follow the last token within the limit, all positions are tried without the upper bound
-/// of the tokens. Computing the bound costs as much as trying a few positions.
+/// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,
+/// `token_reach` first bounds the position; this costs as much as trying a few positions.
 const FEW_BYTES: usize = 32;
 
 /// Search for the longest prefixes of the rest of one text.

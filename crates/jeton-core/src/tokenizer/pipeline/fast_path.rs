@@ -251,7 +251,7 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // With space marks, the encoder reads pretokens whose spelling this module has prepared (`pretoken`, below).
+        // With space marks, the encoder must get pretokens one by one, as the model sees them (`pretoken`, below).
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;

@@ -74,8 +74,8 @@ impl Tokenizer {
         framed
     }
 
-    /// Returns the white space at the ends of a token that HF excludes from the token's offsets. `span`: byte range of
-    /// the token in `text`.
+    /// Returns the white space at the start and end of a token, which HF excludes from the offsets of the token.
+    /// `span`: byte range of the token in `text`.
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);

@@ -126,7 +126,7 @@ pub(in crate::tokenizer) struct Images {
 pub(in crate::tokenizer) struct KnownCharacters {
     /// Characters that are pieces by themselves.
     pub(in crate::tokenizer) pieces: HashSet<char>,
-    /// Characters that occur in any piece.
+    /// Characters that occur in at least one piece.
     pub(in crate::tokenizer) others: HashSet<char>,
     /// First character of the unknown token's spelling.
     pub(in crate::tokenizer) unk_start: Option<char>,

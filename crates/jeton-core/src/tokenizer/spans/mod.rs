@@ -285,7 +285,8 @@ impl<'s> OwnBytes<'s> {
     }
 }
 
-/// Returns Hugging Face's range of bytes `start..end`: from the origin of the first byte to that of the last byte.
+/// Returns Hugging Face's offsets of the bytes `start..end` of a segment: from the start of the first byte's range in
+/// the input to the end of the last byte's range.
 pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
