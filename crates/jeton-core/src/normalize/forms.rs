@@ -104,7 +104,7 @@ impl Form {
     }
 }
 
-/// State of the algorithm for the text between two split points.
+/// State of normalization (decompose, order marks, compose) for the text between two split points.
 struct CombiningRun {
     form: Form,
     properties: &'static Properties,

@@ -117,7 +117,7 @@ impl Normalizer {
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // Only characters without an image, such as jamo, can join the grapheme of a Hangul syllable.
+            // The characters that can join the grapheme of a Hangul syllable, such as jamo, have no image themselves.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }

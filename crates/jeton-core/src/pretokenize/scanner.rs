@@ -29,11 +29,11 @@ pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 /// Handling of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
-    /// A contraction is a separate pretoken; only lower case counts.
+    /// A contraction in lower case is a separate pretoken.
     OwnLower,
-    /// A contraction is a separate pretoken, in lower or upper case.
+    /// A contraction, in lower or upper case, is a separate pretoken.
     Own,
-    /// A contraction belongs to the word before it, in lower or upper case.
+    /// A contraction, in lower or upper case, belongs to the word before it.
     Suffix,
 }
 

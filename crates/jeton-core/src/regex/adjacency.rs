@@ -248,7 +248,8 @@ impl Adjacency {
                 body
             }
             SyntaxNode::Atomic(node) => self.paths(node)?,
-            // The lookahead reads its body, but the following node reads from the position at which the body began.
+            // The lookahead reads the characters of its body, but does not consume them: the following node reads from
+            // the position at which the body began.
             SyntaxNode::Look { node, .. } => {
                 Paths { can_be_empty: true, first: self.paths(node)?.first, last: Vec::new() }
             }

@@ -110,7 +110,7 @@ impl Automaton {
 pub(super) struct WithoutFarLooks {
     /// The pattern, changed so that any run of characters of `set` is one match.
     pub(super) tree: SyntaxNode,
-    /// Characters that can occur in a match of an alternative with such a lookahead.
+    /// Characters that can occur in a match of an alternative that looks ahead at more than one character.
     pub(super) set: ClassUnicode,
 }
 

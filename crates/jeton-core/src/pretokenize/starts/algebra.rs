@@ -388,5 +388,5 @@ impl Starts {
     }
 }
 
-/// Checks the assumption of the masks that every class has one bit, and letters the lowest three.
+/// The masks assume that each class is one bit, and that the classes of letters are the lowest three bits.
 const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

@@ -88,8 +88,8 @@ pub(super) enum Action {
     Previous,
     /// A pretoken can start at this character; later steps decide.
     Maybe,
-    /// Pretokens start at the last position of `Maybe` and at the previous character. In white space, these are the
-    /// position after the last line end and the last character.
+    /// One pretoken starts at the position of the last `Maybe`, and one at the previous character. In a run of white
+    /// space, the first position is after the last line end, and the second is at the last character.
     MaybeAndPrevious,
     /// Pretokens start earlier, so the text must be read again.
     Earlier,

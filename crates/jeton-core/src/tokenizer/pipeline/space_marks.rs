@@ -108,8 +108,7 @@ impl SpaceMarks {
         Marks::Spaces { begin_pretokens: self.begin_pretokens }
     }
 
-    /// Returns the text to insert in front of a stretch of text, which is not empty and begins at byte `at` of the
-    /// input.
+    /// Returns the text to insert in front of `text`. `text` must not be empty, and begins at byte `at` of the input.
     #[inline]
     pub(in crate::tokenizer) fn prefix(&self, text: &str, at: usize) -> &[u8] {
         match &self.prefix {

@@ -91,7 +91,7 @@ impl Tokenizer {
         Ok(BatchOffsets { ids, ends, offsets, first })
     }
 
-    /// Writes the offsets of some texts.
+    /// Writes the offsets of the texts of a task.
     fn fill(
         &self,
         task: Task<'_>,
