@@ -17,7 +17,7 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Minimum length in bytes of a grapheme that is only looked up character by character.
+/// Minimum length in bytes of a grapheme that is looked up only character by character, not as a whole.
 const LONG: usize = 6;
 
 /// Writes the replacement of a chunk.

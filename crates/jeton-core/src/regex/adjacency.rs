@@ -156,7 +156,8 @@ impl Adjacency {
         Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
     }
 
-    /// Returns false if, in any context, neither a single match nor the text between two matches covers `text`.
+    /// Returns true if `text` can be inside of a single match, or inside of the text between two matches. Returns false
+    /// only if this is impossible in every context.
     pub(crate) fn may_cover(&self, text: &str) -> bool {
         let mut path: Option<Vec<usize>> = None; // leaves that can have read the last character
         let mut is_matched = false; // true if some character is always part of a match

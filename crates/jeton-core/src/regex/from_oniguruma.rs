@@ -154,7 +154,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// Translates one atom; returns None if it only set a flag.
+    /// Translates one atom; returns None for an atom that only changes flags.
     fn atom(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         let Some(c) = self.next() else { return Ok(None) };
         let literal = std::mem::take(&mut self.last);

@@ -39,7 +39,7 @@ pub struct Passage {
 pub struct Encoder<'t> {
     /// The tokenizer.
     pub tok: &'t Tokenizer,
-    /// Special tokens that texts may contain.
+    /// Permission for special tokens in the texts.
     pub permit: Permit<'t>,
     /// The ids of all texts, and for each text the number of ids up to its end. If None, the texts are encoded with
     /// spans.

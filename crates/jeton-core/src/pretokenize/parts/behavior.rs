@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) is_match: bool,
 }
 
-/// What becomes of matches when a chunk is split.
+/// Handling of matches when a chunk is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
     /// Matches are removed.

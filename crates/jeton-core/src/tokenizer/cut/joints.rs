@@ -25,7 +25,7 @@ use crate::normalize::Normalizer;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
 
-/// Test whether a position between two characters is a joint.
+/// Tables that determine whether a position between two characters is a joint.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct Joints {
     added: [AddedPairs; 2], // tokens matched in raw text; tokens matched in normalized text

@@ -194,7 +194,8 @@ fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Creates the error that stops this search. It is caught inside of this module.
+/// Creates the error with which `last_pretoken` stops if it cannot be certain of the pretokens. The callers in this
+/// module catch it.
 fn not_certain() -> Error {
     ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
 }

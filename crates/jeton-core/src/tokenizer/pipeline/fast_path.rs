@@ -269,8 +269,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts, and short
-    /// ranges several in one job.
+    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts; several
+    /// short ranges are encoded in one job.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,

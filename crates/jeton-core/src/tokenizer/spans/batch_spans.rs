@@ -1,9 +1,10 @@
 //! Offsets of the tokens of many texts, as columns.
 //!
 //! The fast path computes the ids. If a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`). If characters are normalized one by one, the offsets follow from the tokens' numbers of characters
-//! (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with
-//! the ids without running the model (`known_ids`). A text for which that fails is encoded again with its spans.
+//! (`token_widths`). If characters are normalized one by one, the offsets follow from the number of characters of each
+//! token (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched
+//! with the ids without running the model (`known_ids`). If the ids do not match, the text is encoded again with its
+//! spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as the template requires, for any
 //! number of threads.
