@@ -137,7 +137,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // Other texts are not split, because a split could change where their step budget is exhausted.
+        // With other pretokenizers, a text is not split, because a split could change the position at which the step
+        // budget of the text is exhausted.
         if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },

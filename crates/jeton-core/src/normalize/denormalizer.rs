@@ -93,7 +93,8 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Rewrites as much as possible of the held-back text. `ends`: the text ends here, so all of it is rewritten.
+    /// Rewrites as much as possible of the held-back text. `ends`: true if no text follows, so that all of it can be
+    /// rewritten.
     fn read(&self, state: &mut DenormalizerState, ends: bool, out: &mut Vec<u8>) -> Result<()> {
         let held = std::mem::take(&mut state.held);
         let most = most_bytes(state.read);

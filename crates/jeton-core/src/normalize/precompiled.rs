@@ -3,8 +3,8 @@
 //! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for the *shortest*
 //! of its prefixes that has a rule. If there is no such rule, or the grapheme is longer, the same lookup is done for
 //! each of its characters. HF does not count characters that are removed at the start of a text, so its alignment of
-//! the following text is shifted. This module shifts alignments in the same way, because offsets depend on them; it
-//! does not shift sources.
+//! the following text is shifted. This module shifts alignments in the same way, because HF's offsets depend on them.
+//! It does not shift sources, on which byte spans depend.
 //!
 //! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.

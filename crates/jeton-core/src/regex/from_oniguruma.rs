@@ -529,7 +529,7 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// Returns an equivalent of `\b` as lookarounds; if the arguments are exchanged, of `\B`.
+/// Returns an equivalent of `\b`, written with lookarounds. With exchanged arguments, returns an equivalent of `\B`.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!((scripts.of('\u{301}'), scripts.of('1'), scripts.of('\u{1F}')), (INHERITED, COMMON, COMMON));
     }
 
-    /// Checks that each set has as many characters as in the wheel 0.23.3.
+    /// Checks that each set has as many characters as in the wheel `tokenizers` 0.23.3.
     #[test]
     fn sets_have_their_sizes() {
         let size = |set: &Characters| ('\0'..=char::MAX).filter(|&c| set.has(c)).count();

@@ -32,8 +32,8 @@ const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// Approximate number of bytes that a thread encodes in one unit of work. Its ids are still in the CPU cache when
-/// results are joined.
+/// Approximate number of bytes that a thread encodes in one unit of work. The ids of so few bytes are still in the CPU
+/// cache when the results are joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
 
 /// Number of jobs for each thread when many short ranges are encoded together.

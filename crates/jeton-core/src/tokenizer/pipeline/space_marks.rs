@@ -39,7 +39,7 @@ enum Prefix {
     Fixed(Vec<u8>),
     /// `▁`, unless the text begins with a `▁` or a space.
     Mark {
-        /// True to insert it only at the start of the input.
+        /// True to insert `▁` only at the start of the input.
         first: bool,
     },
 }
@@ -98,7 +98,7 @@ impl SpaceMarks {
         self.normalizers_alone
     }
 
-    /// Returns true if texts are normalized, split into words, and each word gets a mark.
+    /// Returns true if the pipeline normalizes texts, splits them into words, and inserts a mark before each word.
     pub(in crate::tokenizer) fn takes_words(&self) -> bool {
         self.takes_words
     }

@@ -50,7 +50,7 @@ struct Task<'a> {
 pub(in crate::tokenizer) type TextError = (usize, Error);
 
 impl Tokenizer {
-    /// Encodes many texts with their offsets. With `truncates`, also fills `first`.
+    /// Encodes many texts with their offsets. With `truncates`, also fills [`BatchOffsets::first`].
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].

@@ -38,7 +38,7 @@ pub(in crate::tokenizer) const MARKED: u8 = 0x80;
 /// Bit in the width of a token that continues a word. Its prefix is not counted in the width.
 pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 
-/// Widths of ids in characters, from which the alignment follows.
+/// Widths of tokens in characters. The alignment of a text follows from the widths of its tokens.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
     pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown

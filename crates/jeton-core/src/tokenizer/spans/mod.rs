@@ -1,11 +1,11 @@
 //! Spans of the tokens of a text, in bytes and in characters.
 //!
 //! Invariant: byte spans are ascending and disjoint, and cover the text if nothing is dropped. A token that covers no
-//! bytes has an empty span at its position. If normalization expands a character, its first token has all bytes of the
-//! character.
+//! bytes has an empty span at its position. If normalization expands a character to several tokens, the first of them
+//! has all bytes of the character.
 //!
-//! *Offsets* are Hugging Face's: from the origin of a token's first byte to the origin of its last byte. They may
-//! overlap.
+//! *Offsets* are Hugging Face's ranges: from the origin of a token's first byte to the origin of its last byte. The
+//! offsets of different tokens can overlap.
 //!
 //! ```text
 //! token_widths      spans by id alone, if a text is the concatenation of its tokens
