@@ -32,7 +32,7 @@ impl Form {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
 
-    /// Returns the property bit of characters that can change, reorder, or compose with a preceding character.
+    /// Returns the property bit of characters that can change, be reordered, or compose with a preceding character.
     pub(super) fn unstable(self) -> u16 {
         match self {
             Self::Nfc => NFC,

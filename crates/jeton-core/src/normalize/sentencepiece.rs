@@ -217,8 +217,8 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // A last byte that can begin a rule with the bytes after it is not consumed, and a step must end at a
-            // character boundary.
+            // The last byte is not consumed if it can begin a rule together with the bytes after it. The step must also
+            // end at a character boundary.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {

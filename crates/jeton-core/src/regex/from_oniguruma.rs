@@ -22,7 +22,7 @@
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// Translates the pattern to tiktoken's dialect.
+/// Translates a pattern of Oniguruma to tiktoken's dialect.
 ///
 /// # Errors
 /// Name of the unsupported construct.

@@ -41,8 +41,8 @@ const MAX_ENTRIES: usize = 1 << 14;
 enum Hypothesis {
     /// A match that can have begun, and has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end so far is in its slot; it can still end later. `late`: at the latest end, the state of
-    /// some cutter differs from its state in a text that begins there.
+    /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
+    /// state of a [`Cutter`] differs from its state in a text that begins there.
     Open { state: u16, late: bool },
     /// Text without a match. It ends at the position in its slot if the first candidate, which begins there, matches.
     /// `late`: see `Open`.
@@ -248,8 +248,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: the state of some
-    /// cutter differs from its state in a text that begins here.
+    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: true if the state
+    /// of a [`Cutter`] differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),

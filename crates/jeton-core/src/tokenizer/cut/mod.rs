@@ -437,9 +437,9 @@ impl<'t> TextCutter<'t> {
         Ok(high)
     }
 
-    /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns these
-    /// joints, ascending, and an upper bound for the end of the longest prefix within the limit. Only the last joint
-    /// may exceed the limit.
+    /// Counts the tokens up to joints of `text[start..end]`, until a count exceeds the limit or the text ends. Returns
+    /// these joints, ascending, and an upper bound for the end of the longest prefix within the limit. Only the count
+    /// at the last joint can exceed the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);

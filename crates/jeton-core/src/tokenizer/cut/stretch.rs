@@ -194,8 +194,8 @@ fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Creates the error with which `last_pretoken` stops if it cannot be certain of the pretokens. The callers in this
-/// module catch it.
+/// Creates the error with which `last_pretoken` stops if the last pretoken is not certain. `last_pretoken` itself
+/// catches this error and returns None.
 fn not_certain() -> Error {
     ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
 }

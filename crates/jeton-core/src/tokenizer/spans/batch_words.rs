@@ -2,8 +2,9 @@
 //!
 //! The fast path computes the ids. If one named pattern splits the text, the pretokens are found again, and the widths
 //! of the tokens determine which tokens begin in each pretoken (`token_widths`). If words are separated by white space,
-//! the pretokens follow from the widths of the tokens (`one_to_one`). Other texts are split again, and a pretoken gets
-//! the ids whose contents are its bytes (`known_ids`). The model runs again only if contents do not determine the ids.
+//! the pretokens follow from the widths of the tokens (`one_to_one`). Other texts are split again; each pretoken gets
+//! the next ids whose concatenated contents equal its bytes (`known_ids`). The model runs again only if contents do not
+//! determine the ids.
 //!
 //! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads. Cost: the
 //! stages before the model, and 8 bytes and a comparison for each id. Left out: templates and truncation.

@@ -162,7 +162,8 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Finds the ends of the tokens of a segment, whose ids are at the start of `ids`. Returns the number of tokens.
+    /// Finds the ends of the tokens of a segment. The ids of these tokens are the first elements of `ids`. Returns the
+    /// number of tokens.
     pub(in crate::tokenizer) fn match_ids(
         &self,
         segment: &Segment<'_>,
