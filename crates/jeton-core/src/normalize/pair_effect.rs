@@ -103,8 +103,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns the normalized form of a character in any context. All of the form must be aligned with this character
-    /// only; returns None if this is not certain.
+    /// Returns the normalized form of a character if it is the same in every context, and if all of it is aligned with
+    /// this character alone. Returns None if this is not certain.
     pub fn image(&self, c: char) -> Option<String> {
         let bits = Properties::get().of(c);
         let stays = || Some(c.to_string());

@@ -47,8 +47,8 @@ pub(super) struct Sequence {
     several: Option<Reason>,
 }
 
-/// Maximum number of patterns that are compiled in groups: finding a group takes as many compilations as it has
-/// patterns.
+/// Maximum number of patterns that are compiled in groups. Finding a group is costly: it takes one compilation for each
+/// pattern of the group.
 const MAX_GROUPED: usize = 32;
 
 /// A regex, and its transducer, which is compiled on first use.
@@ -284,7 +284,8 @@ impl Pretokenizer {
         Some(found)
     }
 
-    /// Returns the number of states, the number of character classes, and the table bytes of the transducer of a regex.
+    /// Returns three sizes of the transducer of a regex: number of states, number of character classes, and bytes of
+    /// the table.
     ///
     /// # Errors
     /// The reason why the regex has no transducer.

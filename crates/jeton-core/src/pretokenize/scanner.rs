@@ -49,7 +49,8 @@ pub(super) struct ScanRules {
     pub(super) marks: bool,
     /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
-    /// True if a line end ends a run of white space, and line ends after symbols belong to the symbols.
+    /// True if runs of white space are split after their last line end, and line ends after symbols belong to the
+    /// symbols.
     pub(super) newlines: bool,
     /// True if slashes among the line ends after symbols belong to the symbols, too.
     pub(super) slashes: bool,

@@ -92,7 +92,7 @@ impl<'t> Matcher<'t> {
         Self::with_steps(program, text, free(bytes), budget(bytes))
     }
 
-    /// Creates a matcher that memoizes failures after `free` of its `steps`.
+    /// Creates a matcher with a budget of `steps` steps. It begins to memoize failures after `free` steps.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
         Self {

@@ -340,8 +340,8 @@ impl Starts {
     /// Adds the merge boundaries to the starts.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
-        // `before`: bits of the first bytes of three-byte characters, among the last three bytes of the block before
-        // `next`.
+        // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte
+        // character begins at the byte.
         let (mut before, mut next) = (0, 0);
         for &at in &self.wide {
             let at = at as usize;

@@ -474,7 +474,8 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
-        // For each position: the end of the first pretoken from there, and the number of tokens up to the end.
+        // For each position in `from..=end`: the end of the pretoken that starts there, and the number of tokens from
+        // there to `end`.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
         let (mut known, mut known_end) = (SuffixTokens::default(), end);

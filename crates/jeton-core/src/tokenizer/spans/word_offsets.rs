@@ -95,8 +95,8 @@ impl WordReader {
         Ok(block.first_id == ids.len())
     }
 
-    /// Writes the part of the column for a block. Returns the index after its last id; None if the widths do not
-    /// determine the column.
+    /// Writes the elements of the column for a block of the text. Returns the index after the last id of the block;
+    /// None if the widths do not determine the column.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -177,8 +177,8 @@ impl WordReader {
         }
     }
 
-    /// Writes the part of the column for a word. Returns the index of the next id; None if the widths do not cover the
-    /// word.
+    /// Writes the elements of the column for a word. Returns the index after the last id of the word; None if the
+    /// widths do not cover the word.
     #[inline(always)]
     fn write_word(
         &self,
