@@ -64,7 +64,7 @@ impl Writer {
         self.after_space = self.options.remove_extra_whitespaces && new.ends_with(' ');
     }
 
-    /// Writes unchanged characters. None of them is allowed to be a space.
+    /// Writes `text` unchanged. `text` must not contain a space.
     fn copy(&mut self, text: &str, start: u32) {
         self.begin(start);
         self.done.text.push_str(text);

@@ -75,7 +75,7 @@ struct Region {
     bounds: Vec<usize>,
     /// Number of tokens before each position of `bounds`.
     counts: Vec<usize>,
-    /// Budget of bytes that may still be split again.
+    /// Remaining budget: number of bytes that the pretokenizer may still read again.
     budget: usize,
     /// For a long pretoken: its index, and the position from which on every prefix of the pretoken is one pretoken.
     one_from: Option<(usize, Option<usize>)>,

@@ -66,7 +66,7 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
             let contents = self.raw_pattern().is_none();
-            // After the splitter that spells bytes, other splitters may split inside of a character.
+            // Splitters that follow the one that spells bytes can split inside of a character.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };
             if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
@@ -205,8 +205,8 @@ impl OneToOne {
         self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
     }
 
-    /// Like [`OneToOne::to_disjoint`], for a text with byte-fallback tokens, which must equal the bytes of the text.
-    /// `spans` has Hugging Face's offsets and gets the result.
+    /// Like [`OneToOne::to_disjoint`], for a text with byte-fallback tokens. The bytes of these tokens must equal the
+    /// bytes of the text. On input, `spans` has Hugging Face's offsets; on output, it has the result.
     fn write_with_bytes(
         &self,
         ids: &[u32],
