@@ -204,7 +204,8 @@ mod tests {
         compile(&rules).unwrap()
     }
 
-    /// Checks that the text, also in fragments, equals the result of the normalizer for encoding.
+    /// Checks that denormalized text equals the result of the normalizer for encoding, also if the text arrives in
+    /// fragments.
     #[test]
     fn text_equals_that_of_the_normalizer() {
         let map = map();

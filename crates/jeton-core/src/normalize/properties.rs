@@ -43,8 +43,8 @@ pub(super) const UPPER: u16 = 1 << 9;
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Distance from the bit of a form to a second bit, which marks the characters that the form changes or can compose.
-/// Characters with only the first bit are marks that the form at most reorders.
+/// Distance from the bit of a form to a second bit, which is set for characters that the form changes or can compose. A
+/// character with the first bit alone is a mark that the form can reorder, but not change.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;

@@ -33,7 +33,7 @@ pub(crate) struct Adjacency {
     classes: OnceLock<Option<PairTable>>,
 }
 
-/// Effects on two adjacent characters, by their classes.
+/// Effects of the pattern on two adjacent characters, looked up by the classes of the characters.
 #[derive(Debug, Clone)]
 struct PairTable {
     class_of: PropertyTable,

@@ -160,7 +160,7 @@ fn looks_far(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Adds all characters that a match can contain.
+/// Adds to `set` all characters that a match of `node` can contain.
 fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     match node {
         SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => {}

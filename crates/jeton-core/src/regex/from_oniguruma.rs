@@ -43,7 +43,7 @@ const HEX: &str = "0-9A-Fa-f";
 
 /// Characters beyond ASCII that have case folding.
 const WITH_CASE: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]&&[^\x00-\x7F]]";
-/// Characters beyond ASCII that case folding can change, single or in a sequence.
+/// Characters beyond ASCII that case folding can change, alone or as a part of a sequence.
 const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}\p{M}\p{Lm}]&&[^\x00-\x7F]]";
 
 /// Sequences of ASCII letters that are the case folding of one character (`ß`, `ﬁ`, `ﬆ`).

@@ -1,4 +1,4 @@
-//! Splits at matches: defines what becomes of the matches and of the text between them.
+//! Splits text at matches. A behavior defines the chunks that result from the matches and from the text between them.
 //!
 //! Source: huggingface/tokenizers, tokenizer/normalizer.rs (`split`).
 

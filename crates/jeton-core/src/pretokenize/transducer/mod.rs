@@ -147,9 +147,10 @@ impl Transducer {
         (class + if cuts.has(at) { self.at_cut } else { 0 }, length)
     }
 
-    /// Sets the bits of the pretoken starts in `window`, and appends the positions at which lanes meet. A pretoken must
-    /// start at the beginning of the window. Each lane sets bits as if the text began with the lane; at the end of a
-    /// lane, bits can be missing. Adds to `wide` the blocks of 64 bytes that contain continuation bytes of characters.
+    /// Sets the bits of the pretoken starts in `window`, and appends to `meet` the positions at which one lane ends and
+    /// the next begins. A pretoken must start at the beginning of the window. Each lane sets bits as if the text began
+    /// with the lane; at the end of a lane, bits can be missing. Adds to `wide` the blocks of 64 bytes that contain
+    /// continuation bytes of characters.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // buffers of the caller
     pub(super) fn find<B: Block>(

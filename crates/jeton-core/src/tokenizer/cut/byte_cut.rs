@@ -69,7 +69,8 @@ pub(in crate::tokenizer) struct ByteCutter<'t> {
 /// Pretokens of a part of the text, and their numbers of tokens.
 #[derive(Debug, Default)]
 struct Region {
-    /// Index range of the region's tokens in `ByteCutter::ids`; None if the region has other tokens.
+    /// Index range of the region's tokens in `ByteCutter::ids`; None if `ids` does not include the tokens of the
+    /// region.
     tokens: Option<Range<usize>>,
     /// Start of each pretoken, and the end of the last one.
     bounds: Vec<usize>,

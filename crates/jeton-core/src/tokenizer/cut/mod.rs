@@ -727,7 +727,7 @@ fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }
 
-/// Returns `text[from..until]` together with the preceding character, if that is not before `start`.
+/// Returns `text[from..until]`, together with the character before it if this character begins at `start` or later.
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]

@@ -368,7 +368,8 @@ impl Tokenizer {
         if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
-        // Texts that cannot be divided are jobs like groups of short texts. The longest are errors.
+        // A long text that cannot be divided is one job, like a group of short texts. For a text of more than `LONGEST`
+        // bytes, `in_parts` returns an error.
         let is_divisible = self.plain.is_some() && self.space_marks.is_none();
         let is_long = |group: &Range<usize>| {
             let len = texts[group.start].bytes.len();
