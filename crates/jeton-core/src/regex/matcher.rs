@@ -148,7 +148,7 @@ impl<'t> Matcher<'t> {
     }
 
     /// Finds the first match. Compiled separately for searches that memoize (`REMEMBERS`), so that other searches avoid
-    /// the cost.
+    /// the cost of memoization.
     #[inline(never)]
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;

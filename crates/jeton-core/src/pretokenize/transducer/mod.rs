@@ -198,8 +198,8 @@ impl Transducer {
         }
     }
 
-    /// Replaces classes by actions: in lanes of `part` bytes each and a lane for the remaining bytes, or in a single
-    /// lane.
+    /// Replaces classes by actions. Each lane reads `part` bytes, and the last lane then also reads the remaining
+    /// bytes. If `part` is 0, one lane reads all bytes.
     #[inline(always)]
     fn run(&self, classes: &mut [u8], part: usize) {
         let table = &*self.table;

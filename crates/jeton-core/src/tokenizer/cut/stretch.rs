@@ -146,7 +146,8 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The characters around `head` need not be kept together, so the returned position is one character later.
+        // The characters before and after `head` are not always kept together. So the returned position is one
+        // character later, between two characters that are.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

@@ -26,9 +26,9 @@ const LONG_TEXT: usize = 1 << 20;
 /// Expected bytes per token of texts in the languages of the vocabulary, for the initial capacity of results. Results
 /// grow on demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Expected bytes per token of long texts, low enough for nearly all languages: untouched pages take no memory, and
-/// growing would copy all ids. It is not used for very long texts, because the system may refuse such a large
-/// allocation.
+/// Expected bytes per token of long texts. The value is so low that the initial capacity suffices for nearly all
+/// languages: growing would copy all ids, while untouched pages take no memory. It is not used for very long texts,
+/// because the system could refuse such a large allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 

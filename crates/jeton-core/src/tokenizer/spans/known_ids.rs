@@ -253,7 +253,8 @@ fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize
     text.starts_with(own).then_some(own.len())
 }
 
-/// Creates the error that ends this method of computing spans. It is caught inside of this module.
+/// Creates the error that stops the computation of spans from known ids. This module catches the error, so that the
+/// caller can compute the spans in another way.
 fn not_known() -> Error {
     ErrorKind::Internal("the tokens of a pretoken are not those of the text".into()).into()
 }
