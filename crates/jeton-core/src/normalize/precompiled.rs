@@ -86,8 +86,8 @@ fn unmapped_run(set: &CharSet, text: &str) -> usize {
     }
 }
 
-/// Buffer for the last character and its change of length. Characters that are removed after it are added to this
-/// change.
+/// Buffer for the last character, and for the change of length that is recorded at it. If characters after it are
+/// removed, their number is added to this change before the character is written.
 struct Changes {
     last: Option<Change>,
     lags: bool, // true if characters were removed at the start of the text

@@ -167,8 +167,9 @@ impl Pretokenizer {
         Self::bytewise_sequence(patterns, &[])
     }
 
-    /// Compiles two sequences of patterns. The first splits a text, one pattern after the other; the second then
-    /// splits the spelling of its bytes in the byte alphabet. Spans can begin and end inside characters.
+    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. The second
+    /// sequence then splits the resulting chunks, spelled in the byte alphabet. Spans can begin and end inside
+    /// characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].

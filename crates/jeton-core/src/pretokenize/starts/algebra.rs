@@ -263,8 +263,8 @@ impl Groups {
 }
 
 impl Starts {
-    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length
-    /// of the text, or divisible by 64.
+    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length of the
+    /// text or a multiple of 64.
     #[inline(always)]
     pub(super) fn algebra<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], len: usize) {
         let mut before = Before::default();
@@ -313,7 +313,8 @@ impl Starts {
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // Symbols without a prefix. The first symbol of such a run can be the prefix of a word directly after it.
+        // First symbols of runs that have no prefix (a blank). Such a symbol can itself be the prefix of a word
+        // directly after it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;

@@ -92,9 +92,10 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends` with at most `limit` tokens before it: `Some(None)` if there is none, `None` if it
-    /// cannot be determined. `ends` are pairs: a position in the text, and the number of bytes of the pretoken before
-    /// it. Positions of more than `reached` bytes have too many tokens.
+    /// Returns the last position in `ends` up to which the pretoken has at most `limit` tokens; `Some(None)` if there
+    /// is no such position, `None` if it cannot be determined. Each element of `ends` is a pair: a position in the
+    /// text, and the number of bytes of the pretoken up to this position. If this number exceeds `reached`, there are
+    /// too many tokens.
     fn last_within(
         &self,
         last: &LastPretoken,

@@ -33,7 +33,7 @@ pub struct BatchOffsets {
     pub ends: Vec<i64>,
     /// Start and end of each token, in characters of its text.
     pub offsets: Vec<i64>,
-    /// Offsets that each token would have as the first one of a truncated text; empty if they cannot differ from
+    /// Offsets that each token would have as the first token of a truncated text; empty if they cannot differ from
     /// `offsets`.
     pub first: Vec<i64>,
 }
