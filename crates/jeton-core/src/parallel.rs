@@ -56,7 +56,8 @@ pub struct BatchPart<'t> {
 }
 
 impl BatchPart<'_> {
-    /// Returns the part with another index. If the index is 0 and `start` is given, the part begins at `start`.
+    /// Returns a copy of the part with the given index. If the index is 0 and `start` is given, the copy begins at
+    /// `start`.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }

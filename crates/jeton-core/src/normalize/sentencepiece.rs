@@ -93,7 +93,7 @@ impl SentencePiece {
         marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
-    /// Returns true if the normalizer does nothing but replace each space on its own, and insert a prefix.
+    /// Returns true if the normalizer only replaces spaces, each one separately, and inserts a prefix.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;

@@ -407,7 +407,7 @@ pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     }
 }
 
-/// Adds the characters with which a match of `node` can start; returns true if a match can be empty.
+/// Adds to `class` the characters with which a match of `node` can start. Returns true if a match can be empty.
 pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,

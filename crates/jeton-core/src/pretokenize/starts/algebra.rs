@@ -4,9 +4,10 @@
 //! !(letters << 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run)
 //! ^ run`, masked by `run`, has the bits of `run` from `seed` to the end of the run.
 //!
-//! The algebra is exact on *easy* text. Text whose starts the masks of a block do not determine is marked as *hard*:
-//! white space and numbers beyond ASCII, a capital after a letter without case, a mark after a symbol. The caller
-//! splits hard text with the scanner. It also handles white space at the end of the text.
+//! The algebra is exact on *easy* text. Positions at which the masks of a block do not determine the starts are
+//! recorded as *hard*: white space and numbers beyond ASCII, a capital after a letter without case, a mark after a
+//! symbol. Around hard positions, the caller splits the text with the scanner. The caller also handles white space at
+//! the end of the text.
 //!
 //! Source: byte classes as masks are from simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
 //! Face's tokenizers 1.0 split text with such masks, too. The algebra is Jeton's own.

@@ -224,8 +224,8 @@ impl Transducer {
         rest.iter_mut().for_each(|class| f.read(table, class));
     }
 
-    /// Reads text of a lane that begins at `begin` again, and sets the starts of the pretokens that are complete after
-    /// the character at `at`.
+    /// Reads a second time the text of the lane whose first byte is at `begin`, and sets the bits of the pretokens that
+    /// are complete after the character at `at`.
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();

@@ -44,7 +44,7 @@ const SHORT_PRETOKEN: usize = 24;
 /// `token_reach` first bounds the position; this costs as much as trying a few positions.
 const FEW_BYTES: usize = 32;
 
-/// Search for the longest prefixes of the rest of one text.
+/// Finds the longest prefixes of `text[start..]` within a limit, for ascending positions `start` of one text.
 pub(in crate::tokenizer) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,

@@ -22,8 +22,8 @@ pub(in crate::tokenizer) const END: u8 = 3;
 pub(in crate::tokenizer) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(in crate::tokenizer) const DROPPED: u8 = 5;
-/// Bit that is set in `CHANGES` and `DROPPED`. In [`WordRules::ascii`] it also marks a character that becomes several
-/// characters.
+/// Bit that is set in `CHANGES` and `DROPPED`. In [`WordRules::ascii`], it is also set for a character that becomes
+/// several characters.
 pub(in crate::tokenizer) const NOT_ONE: u8 = 4;
 
 /// Flag of a normalized character that occurs in no piece of a Unigram model, so that it is unknown in any text.
