@@ -12,12 +12,12 @@ use super::sentencepiece::{CharsmapOptions, SentencePiece, MARK};
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
 
-/// A normalized text with the start of each byte in the input, and one more start. An empty text has no starts.
+/// A normalized text, with the offset in the input for each of its bytes and for its end. An empty text has no offsets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Started {
     /// The normalized text.
     pub text: String,
-    /// Start of each byte, as an offset in the input; one more than the text has bytes.
+    /// For each byte of the text, an offset in the input; then one more offset, for the end of the text.
     pub starts: Vec<u32>,
 }
 

@@ -29,7 +29,7 @@ const MAX_LEAVES: usize = 1 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
-    /// Lookup table by class, built on first use. Inner None: there are too many classes for a table.
+    /// Lookup table by class, built on first use. The inner Option is None if there are too many classes for a table.
     classes: OnceLock<Option<PairTable>>,
 }
 

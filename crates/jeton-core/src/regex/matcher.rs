@@ -18,7 +18,7 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Maximum number of pending alternatives; this many take 100 MB. Only a group that repeats millions of times reaches
+/// Maximum number of pending alternatives, which then take 100 MB. Only a group that repeats millions of times reaches
 /// the limit.
 const MAX_OPEN: usize = 1 << 22;
 

@@ -400,8 +400,8 @@ trait SlowPath {
     /// Returns the end of the pretoken that starts at `start`.
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
 
-    /// Returns true if the text after `start`, at which the fast path does not look, can mean that no pretoken starts
-    /// there.
+    /// Returns true if the start that the fast path found at `start` can be wrong because of the text after it. The
+    /// fast path does not read this text.
     fn may_lose(&self, text: &[u8], start: usize) -> bool;
 
     /// Returns true if the end of the text can make the last starts of the fast path wrong.

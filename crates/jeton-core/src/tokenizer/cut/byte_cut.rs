@@ -96,8 +96,9 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // If the model looks up whole pretokens and there is no pattern, the cutter could look up a part of a pretoken
-        // as if it was a whole one. Whether a single-word added token matches depends on the text around it.
+        // Two cases are not supported. If the model looks up whole pretokens and there is no pattern, the cutter could
+        // look up a part of a pretoken as if it were a whole one. And if an added token matches only single words, a
+        // match depends on the text around it.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);

@@ -552,7 +552,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends the ids and counts of another output; returns its buffer of ids for reuse.
+    /// Appends the ids and counts of `other`. Returns a buffer of ids that can be reused.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;

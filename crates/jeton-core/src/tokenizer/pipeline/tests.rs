@@ -212,8 +212,8 @@ fn long_texts_agree_on_any_number_of_threads() {
     }
 }
 
-/// Creates a Unigram model of words that get a mark, optionally after splitting at white space, and the same model with
-/// stages that rewrite an aligned text.
+/// Creates a Unigram tokenizer that inserts a mark before words, optionally after splitting at white space. Also
+/// creates the same tokenizer with stages that rewrite an aligned text.
 fn words(draw: &mut Draw) -> [Tokenizer; 2] {
     let normalizer = NORMALIZERS[[0, 3, 8, 6][draw.below(4)]];
     let split = [r#"{"type":"WhitespaceSplit"},"#, r#"{"type":"Pattern","name":"whitespace"},"#, ""][draw.below(3)];

@@ -126,8 +126,8 @@ impl Tokenizer {
         }
     }
 
-    /// Like [`Tokenizer::write_words`], for texts that one named pattern splits: a token belongs to the pretoken in
-    /// which it begins, in the normalized text. Returns false if widths do not determine the pretokens.
+    /// Like [`Tokenizer::write_words`], for texts that one named pattern splits. A token belongs to the pretoken of the
+    /// normalized text in which the token begins. Returns false if widths do not determine the pretokens.
     fn write_words_by_width(
         &self,
         text: Input<'_>,
