@@ -1,9 +1,9 @@
 //! Effect of a normalizer on the position between two adjacent characters.
 //!
-//! Invariant: `Keep(l, r)` means that in any text, the normalized text is the concatenation of two parts. The first
-//! part depends only on the text before the position and ends in `l`. The second part depends only on the text after
-//! the position and begins with `r`, unless stripping makes it empty. The effect is `Unknown` if this is not certain,
-//! for example for characters that can reorder, compose or be part of a longer rule.
+//! Invariant: `Keep(l, r)` means that the normalized form of any text with these two characters is the concatenation of
+//! two parts. The first part depends only on the text before the position and ends in `l`. The second part depends only
+//! on the text after the position and begins with `r`, unless stripping makes it empty. The effect is `Unknown` if this
+//! is not certain, for example for characters that can be reordered, can compose, or can be part of a longer rule.
 
 use std::collections::HashSet;
 

@@ -25,7 +25,7 @@ pub const MAX_PASSAGE: usize = 64;
 
 type Spans = Vec<(usize, usize)>;
 
-/// A passage, which some tokenizers split differently than others.
+/// A passage that some tokenizers split differently from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
     /// Number of times that the passage occurs.

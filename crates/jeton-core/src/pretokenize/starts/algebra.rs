@@ -372,7 +372,8 @@ impl Starts {
         }
     }
 
-    /// Joins contractions: finds them by their apostrophes in `candidates`, and removes the starts inside.
+    /// Joins contractions: finds them by their apostrophes in `candidates`, and removes the pretoken starts inside of
+    /// them.
     #[inline(always)]
     fn contractions<F: Family>(&mut self, mut candidates: u64, text: &[u8], at: usize, contraction_end: &mut usize) {
         let is_suffix = F::RULES.contraction == Contraction::Suffix;

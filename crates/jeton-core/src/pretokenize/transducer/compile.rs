@@ -328,7 +328,7 @@ impl Reader<'_> {
     }
 
     /// Returns the candidates after reading a class: the first in state `first`, the others in their next states, and a
-    /// new candidate that begins with the class.
+    /// new candidate that begins with the character of this class.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {

@@ -51,7 +51,7 @@ pub(crate) struct Transducer {
     covers_all: bool,
 }
 
-/// Bits of the positions at which a text is already cut. A cut is before the byte of its bit.
+/// Bit set of the positions at which a text is already cut. If bit i is set, the text is cut before byte i.
 #[derive(Clone, Copy)]
 pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
 

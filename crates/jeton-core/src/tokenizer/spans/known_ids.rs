@@ -1,12 +1,12 @@
 //! Spans of a text, or of a part of it, whose ids are known. The text is normalized and split again, with alignments,
 //! but the model does not run.
 //!
-//! A pretoken gets the next ids whose concatenated contents are its bytes. The contents of unknown tokens,
-//! byte-fallback entries and a few others are not the bytes they stand for, so a pretoken with such a token is encoded
-//! again.
+//! Each pretoken takes as many of the next ids as are needed for their concatenated contents to equal its bytes. The
+//! content of an unknown token, a byte-fallback entry and a few other tokens differs from the bytes that the token
+//! covers, so a pretoken with such a token is encoded again.
 //!
 //! Invariant: if a result is returned, its values equal those of [`Tokenizer::encode_with_spans`]. Cost: the stages
-//! before the model with alignments, and one comparison for each token. Memory: that of the longest pretoken.
+//! before the model with alignments, and one comparison for each token. Memory: linear in the longest pretoken.
 
 use super::char_index::CharIndex;
 use super::span_sink::{Column, SpanSink};
