@@ -39,7 +39,7 @@ enum Child {
 /// Returns the rules of a character map.
 ///
 /// # Errors
-/// [`Error::format`] for an invalid map; [`Error::config`] for a map with more than four million paths.
+/// [`Error::format`] for an invalid map; [`Error::config`] for a map whose trie has more than four million paths.
 pub fn decompile(map: &[u8]) -> Result<Rules> {
     const MOST: usize = 1 << 22;
     let rules = Charsmap::new(map)?.rules(MOST);

@@ -41,7 +41,7 @@ pub struct EncodedPiece {
 pub struct EncodedText {
     /// The pieces, in order.
     pub pieces: Vec<EncodedPiece>,
-    /// Sum of scores; None unless the text is one of the n best segmentations.
+    /// Score of the segmentation. [`PieceTable::nbest`] sets it; otherwise None.
     pub score: Option<f32>,
 }
 

@@ -357,8 +357,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found)
     }
 
-    /// Counts the tokens from the start of a region to a position in the pretoken `index`, or at its end. None if the
-    /// budget for splitting again is used up.
+    /// Counts the tokens from the start of a region to `at`, which is inside of the pretoken `index` or at its end.
+    /// None if the budget for splitting again is used up.
     fn count_in_region(
         &mut self,
         region: &mut Region,
@@ -374,8 +374,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // The first pretoken that may change if the text ends at the position. To find it, `is_final` can read the
-        // characters up to the position again.
+        // Index of the first pretoken that may change if the text ends at `at`. `is_final` can read the text up to `at`
+        // for each pretoken, so these bytes are charged to the budget, at one eighth.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);

@@ -51,7 +51,7 @@ impl Tokenizer {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns the table that bounds the bytes that tokens can cover.
+    /// Returns the table from which the number of bytes that tokens can cover is bounded.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }

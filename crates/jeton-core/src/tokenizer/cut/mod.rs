@@ -300,7 +300,7 @@ impl<'t> TextCutter<'t> {
 
     /// Finds the longest suffix of `text[start..end]` that begins at a unit boundary of `text[start..]`.
     fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
-        // Bases are joints, the last one first, each with the number of tokens between it and the end.
+        // Joints in descending order, each with the number of tokens between the joint and `end`.
         let mut bases = vec![Base { at: end, count: 0 }];
         let mut lower = start;
         let step = step(limit);

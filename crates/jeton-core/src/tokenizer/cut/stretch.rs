@@ -1,4 +1,5 @@
-//! Longest prefixes within a number of tokens that end inside of a long stretch without a joint.
+//! Finds the longest prefix that has at most a given number of tokens, if it ends inside of a long stretch without a
+//! joint.
 //!
 //! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. Suppose that all
 //! stages keep any two adjacent characters of the stretch together and process them independently (`PairEffect::Keep`).
