@@ -345,7 +345,7 @@ fn is_optional(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Returns true if the matcher also tries all shorter matches of a node.
+/// Returns true if the matcher tries all matches of a node, not only the first, when the rest of the pattern fails.
 fn backtracks(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,

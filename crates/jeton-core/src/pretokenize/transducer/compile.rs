@@ -55,8 +55,8 @@ enum Hypothesis {
 const MAX_CANDIDATES: usize = 4;
 
 /// The first element is the state of a match that can still fail. The next elements are the states of matches that
-/// begin at later characters, unless they equal a previous state; the rest is [`DEAD`]. Only the first match has a
-/// slot, so the other matches must fail at the same time as the first.
+/// begin at later characters; a state that equals a previous one is left out. The remaining elements are [`DEAD`]. Only
+/// the first match has a slot, so the other matches must fail at the same time as the first.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -91,7 +91,7 @@ pub(super) enum Action {
     /// One pretoken starts at the position of the last `Maybe`, and one at the previous character. In a run of white
     /// space, the first position is after the last line end, and the second is at the last character.
     MaybeAndPrevious,
-    /// Pretokens start earlier, so the text must be read again.
+    /// Pretokens start at other, earlier characters. The text must be read again to find them.
     Earlier,
 }
 

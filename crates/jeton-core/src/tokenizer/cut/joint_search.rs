@@ -1,4 +1,4 @@
-//! Search for joints in a text, and the conditions for searches by bytes.
+//! Search for joints in a text, and tests whether the tokens of a tokenizer equal the bytes of the text.
 
 use std::borrow::Cow;
 

@@ -118,7 +118,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with the tokens of `text` in order, in chunks of some thousands, so that memory does not grow with
-    /// the number of tokens. With `template`, includes the template of one text.
+    /// the number of tokens. With `template`, includes the tokens of the template for one text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; errors of `each`.

@@ -54,7 +54,7 @@ enum Table {
 pub(in crate::tokenizer) struct WidthChecks {
     /// True if the contents of tokens may differ from the text.
     pub(in crate::tokenizer) contents: bool,
-    /// True if widths do not determine the spans of partial characters.
+    /// True if widths do not determine the spans of tokens that begin inside of a character.
     pub(in crate::tokenizer) parts: bool,
 }
 
