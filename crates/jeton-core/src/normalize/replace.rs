@@ -137,8 +137,8 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new`, with each `byte` replaced by `content`. `byte` must be ASCII, and `content` have at most
-/// four bytes. The loop is branchless.
+/// Appends `old` to `new`, with each `byte` replaced by `content`. `byte` must be ASCII, and `content` must have at
+/// most four bytes. The loop is branchless.
 ///
 /// If the loop is cancelled, `new` does not change.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {

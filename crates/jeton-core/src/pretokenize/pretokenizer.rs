@@ -86,7 +86,7 @@ impl RegexPattern {
 }
 
 /// Compiles patterns to one transducer. `bytewise`: each byte of a text is read as its character in the byte alphabet.
-/// `reads_cuts`: texts are already split by preceding patterns.
+/// `reads_cuts`: true if preceding patterns have already split the texts.
 fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
     let classes = if bytewise { classes.into_bytewise(stand_in) } else { classes };

@@ -5,8 +5,8 @@
 //! separate, bounded stack, so the stack of the thread cannot overflow. If budget and stack suffice, the match equals
 //! the match of leftmost-first backtracking.
 //!
-//! A search that becomes expensive starts to memoize its failures. Therefore `[^\n]*\n` reads a last line without a
-//! line end about once, not once for each character of the line.
+//! A search that becomes expensive starts to memoize its failures. Therefore, a search for `[^\n]*\n` reads a last line
+//! that has no line end about once, not once for each character of the line.
 //!
 //! Cost: time up to the budget; 24 bytes of memory for each pending alternative, and up to 64 MiB for memoized
 //! failures. A run of characters of any length is one alternative.
@@ -87,7 +87,7 @@ pub(crate) enum Decided {
 }
 
 impl<'t> Matcher<'t> {
-    /// Creates a matcher with a budget for `bytes` bytes.
+    /// Creates a matcher with the step budget of a text of `bytes` bytes.
     pub(super) fn new(program: &'t Program, text: &'t str, bytes: usize) -> Self {
         Self::with_steps(program, text, free(bytes), budget(bytes))
     }

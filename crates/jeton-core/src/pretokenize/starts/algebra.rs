@@ -20,7 +20,7 @@ use crate::util::simd::block::Block;
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// State carried to the next block. Each field has the property of the last byte as its lowest bit.
+/// State carried to the next block. The lowest bit of a field is the property of the last byte of the block.
 #[derive(Default)]
 struct Before {
     letters: u64,

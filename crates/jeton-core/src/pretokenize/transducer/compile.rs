@@ -105,8 +105,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that recognizes each boundary at the next character. Each step has a flag, which is true if a pretoken
-/// ends before the class that the step reads, and the next state.
+/// A pattern that recognizes each boundary when it reads the next character. A step consists of a flag and the next
+/// state. The flag is true if a pretoken ends before the character that the step reads.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,

@@ -36,7 +36,7 @@ impl Tokenizer {
     }
 
     /// Returns the pattern that splits a text, if the concatenated tokens equal the text's bytes. With normalizers,
-    /// they equal only for text without added tokens for which [`Tokenizer::forms_keep`] returns true.
+    /// this holds only for a text that has no added tokens and for which [`Tokenizer::forms_keep`] returns true.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
         if let Some(pattern) = self.raw_pattern() {
             return Some(pattern).filter(|_| self.tokens_are_bytes());

@@ -133,7 +133,7 @@ impl Joints {
         for (index, splitter) in self.splitters.iter().enumerate() {
             match splitter.effect(pair.0, pair.1) {
                 PairEffect::Split => return Some(PairEffect::Split),
-                // The components after this one would see characters of the byte alphabet.
+                // The effect is unknown, because the following components read characters of the byte alphabet.
                 PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => {
                     return Some(PairEffect::Unknown);
                 }

@@ -31,7 +31,7 @@ pub struct Permit<'t> {
 }
 
 impl Permit<'_> {
-    /// Returns the special tokens that the model may produce.
+    /// Returns the special tokens that the model is permitted to produce.
     pub(in crate::tokenizer) fn specials(&self) -> Specials<'_> {
         match &self.permission {
             Permission::None => Specials::None,

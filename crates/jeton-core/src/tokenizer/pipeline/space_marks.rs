@@ -8,10 +8,11 @@
 //! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
 //! on a chunk `c`: `Prepend` of `p` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or
 //! `c`; a `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a text that is one
-//! chunk before the first component. By induction, after each component it is `q t` or `q e(t)` for some prefix `q`.
-//! This `q` depends only on the components; if it was empty before Metaspace, it also depends on the first character of
-//! `t` and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is one chunk, or one for
-//! each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
+//! chunk before the first component. By induction, after each component the text is `q t` or `q e(t)` for some prefix
+//! `q`. This `q` depends only on the components, with one exception: if `q` was empty before Metaspace, it also depends
+//! on the first character and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is
+//! one chunk, or one for each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁`
+//! ([`Marks::Spaces`]).
 //!
 //! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each word.
 //! The encoder gets these words with a space instead of each `▁`.

@@ -47,8 +47,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of spans for the ids to which a text was encoded. `first` gets the offsets that each token would
-    /// have as the first one of a truncated text; it may be empty if they are not needed.
+    /// Writes a column of spans for the ids to which a text was encoded. The offsets that each token would have as the
+    /// first token of a truncated text are written to `first`. `first` is empty if they are not needed.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
