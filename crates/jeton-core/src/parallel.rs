@@ -32,7 +32,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
-/// Interval of cancellation checks while the calling thread waits for others.
+/// Interval of cancellation checks while the calling thread waits for other threads.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Position in a batch: index of the text, and byte offset in it.

@@ -57,7 +57,7 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
-    /// Option for rows that overflow. The caller creates these rows, so the core ignores it.
+    /// Option for the rows of overflowing tokens. The core ignores this option, because the caller creates these rows.
     #[serde(default, rename = "overflow_type_ids")]
     _overflow_type_ids: Option<bool>,
 }

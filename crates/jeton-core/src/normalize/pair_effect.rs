@@ -113,7 +113,8 @@ impl Normalizer {
             NormalizerKind::StripAccents => Some(if bits & MARK == 0 { c.to_string() } else { String::new() }),
             NormalizerKind::Bert(part) if part.accents && bits & ORDERED != 0 => None,
             NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => self.alone(c),
-            // A carriage return before a line feed forms a grapheme with it, which has the same normalized form.
+            // A carriage return and a following line feed are one grapheme. The normalized form of this grapheme equals
+            // that of the carriage return alone.
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }

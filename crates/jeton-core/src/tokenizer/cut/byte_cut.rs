@@ -143,7 +143,9 @@ impl<'t> ByteCutter<'t> {
             (start, 0)
         } else {
             let joint = self.joint_after(start);
-            // A part has at least one byte for each token, so encoding this many bytes takes time linear in the part.
+            // If the next joint is more than `LONG` and more than `4 * limit` bytes away, `in_window` encodes only a
+            // bounded range. Otherwise, all text up to the joint is encoded. This takes time linear in the part,
+            // because a part of `limit` tokens has at least `limit` bytes.
             if joint - start > LONG.max(limit.saturating_mul(4)) {
                 return self.in_window(start, limit, len);
             }

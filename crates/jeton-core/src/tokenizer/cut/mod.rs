@@ -703,7 +703,8 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Encodes the texts again on the slow path, whose errors have a position; returns that error.
+    /// Encodes the texts again on the slow path, because its errors have a position. Returns the error of the slow
+    /// path.
     #[cold]
     fn located(&self, error: Error, texts: &[Cow<'_, str>], at: usize) -> Error {
         let mut ids = Vec::new();

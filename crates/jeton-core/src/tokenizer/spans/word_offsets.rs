@@ -202,7 +202,7 @@ impl WordReader {
             let len = if width == 0 {
                 self.unknown_len(words, word, own, at, begins)?
             } else {
-                // Without a mark, a token that can begin words may also occur elsewhere.
+                // If words have no mark, a token that can begin words can also occur inside of a word.
                 if begins && width & flag != expected || !begins && rules.mark.is_some() && width & flag == expected {
                     return None;
                 }
