@@ -17,7 +17,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::compile::Rules;
 
-/// Decompositions that are new in Unicode 18.
+/// Ranges (first, last) of characters whose decompositions are new in Unicode 18. They are skipped, because
+/// SentencePiece has Unicode 17.
 const LATER: [(char, char); 8] = [
     ('\u{558}', '\u{558}'),
     ('\u{58B}', '\u{58C}'),

@@ -252,7 +252,7 @@ impl Groups {
     }
 
     /// Returns the starts of pretokens of white space: the first character of each run, newlines that do not belong to
-    /// preceding symbols, and the last character of a run before other text.
+    /// preceding symbols, and the last character of a run that other text follows.
     #[inline(always)]
     fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
         let spaces = self.spaces & !self.after_space;
@@ -349,8 +349,8 @@ impl Starts {
         }
     }
 
-    /// Removes the starts inside white space before its last newline. The white space up to there is one pretoken, so
-    /// spaces between two newlines do not start a pretoken.
+    /// Removes the starts inside white space before its last newline. The white space up to the last newline is one
+    /// pretoken, so spaces between two newlines do not start a pretoken.
     #[inline(always)]
     fn withdraw_spaces(&mut self, own: &Groups, after_absorbed: u64, text: &[u8], at: usize, before: &mut Before) {
         let seed = own.spaces & !own.after_space & own.after_newline & !after_absorbed | own.spaces & before.withdrawn;

@@ -32,8 +32,8 @@ const WORTH_LANES: usize = 1 << 9;
 /// of the first entry of the row represents the state; the sum of this index and a class is the index of an entry.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Bit positions of the fields of an entry: number of complete pretokens, slot, and next state. The lowest bits are the
-/// action.
+/// Position of the lowest bit of each field of an entry: number of complete pretokens, slot, and next state. The field
+/// at bit 0 is the action.
 const COMPLETE: u32 = 8;
 const SLOT: u32 = 12;
 const NEXT: u32 = 16;

@@ -24,7 +24,7 @@ use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{with_spaces, Marks};
 
-/// Properties of a recognized pipeline, from which the encoder's input is made.
+/// Properties of a recognized pipeline. They determine the input of the encoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,

@@ -1,10 +1,11 @@
 //! Spans of tokens for normalizers that process characters one by one.
 //!
-//! There are two kinds of such tokenizers. In the first kind, the whole text is one pretoken, and each character
-//! becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging Face's
-//! `Prepend` and `Replace`). So the offset of a token is the sum of the characters of the tokens before it. In the
-//! second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5, mBART). So
-//! offsets are sums of normalized characters and of the white space between words (`word_offsets`).
+//! There are two kinds of tokenizers with such normalizers. In the first kind, the whole text is one pretoken, and each
+//! character becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging
+//! Face's `Prepend` and `Replace`). So the offset of a token is the number of characters in the tokens before it. In
+//! the second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5,
+//! mBART). So the offset of a token is the number of characters in the tokens before it, plus the white space between
+//! their words (`word_offsets`).
 //!
 //! Invariant: if a function returns true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
 //! tokens take the slow path; in the first kind, so do texts with unknown tokens or characters that do not become one
