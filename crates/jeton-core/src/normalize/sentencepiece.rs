@@ -53,7 +53,7 @@ impl SentencePiece {
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
-            // If there are no rules, bytes of characters beyond ASCII are plain, too.
+            // Without rules, the bytes of characters beyond ASCII are plain, too.
             *plain = (byte < 128 || map.is_none())
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);

@@ -35,7 +35,7 @@ pub(in crate::tokenizer) struct Joints {
     ascii: Box<[AtomicU8]>, // by pair of characters: 0 unknown, 1 no joint, 2 joint
 }
 
-/// Adjacent pairs, and last characters, of added tokens.
+/// Pairs of adjacent characters of added tokens, and last characters of added tokens.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct AddedPairs {
     pairs: HashSet<(char, char)>,

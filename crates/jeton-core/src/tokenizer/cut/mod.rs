@@ -723,7 +723,8 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the distance in bytes of the joints at which tokens are counted first: a fraction of a part.
+/// Returns the distance, in bytes, between the joints at which the search first counts tokens. It is a fraction of the
+/// length of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }

@@ -44,7 +44,7 @@ impl TokenReach {
         Self { by_start, by_end, longest }
     }
 
-    /// Returns the bytes of the longest entry.
+    /// Returns the number of bytes of the longest entry.
     pub(in crate::tokenizer) fn longest(&self) -> usize {
         self.longest
     }
