@@ -446,7 +446,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the position that is a number of characters before `at`; None if there are fewer characters.
+/// Returns the position that is `characters` characters before `at`; None if there are fewer characters.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {

@@ -34,7 +34,8 @@ pub struct Passage {
     pub boundaries: Vec<Vec<usize>>,
 }
 
-/// One of the compared tokenizers. If its concatenated tokens give the text, the ids of all texts can be provided.
+/// One of the compared tokenizers. The ids of all texts can be provided if the concatenated tokens of each text equal
+/// the text.
 #[derive(Debug)]
 pub struct Encoder<'t> {
     /// The tokenizer.

@@ -25,8 +25,8 @@ use crate::tokenizer::pipeline::segments::Origin;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum number of bytes at the start of a stretch whose characters need not be kept together. They are usually white
-/// space and marks of the previous word.
+/// Maximum number of bytes at the start of a stretch in which adjacent characters need not be kept together. These
+/// characters are usually white space and marks of the previous word.
 const HEAD: usize = 64;
 
 /// Number of bytes that the first attempt reads for each token of the limit.
@@ -56,8 +56,9 @@ struct LastPretoken {
 
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
-    /// the context; None if the end cannot be determined. An end within the first characters, which need not be kept
-    /// together, means that every longer prefix exceeds the limit.
+    /// the context; None if the end cannot be determined. The first characters of the stretch need not be kept
+    /// together. If the returned end is among them, it is not the longest prefix, but every prefix that ends after them
+    /// exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -225,8 +225,8 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the aligned text after all splitters from number `stage` on. An aligned text of many chunks is
-    /// passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
+    /// Applies the splitters `stage..` to the aligned text, and calls `each` with the result. An aligned text of many
+    /// chunks is passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
     fn split(
         &self,
         mut aligned: AlignedText,

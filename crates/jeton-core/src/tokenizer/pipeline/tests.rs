@@ -38,7 +38,7 @@ const PATTERNS: [&str; 7] = [
     r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
     r#"{"type":"Pattern","regex":"\\s?[a-z]+"},{"type":"Pattern","regex":"\\s?[A-Z']+"},{"type":"Digits","individual_digits":true}"#,
     // The byte alphabet spells the third byte of some characters as a numeric character, such as `²`, which Digits
-    // isolates.
+    // splits off.
     r#"{"type":"Punctuation","behavior":"Contiguous"},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},{"type":"Digits","individual_digits":false}"#,
 ];
 const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";

@@ -120,9 +120,9 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes a column of spans of the ids of a text, which is valid UTF-8. `first` gets the offsets that each token
-    /// would have as the first one of a truncated text; it may be empty. Returns false if the widths do not determine
-    /// the spans.
+    /// Writes a column of spans of the ids of a text, which is valid UTF-8. The offsets that each token would have as
+    /// the first token of a truncated text are written to `first`, which is empty if they are not needed. Returns false
+    /// if the widths do not determine the spans.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,

@@ -28,8 +28,8 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Number of bytes of text in a block, so that its classes fit the L2 cache. Blocks are small in tests, so that short
-/// texts have several.
+/// Number of bytes of text in a block, so that its classes fit the L2 cache. In tests, blocks are small, so that a
+/// short text has several blocks.
 const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// Buffers that are reused for several texts.
