@@ -204,7 +204,8 @@ impl Starts {
         end
     }
 
-    /// Splits pretokens of the window at `from` with the matcher, if they begin with a character of `runs`.
+    /// Splits again, with the matcher, the pretokens that begin with a character of `runs`. The window begins at
+    /// `from`.
     fn split_runs(
         &mut self,
         (regex, runs): Runs<'_>,

@@ -119,7 +119,7 @@ impl Transducer {
         self.covers_all
     }
 
-    /// Returns the numbers of states and of classes, and the bytes of the tables.
+    /// Returns the number of states, the number of classes, and the number of bytes of the tables.
     pub(crate) fn size(&self) -> [usize; 3] {
         let num_classes = usize::from(self.classes.num_classes());
         [self.num_states, num_classes, self.num_states * self.width * 4 + self.classes.memory()]

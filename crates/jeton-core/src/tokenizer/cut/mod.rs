@@ -298,7 +298,8 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start, end: start, count: 0 })
     }
 
-    /// Finds the longest suffix of `text[start..end]` that begins at a unit boundary of `text[start..]`.
+    /// Finds the longest suffix of `text[start..end]` that has at most `limit` tokens and begins at a unit boundary of
+    /// `text[start..]`.
     fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
         // Joints in descending order, each with the number of tokens between the joint and `end`.
         let mut bases = vec![Base { at: end, count: 0 }];

@@ -142,7 +142,7 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_raw = matches!(segment.place, Origin::At(_));
-                // For tokens that are not entries, the bytes may differ from the text at their offsets.
+                // The bytes of a token that is not an entry may differ from the text at its offsets.
                 if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
                     || self.model.shows_text_of(id)
                 {
