@@ -57,8 +57,7 @@ struct LastPretoken {
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
     /// the context; None if the end cannot be determined. The first characters of the stretch need not be kept
-    /// together. If the returned end is among them, it is not the longest prefix, but every prefix that ends after them
-    /// exceeds the limit.
+    /// together. If the returned end is among them, it is only an upper bound: every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
