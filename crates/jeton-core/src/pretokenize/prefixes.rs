@@ -1,7 +1,7 @@
 //! Pretokens of the prefixes of a text, for the named patterns.
 //!
-//! A prefix of a text has the pretokens of the text, except for the last few, because a scanner reads beyond the end of
-//! a pretoken in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] returns true if
+//! A prefix of a text has the same pretokens as the text, except for the last few: in white space, in capital letters,
+//! and after an apostrophe, a scanner reads beyond the end of a pretoken. [`Pretokenizer::is_final`] returns true if
 //! the scanner finds a pretoken without reading beyond the prefix. [`Pretokenizer::one_from`] returns which prefixes of
 //! a long pretoken are one pretoken each, so that they need not be split.
 //!

@@ -253,8 +253,8 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
 }
 
 /// Returns the end of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at a run of white space. At the end of the text, the match is the
-/// whole run. Elsewhere it ends at the last line end of the run. Without a line end, it is the run without its last
-/// character, which can be the prefix of the next pretoken.
+/// whole run. Elsewhere, the match ends after the last line end of the run. If the run has no line end, the match is
+/// the run without its last character, which can be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

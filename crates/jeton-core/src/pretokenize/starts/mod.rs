@@ -377,7 +377,7 @@ impl Starts {
         self.bits.truncate(word + 1);
     }
 
-    /// Converts the bits of starts up to `len` to positions.
+    /// Converts the set bits of the first `len` bits to positions.
     #[inline(always)]
     fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
         self.end_bits(len);

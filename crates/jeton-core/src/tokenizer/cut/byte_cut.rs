@@ -36,8 +36,8 @@ use crate::util::cancel::KeepGoing;
 /// Maximum bytes of a block of text that is encoded at once.
 const BLOCK: usize = 1 << 16;
 
-/// Pretokens up to this many bytes are encoded again; for longer ones, the tokens are counted from the known tokens of
-/// the whole pretoken.
+/// In the search for a suffix, a pretoken of up to this many bytes is encoded. For a longer one, the tokens are counted
+/// from the known tokens of shorter suffixes of the same pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
 /// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,

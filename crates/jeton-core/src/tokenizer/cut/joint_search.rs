@@ -86,7 +86,7 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
+    /// Returns the first joint in `from..=until`. `from` must be a character boundary.
     pub(in crate::tokenizer) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
         let joints = self.joints();
         let mut before = text[..from].chars().next_back();

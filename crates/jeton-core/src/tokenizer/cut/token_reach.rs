@@ -49,8 +49,8 @@ impl TokenReach {
         self.longest
     }
 
-    /// Returns an upper bound for the end of `num` consecutive tokens from `start` on; it is at most the length of the
-    /// text.
+    /// Returns an upper bound for the end of `num` consecutive tokens that begin at `start`. The bound is at most the
+    /// length of the text.
     pub(in crate::tokenizer) fn end(&self, text: &[u8], start: usize, num: usize) -> usize {
         let (mut end, mut from) = (start, start); // upper bound so far, for tokens that start before `from`
         for _ in 0..num {
