@@ -22,7 +22,7 @@ const MAX_NODES: usize = 1 << 22;
 /// Characters in the output of the components of a normalizer.
 #[derive(Debug)]
 pub struct NormalizerOutputs<'n> {
-    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // and characters of its replacements; None: unknown
+    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // component, characters of its replacements (None: unknown)
 }
 
 impl<'n> NormalizerOutputs<'n> {

@@ -17,7 +17,7 @@ use crate::util::cancel::CancelCheck;
 pub struct Started {
     /// The normalized text.
     pub text: String,
-    /// For each byte of the text, an offset in the input; then one more offset, for the end of the text.
+    /// For each byte of the text, the offset of its source in the input; then one more offset, for the end of the text.
     pub starts: Vec<u32>,
 }
 

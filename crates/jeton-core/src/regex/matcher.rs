@@ -69,7 +69,7 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Number of steps left before memoization starts (`steps`), and after (`reserve`).
+    /// Remaining steps: `steps` until memoization starts, and `reserve` after it has started.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,

@@ -166,7 +166,7 @@ struct Compiler<'t> {
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Borrows the tree, so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,
-    /// Value of [`Choice::mark`] for choices that are compiled now.
+    /// Value of [`Choice::mark`] for choices in the part of the tree that is currently compiled.
     mark: Option<usize>,
 }
 

@@ -6,8 +6,8 @@
 //! the next ids whose concatenated contents equal its bytes (`known_ids`). The model runs again only if contents do not
 //! determine the ids.
 //!
-//! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads. Cost: the
-//! stages before the model, and 8 bytes and a comparison for each id. Left out: templates and truncation.
+//! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads.
+//! Cost: the stages before the model; 8 bytes and one comparison for each id. Left out: templates and truncation.
 
 use super::batch_spans::TextError;
 use super::known_spans::SpanBuffers;

@@ -58,7 +58,7 @@ pub(in crate::tokenizer) struct WidthChecks {
     pub(in crate::tokenizer) parts: bool,
 }
 
-/// A token in a text, unpacked from its width. Its position is the number of characters before it.
+/// The fields of a token's width, unpacked.
 #[derive(Debug, Clone, Copy)]
 struct Unpacked {
     bytes: usize,

@@ -153,7 +153,7 @@ impl WordReader {
         self.classes.get(at).map_or(END, |class| class & CLASS)
     }
 
-    /// Returns the index of the original character of a normalized one.
+    /// Returns the index of the original character that was normalized to the character at `at`.
     #[inline(always)]
     fn origin(&self, at: usize) -> usize {
         if self.has_origins {
