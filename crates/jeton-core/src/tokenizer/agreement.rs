@@ -206,8 +206,8 @@ impl Agreement {
 }
 
 impl Tokenizer {
-    /// Returns three numbers of distinct byte strings to which entries decode: those in both vocabularies, in this one,
-    /// and in the other.
+    /// Counts the distinct byte strings to which entries decode. Returns three numbers: strings in both vocabularies,
+    /// strings in this one, and strings in the other.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())

@@ -34,7 +34,7 @@ pub(super) enum Behavior {
 pub(super) struct Cutter<'p, 'd> {
     parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
-    open: Option<Stretch>, // unfinished chunk that the next range can extend; `is_match`: of its last range
+    open: Option<Stretch>, // unfinished chunk that the next range can extend; `is_match` refers to its last range
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {

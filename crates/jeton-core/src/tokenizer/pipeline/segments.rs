@@ -166,7 +166,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with pretokens that borrow from a text, which one pattern splits. The text begins at byte `at` of
-    /// the raw text; `place` returns the location of a pretoken that begins at a byte.
+    /// the raw text; `place` returns the location of a pretoken that begins at a given byte.
     fn plain_pretokens(
         &self,
         text: &str,

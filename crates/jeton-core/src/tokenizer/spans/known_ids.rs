@@ -187,7 +187,8 @@ impl Tokenizer {
         }
     }
 
-    /// Compares the contents of tokens with a pretoken, and writes the tokens' ends. Returns false if they differ.
+    /// Compares the contents of tokens with a pretoken, and writes the ends of the tokens. Returns false if the
+    /// contents differ from the pretoken.
     fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
         if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
             return false; // the end-of-word mark is not in the text

@@ -150,7 +150,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Passes chunks of ids and spans without a template. Returns the end of the last token.
+    /// Calls `each` with chunks of the ids and spans of a text, without a template. Returns the end of the last token.
     fn text_in_chunks(
         &self,
         text: &[u8],

@@ -32,8 +32,8 @@ use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
 impl Tokenizer {
-    /// Returns the widths of tokens in characters; None if the tokenizer is of neither of the two kinds described
-    /// above.
+    /// Returns the widths of tokens in characters; None if the tokenizer is of neither kind (see the comment of this
+    /// module).
     pub(in crate::tokenizer) fn one_to_one(&self) -> Option<OneToOne> {
         let ends_words = self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end != EndOfWord::None);
         if self.template.trim_offsets() || self.byte_alphabet || self.raw_pattern().is_some() || ends_words {
