@@ -38,7 +38,7 @@ pub(super) struct SentencePiece {
     options: CharsmapOptions,
     user_defined: Option<Trie>,
     has_spaces: bool,    // true if some user-defined entry contains a space
-    plain: [bool; 256],  // bytes that are copied unchanged before ASCII or the end of the text
+    plain: [bool; 256],  // bytes that are copied unchanged if ASCII or the end of the text follows
     simple: [bool; 256], // plain bytes, and the space if no rule contains it
     // Bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry.
     stays: Box<[u64; 1 << 10]>,

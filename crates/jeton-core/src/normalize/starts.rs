@@ -1,9 +1,9 @@
 //! SentencePiece's normalizer for bytes, with the alignment of SentencePiece's own interface.
 //!
-//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. `starts` has, for each byte of the
-//! result, the position in the input at which the normalization step that wrote the byte began to read. One more
-//! element follows: the start of the white space removed at the end, or the length of the input if none was removed. A
-//! byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
+//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. For each byte of the result, `starts`
+//! has the start of its source: the part of the input that the normalization step replaced when it wrote the byte. One
+//! more element follows: the start of the white space removed at the end, or the length of the input if none was
+//! removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
 //!
 //! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. `sentencepiece` is
 //! the fast version for valid text, without starts.

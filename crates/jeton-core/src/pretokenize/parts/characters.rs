@@ -84,7 +84,7 @@ pub struct Scripts {
 }
 
 /// Unicode's short names of scripts. The number of a script is the position of its name, from 1. Han, Hiragana and
-/// Katakana come first, because the last two are counted as Han.
+/// Katakana come first: they have constants, because Hiragana and Katakana are counted as Han.
 const SCRIPTS: &str = "
     Hani Hira Kana Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher
     Copt Cprt Cyrl Deva Dsrt Dupl Egyp Elba Ethi Geor Glag Goth Gran Grek Gujr Guru Hang Hano Hatr Hebr Hluw Hmng Hung Ital Java Kali
