@@ -27,9 +27,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Number of pretokens from the arbitrary position at which the pretokenizer starts to the guessed split. Its
-/// boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong on
-/// Chinese, code and mixed text.
+/// A split is guessed at this number of pretokens after an arbitrary position. The boundaries usually synchronize with
+/// those of the text within three pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for other threads.

@@ -96,7 +96,7 @@ impl Automaton {
         }
     }
 
-    /// Returns true if a match ends here regardless of the following text.
+    /// Returns true if, in this state, a match ends before the next character, whatever that character is.
     pub(crate) fn accepts_now(&self, state: u16) -> bool {
         self.steps[usize::from(state) * self.width..][..self.width].iter().all(|step| step.accepts)
     }

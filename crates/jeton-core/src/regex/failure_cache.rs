@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {
     /// The low bits of a key are the index of its entry. The entry is 1 + the high bits of the key, or 0 if it is free.
-    /// The length is a power of two.
+    /// The length of the table is a power of two.
     entries: Vec<u32>,
 }
 

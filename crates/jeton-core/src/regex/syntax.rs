@@ -97,7 +97,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     })
 }
 
-/// Parses the alternatives of a pattern; returns the tree and the byte range of each.
+/// Parses the alternatives of a pattern. Returns, for each alternative, its tree and its byte range in the pattern.
 pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
     if pattern.len() > MAX_BYTES {

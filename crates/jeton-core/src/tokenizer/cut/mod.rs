@@ -523,8 +523,8 @@ impl<'t> TextCutter<'t> {
         Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
-    /// Finds by bisection the last position from `low` to `high` whose prefix, followed by `rest`, is within the limit,
-    /// as if longer prefixes always had more tokens.
+    /// Finds by bisection the last position in `low..=high` such that the prefix up to it, followed by `rest`, is
+    /// within the limit. The search assumes that longer prefixes have more tokens.
     fn bisect_prefix(
         &mut self,
         start: usize,

@@ -309,7 +309,7 @@ fn may_shift(words: Words<'_>, text: &str) -> bool {
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))
 }
 
-/// Returns the number of bytes of the next block of a text. It ends at a word boundary that is not next to a
+/// Returns the number of bytes of the next block of a text. The block ends at a word boundary that is not next to a
 /// character of the class `CHANGES`.
 fn block_len(words: Words<'_>, text: &str) -> usize {
     if text.len() <= BLOCK {
