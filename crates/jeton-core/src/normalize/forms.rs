@@ -111,7 +111,7 @@ struct CombiningRun {
     pending: Vec<(u8, char, isize)>, // (class, character, change), not yet ordered; only the first can have class 0
     base: Option<(char, isize)>,     // character with which marks can compose
     after: Vec<(char, isize)>,       // following characters that did not compose
-    class: Option<u8>,               // combining class of the last of them
+    class: Option<u8>,               // combining class of the last element of `after`
 }
 
 impl CombiningRun {

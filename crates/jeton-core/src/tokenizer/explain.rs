@@ -139,7 +139,7 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Returns true if the model may merge in a pretoken of `len` bytes.
+    /// Returns true if the model can merge in a pretoken of `len` bytes.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }

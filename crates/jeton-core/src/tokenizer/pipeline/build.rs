@@ -215,7 +215,7 @@ impl Tokenizer {
         self.flags(id) & (LSTRIP | RSTRIP) != 0
     }
 
-    /// Returns the byte string that the matcher searches for to find an added token.
+    /// Returns the byte string by which the matcher recognizes an added token.
     pub(in crate::tokenizer) fn matched_spelling(&self, id: u32) -> &[u8] {
         let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
         spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice())

@@ -33,7 +33,7 @@ pub(in crate::tokenizer) struct SpaceMarks {
     takes_words: bool,
 }
 
-/// Text that is inserted in front of each text between added tokens.
+/// Text that is inserted in front of each range of text between added tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
     /// Fixed text, in the spelling that the encoder expects.
