@@ -48,7 +48,7 @@ impl Denormalizer {
     /// Rewrites a text.
     ///
     /// # Errors
-    /// [`Error::config`] for output of more than [`most_bytes`] bytes.
+    /// [`Error::config`] for output of more than `most_bytes` bytes.
     pub fn whole(&self, text: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut state = DenormalizerState::default();

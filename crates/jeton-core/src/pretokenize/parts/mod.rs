@@ -5,8 +5,8 @@
 //! unsupported construct in the message.
 //!
 //! Cost: one pass over the text for each component; components that rewrite (ByteLevel, Metaspace) copy the text.
-//! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves. Left out: regexes that match the empty
-//! text. HF splits at such matches.
+//! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
+//! Left out: regexes that match the empty text. HF splits at such matches.
 //!
 //! ```text
 //! behavior     handling of matches
