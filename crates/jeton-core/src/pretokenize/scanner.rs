@@ -29,7 +29,7 @@ pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 /// Handling of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
-    /// A contraction in lower case is a separate pretoken.
+    /// A contraction in lower case is a separate pretoken. Upper case is not recognized.
     OwnLower,
     /// A contraction, in lower or upper case, is a separate pretoken.
     Own,
