@@ -27,11 +27,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Number of pretokens between an arbitrary position and the split. Boundaries usually synchronize within three
-/// pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
+/// A split is guessed at this number of pretokens after an arbitrary position. The boundaries usually synchronize with
+/// those of the text within three pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
-/// Interval of cancellation checks while the calling thread waits for others.
+/// Interval of cancellation checks while the calling thread waits for other threads.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Position in a batch: index of the text, and byte offset in it.
@@ -55,13 +55,14 @@ pub struct BatchPart<'t> {
 }
 
 impl BatchPart<'_> {
-    /// Returns the part with another index. If the index is 0 and `start` is given, the part begins at `start`.
+    /// Returns a copy of the part with the given index. If the index is 0 and `start` is given, the copy begins at
+    /// `start`.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }
     }
 
-    /// Returns the indices in the batch of the texts in this part.
+    /// Returns the texts of this part, as a range of indices in the batch.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }
     }
@@ -136,7 +137,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // Other texts are not split, because a split could change where their step budget is exhausted.
+        // With other pretokenizers, a text is not split, because a split could change the position at which the step
+        // budget of the text is exhausted.
         if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },

@@ -57,7 +57,7 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
-    /// Option for rows that overflow. The caller creates these rows, so the core ignores it.
+    /// Option for the rows of overflowing tokens. The core ignores this option, because the caller creates these rows.
     #[serde(default, rename = "overflow_type_ids")]
     _overflow_type_ids: Option<bool>,
 }
@@ -222,12 +222,12 @@ pub fn trim_offsets(
     span
 }
 
-/// Numbers of characters at the two ends of a token that HF counts as white space.
+/// Numbers of characters at the start and at the end of a token that HF counts as white space.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WhiteEnds {
-    /// Number at the start of the token.
+    /// Number of white-space characters at the start of the token.
     pub leading: usize,
-    /// Number at the end of the token.
+    /// Number of white-space characters at the end of the token.
     pub trailing: usize,
 }
 

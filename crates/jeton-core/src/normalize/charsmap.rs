@@ -247,8 +247,8 @@ impl Charsmap {
         }
     }
 
-    /// Returns the characters that occur in rules after the first character; None if the trie is too large to list
-    /// them.
+    /// Returns the characters that occur in the input of a rule at any position but the first; None if the trie is too
+    /// large to list them.
     pub(super) fn continued(&self) -> Option<HashSet<char>> {
         const MOST: usize = 1 << 20;
         // Stack of nodes. Each node has the bytes of the incomplete character that lead to it, and a flag that is true

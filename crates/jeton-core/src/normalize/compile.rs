@@ -1,8 +1,9 @@
 //! Compiles normalization rules to SentencePiece's character map, which `charsmap` reads.
 //!
-//! Equal sets of children are stored once, so the rules of NFKC (225 thousand, most of them spellings of Hangul
-//! syllables) take 60 thousand units instead of half a million. The result maps text like SentencePiece's map of the
-//! same rules. Its bytes differ, because each builder stores sets of children at other positions.
+//! The result is a trie. Nodes with equal children share one stored set of children, so the rules of NFKC (225
+//! thousand, most of them spellings of Hangul syllables) take 60 thousand units instead of half a million. The trie
+//! maps text like SentencePiece's map of the same rules. Its bytes differ, because the two builders store sets of
+//! children at different positions.
 //!
 //! Invariant: a position is the base of at most one set of children, because a unit does not store its parent. Cost:
 //! one pass over the sorted rules; each set of children is stored at the first position that fits in the last blocks.
@@ -38,7 +39,7 @@ enum Child {
 /// Returns the rules of a character map.
 ///
 /// # Errors
-/// [`Error::format`] for an invalid map; [`Error::config`] for a map with more than four million paths.
+/// [`Error::format`] for an invalid map; [`Error::config`] for a map whose trie has more than four million paths.
 pub fn decompile(map: &[u8]) -> Result<Rules> {
     const MOST: usize = 1 << 22;
     let rules = Charsmap::new(map)?.rules(MOST);

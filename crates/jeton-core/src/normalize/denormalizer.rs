@@ -48,7 +48,7 @@ impl Denormalizer {
     /// Rewrites a text.
     ///
     /// # Errors
-    /// [`Error::config`] for output over the limit.
+    /// [`Error::config`] for output of more than `most_bytes` bytes.
     pub fn whole(&self, text: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
         let mut state = DenormalizerState::default();
@@ -93,7 +93,8 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Rewrites as much as possible of the held-back text. `ends`: the text ends here, so all of it is rewritten.
+    /// Rewrites as much as possible of the held-back text. `ends`: true if no text follows, so that all of it can be
+    /// rewritten.
     fn read(&self, state: &mut DenormalizerState, ends: bool, out: &mut Vec<u8>) -> Result<()> {
         let held = std::mem::take(&mut state.held);
         let most = most_bytes(state.read);
@@ -203,7 +204,8 @@ mod tests {
         compile(&rules).unwrap()
     }
 
-    /// Checks that the text, also in fragments, equals the result of the normalizer for encoding.
+    /// Checks that denormalized text equals the result of the normalizer for encoding, also if the text arrives in
+    /// fragments.
     #[test]
     fn text_equals_that_of_the_normalizer() {
         let map = map();

@@ -123,7 +123,7 @@ pub(super) fn nmt(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut Cancel
     })
 }
 
-/// Cleans text as BERT does: removes control characters, replaces white space by spaces.
+/// Cleans text as BERT does: removes control characters, and replaces white space by spaces.
 pub(super) fn clean(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     each(CharSet::of_bits(CONTROL | SPACE), old, writer, cancel, |c, writer, _| {

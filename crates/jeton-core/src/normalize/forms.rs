@@ -1,10 +1,10 @@
 //! Normalization forms NFC, NFD, NFKC and NFKD as in HF: by Unicode 9, with HF's alignments.
 //!
-//! Invariant: a text is split before characters that do not change, reorder, or compose with a preceding character.
-//! Each part goes through the standard algorithm: decompose, order marks by class, compose. Alignments follow HF: the
-//! first character of a decomposition takes the position of the original, and the others count as insertions. A mark
-//! that is reordered stays an insertion if it was one. A composition takes the position of its first part, but its
-//! source covers all parts.
+//! Invariant: a text is split before characters that do not change, are not reordered, and do not compose with a
+//! preceding character. Each part goes through the standard algorithm: decompose, order marks by class, compose.
+//! Alignments follow HF: the first character of a decomposition takes the position of the original, and the others
+//! count as insertions. An inserted mark stays an insertion when it is reordered. A composition takes the position of
+//! its first part, but its source covers all parts.
 //!
 //! Cost: linear; n log n within a run of n marks. Characters that do not change, and marks that are in order and do not
 //! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
@@ -32,7 +32,7 @@ impl Form {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
 
-    /// Returns the property bit of characters that can change, reorder, or compose with a preceding character.
+    /// Returns the property bit of characters that can change, be reordered, or compose with a preceding character.
     pub(super) fn unstable(self) -> u16 {
         match self {
             Self::Nfc => NFC,
@@ -104,14 +104,14 @@ impl Form {
     }
 }
 
-/// State of the algorithm for the text between two split points.
+/// State of normalization (decompose, order marks, compose) for the text between two split points.
 struct CombiningRun {
     form: Form,
     properties: &'static Properties,
     pending: Vec<(u8, char, isize)>, // (class, character, change), not yet ordered; only the first can have class 0
     base: Option<(char, isize)>,     // character with which marks can compose
     after: Vec<(char, isize)>,       // following characters that did not compose
-    class: Option<u8>,               // combining class of the last of them
+    class: Option<u8>,               // combining class of the last element of `after`
 }
 
 impl CombiningRun {

@@ -1,11 +1,11 @@
 //! Generates the normalization rules that SentencePiece calls `nfkc`, `nmt_nfkc`, `nfkc_cf` and `nmt_nfkc_cf` from
 //! Unicode's tables.
 //!
-//! SentencePiece replaces the longest match and does not reorder marks. Its rules therefore map every character to its
-//! NFKC, and also every spelling of a decomposition that composes: a letter and its marks, or the parts of a Hangul
-//! syllable, where each part can be in a variant form. A rule is left out if shorter rules have the same effect.
-//! `nmt_nfkc` maps more characters to a space and removes control characters. The rules that end in `_cf` also fold
-//! case, character by character.
+//! SentencePiece replaces the longest match and does not reorder marks. Its rules therefore map not only every
+//! character to its NFKC form, but also every sequence of characters that NFKC composes: a letter with its marks, or
+//! the parts of a Hangul syllable. Each character of such a sequence can be replaced by a variant. A rule is left out
+//! if shorter rules have the same effect. Compared with `nfkc`, `nmt_nfkc` maps more characters to a space and removes
+//! control characters. The rules that end in `_cf` also fold case, character by character.
 //!
 //! Invariant: the rules equal the rules of sentencepiece 0.2.3, which has Unicode 17. Cost: about 0.2 s for 250,000
 //! rules. Source: google/sentencepiece `builder.cc` (the algorithm).
@@ -17,7 +17,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::compile::Rules;
 
-/// Decompositions that are new in Unicode 18.
+/// Ranges (first, last) of characters whose decompositions are new in Unicode 18. They are skipped, because
+/// SentencePiece has Unicode 17.
 const LATER: [(char, char); 8] = [
     ('\u{558}', '\u{558}'),
     ('\u{58B}', '\u{58C}'),

@@ -16,13 +16,13 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// Maximum number of nodes of a character map for listing its rules. The published maps have a tenth of this number.
+/// Maximum number of nodes of a character map whose rules are listed. The published maps have a tenth of this number.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.
 #[derive(Debug)]
 pub struct NormalizerOutputs<'n> {
-    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // and characters of its replacements; None: unknown
+    parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // component, characters of its replacements (None: unknown)
 }
 
 impl<'n> NormalizerOutputs<'n> {
@@ -92,7 +92,7 @@ impl Normalizer {
                 }
             }
             NormalizerKind::SentencePiece(part) => {
-                // A user-defined entry is not changed, and could contain the character.
+                // The normalizer does not change user-defined entries, and one of them could contain the character.
                 let is_escaped = c == ' ' && part.options().escape_whitespaces;
                 match made.contains(&c) || part.has_user_defined() {
                     true => Leaves::Maybe,

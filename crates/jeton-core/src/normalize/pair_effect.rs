@@ -1,9 +1,9 @@
 //! Effect of a normalizer on the position between two adjacent characters.
 //!
-//! Invariant: `Keep(l, r)` means that in any text, the normalized text is the concatenation of two parts. The first
-//! part depends only on the text before the position and ends in `l`. The second part depends only on the text after
-//! the position and begins with `r`, unless stripping makes it empty. The effect is `Unknown` if this is not certain,
-//! for example for characters that can reorder, compose or be part of a longer rule.
+//! Invariant: `Keep(l, r)` means that the normalized form of any text with these two characters is the concatenation of
+//! two parts. The first part depends only on the text before the position and ends in `l`. The second part depends only
+//! on the text after the position and begins with `r`, unless stripping makes it empty. The effect is `Unknown` if this
+//! is not certain, for example for characters that can be reordered, can compose, or can be part of a longer rule.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,8 @@ use crate::util::text_unit::is_separate_grapheme;
 pub struct NormalizerPairs {
     /// For `Replace`: pairs of adjacent characters that its regex can match.
     adjacency: Option<Adjacency>,
-    /// For SentencePiece: characters that occur in rules after the first character; None if they could not be listed.
+    /// For SentencePiece: characters that occur in the input of a rule, at any position but the first; None if there
+    /// are too many rules to list.
     continued: Option<HashSet<char>>,
     /// For SentencePiece: pairs of adjacent characters of user-defined pieces. `user_chars` contains all characters of
     /// these pieces.
@@ -102,8 +103,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns the normalized form of a character in any context. All of the form must be aligned with this character
-    /// only; returns None if this is not certain.
+    /// Returns the normalized form of a character if it is the same in every context, and if all of it is aligned with
+    /// this character alone. Returns None if this is not certain.
     pub fn image(&self, c: char) -> Option<String> {
         let bits = Properties::get().of(c);
         let stays = || Some(c.to_string());
@@ -112,11 +113,12 @@ impl Normalizer {
             NormalizerKind::StripAccents => Some(if bits & MARK == 0 { c.to_string() } else { String::new() }),
             NormalizerKind::Bert(part) if part.accents && bits & ORDERED != 0 => None,
             NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => self.alone(c),
-            // A carriage return before a line feed forms a grapheme with it, which has the same normalized form.
+            // A carriage return and a following line feed are one grapheme. The normalized form of this grapheme equals
+            // that of the carriage return alone.
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // Only characters without an image, such as jamo, can join the grapheme of a Hangul syllable.
+            // The characters that can join the grapheme of a Hangul syllable, such as jamo, have no image themselves.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }

@@ -3,8 +3,8 @@
 //! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for the *shortest*
 //! of its prefixes that has a rule. If there is no such rule, or the grapheme is longer, the same lookup is done for
 //! each of its characters. HF does not count characters that are removed at the start of a text, so its alignment of
-//! the following text is shifted. This module shifts alignments in the same way, because offsets depend on them; it
-//! does not shift sources.
+//! the following text is shifted. This module shifts alignments in the same way, because HF's offsets depend on them.
+//! It does not shift sources, on which byte spans depend.
 //!
 //! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
@@ -17,7 +17,7 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Minimum length in bytes of a grapheme that is only looked up character by character.
+/// Minimum length in bytes of a grapheme that is looked up only character by character, not as a whole.
 const LONG: usize = 6;
 
 /// Writes the replacement of a chunk.
@@ -75,7 +75,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     text.bytes().take_while(|&byte| is_plain(byte)).count()
 }
 
-/// Returns the number of leading bytes of characters that are separate graphemes and have no rule. `set`:
+/// Returns the length in bytes of the leading characters that have no rule and are separate graphemes. `set`: result of
 /// [`Charsmap::joined_or_mapped`].
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
@@ -86,8 +86,8 @@ fn unmapped_run(set: &CharSet, text: &str) -> usize {
     }
 }
 
-/// Buffer for the last character and its change of length. Characters that are removed after it are added to this
-/// change.
+/// Buffer for the last character, and for the change of length that is recorded at it. If characters after it are
+/// removed, their number is added to this change before the character is written.
 struct Changes {
     last: Option<Change>,
     lags: bool, // true if characters were removed at the start of the text

@@ -31,7 +31,7 @@ pub(super) const NFKC: u16 = 1 << 3;
 pub(super) const MARK: u16 = 1 << 4;
 /// The character is a nonspacing mark, as defined by `BertNormalizer`.
 pub(super) const NONSPACING: u16 = 1 << 5;
-/// `BertNormalizer` removes the character as a control.
+/// `BertNormalizer` removes the character as a control character.
 pub(super) const CONTROL: u16 = 1 << 6;
 /// The character is white space for `BertNormalizer`, but not the space itself.
 pub(super) const SPACE: u16 = 1 << 7;
@@ -43,8 +43,8 @@ pub(super) const UPPER: u16 = 1 << 9;
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Distance from the bit of a form to a second bit, which marks the characters that the form changes or can compose.
-/// Characters with only the first bit are marks that the form at most reorders.
+/// Distance from the bit of a form to a second bit, which is set for characters that the form changes or can compose. A
+/// character with the first bit alone is a mark that the form can reorder, but not change.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;

@@ -137,8 +137,8 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new`, with each `byte` replaced by `content`. `byte` must be ASCII, and `content` have at most
-/// four bytes. The loop is branchless.
+/// Appends `old` to `new`, with each `byte` replaced by `content`. `byte` must be ASCII, and `content` must have at
+/// most four bytes. The loop is branchless.
 ///
 /// If the loop is cancelled, `new` does not change.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
@@ -150,8 +150,8 @@ fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &m
     if done.is_err() {
         bytes.truncate(before);
     }
-    // SAFETY: the previous bytes were a String. Either nothing was appended, or `old` with `content` for each `byte`.
-    // An ASCII byte is a whole character of `old`, and both texts are UTF-8.
+    // SAFETY: the previous bytes were a String. What was appended is either nothing, or a copy of `old` in which
+    // `content` replaces each `byte`. An ASCII byte is a whole character of `old`, and both texts are UTF-8.
     *new = unsafe { String::from_utf8_unchecked(bytes) };
     done
 }

@@ -38,21 +38,22 @@ pub(super) struct SentencePiece {
     options: CharsmapOptions,
     user_defined: Option<Trie>,
     has_spaces: bool,    // true if some user-defined entry contains a space
-    plain: [bool; 256],  // bytes that are copied unchanged before ASCII or the end of the text
+    plain: [bool; 256],  // bytes that are copied unchanged if ASCII or the end of the text follows
     simple: [bool; 256], // plain bytes, and the space if no rule contains it
     // Bit set of the characters from U+0080 to U+FFFF that begin no rule or user-defined entry.
     stays: Box<[u64; 1 << 10]>,
 }
 
 impl SentencePiece {
-    /// Builds a normalizer from rules, options and the contents of user-defined entries, which are not changed.
+    /// Builds a normalizer from rules, options and the contents of user-defined entries. The normalizer does not change
+    /// these contents in a text.
     ///
     /// # Errors
     /// [`Error::config`] for contents that are not UTF-8.
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
-            // If there are no rules, bytes of characters beyond ASCII are plain, too.
+            // Without rules, the bytes of characters beyond ASCII are plain, too.
             *plain = (byte < 128 || map.is_none())
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
@@ -92,7 +93,7 @@ impl SentencePiece {
         marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
-    /// Returns true if the normalizer does nothing but replace each space on its own, and insert a prefix.
+    /// Returns true if the normalizer only replaces spaces, each one separately, and inserts a prefix.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
@@ -183,8 +184,8 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes, and marks for spaces, without branches and without alignment; returns the number of consumed
-    /// bytes.
+    /// Copies plain bytes and replaces spaces by marks, without branches and without alignment. Returns the number of
+    /// consumed bytes.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();
@@ -192,7 +193,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // If only spaces change, a step of 64 bytes without a space is copied.
+            // If no rule changes anything but spaces, 64 bytes without a space are copied at once.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);
@@ -216,8 +217,8 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // A last byte that can begin a rule with the bytes after it is not consumed, and a step must end at a
-            // character boundary.
+            // The last byte is not consumed if it can begin a rule together with the bytes after it. The step must also
+            // end at a character boundary.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {
@@ -232,12 +233,13 @@ impl SentencePiece {
                     };
             }
             debug_assert!(std::str::from_utf8(&new[..len]).is_ok());
-            // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and
-            // `taken` was lowered to one. For each byte the loop wrote the byte itself or, for a space, all of `MARK`
-            // or nothing. That is at most 3 · STEP bytes, so the four bytes of each write fit. `len` was lowered only
-            // by bytes that were copied one to one. None of them is a space: `may_go_on` is true only after a byte
-            // that begins a rule, and a space that begins a rule is not `simple`; the other bytes are part of a
-            // character beyond ASCII. The remaining bytes are therefore whole characters and whole marks.
+            // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`, because `done` is a
+            // character boundary, and `taken` was lowered until `done + taken` was one, too. For each byte the loop
+            // wrote the byte itself or, for a space, all of `MARK` or nothing. That is at most 3 · STEP bytes, so the
+            // four bytes of each write fit. `len` was lowered only by bytes that were copied one to one. None of them
+            // is a space: `may_go_on` is true only after a byte that begins a rule, and a space that begins a rule is
+            // not `simple`; the other bytes are part of a character beyond ASCII. The remaining bytes are therefore
+            // whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {

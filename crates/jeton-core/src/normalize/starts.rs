@@ -1,9 +1,9 @@
 //! SentencePiece's normalizer for bytes, with the alignment of SentencePiece's own interface.
 //!
-//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. The start of each byte of the result
-//! is the start of the input that its step consumed. One more start follows: the start of the white space removed at
-//! the end, or the length of the input if none was removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule
-//! applies.
+//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. For each byte of the result, `starts`
+//! has the start of its source: the part of the input that the normalization step replaced when it wrote the byte. One
+//! more element follows: the start of the white space removed at the end, or the length of the input if none was
+//! removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
 //!
 //! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. `sentencepiece` is
 //! the fast version for valid text, without starts.
@@ -12,12 +12,12 @@ use super::sentencepiece::{CharsmapOptions, SentencePiece, MARK};
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
 
-/// A normalized text with the start of each byte in the input, and one more start. An empty text has no starts.
+/// A normalized text, with the offset in the input for each of its bytes and for its end. An empty text has no offsets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Started {
     /// The normalized text.
     pub text: String,
-    /// Start of each byte, as an offset in the input; one more than the text has bytes.
+    /// For each byte of the text, the offset of its source in the input; then one more offset, for the end of the text.
     pub starts: Vec<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Writer {
         self.after_space = self.options.remove_extra_whitespaces && new.ends_with(' ');
     }
 
-    /// Writes unchanged characters. None of them is allowed to be a space.
+    /// Writes `text` unchanged. `text` must not contain a space.
     fn copy(&mut self, text: &str, start: u32) {
         self.begin(start);
         self.done.text.push_str(text);

@@ -1,5 +1,5 @@
-//! Checks that texts normalized without alignment equal the texts normalized with alignment, and that each character of
-//! a borrowed text is aligned with itself.
+//! Checks that normalization without alignment gives the same text as with alignment. If the result is the unchanged
+//! text (borrowed), each character must be aligned with itself.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -95,7 +95,7 @@ fn each_character_gives_equal_text_with_and_without_alignment() {
         for block in all.chunks(1 << 12) {
             check(&parts, &block.iter().collect::<String>());
         }
-        // Of large blocks, only a sample is tested.
+        // Only a sample of the characters in large blocks is tested.
         let is_large = |c: char| matches!(properties.of(c) & ALL, 0 | CHINESE) || ('가'..='힣').contains(&c);
         for (index, c) in all.into_iter().enumerate() {
             if !is_large(c) && properties.of(c) & NFD != 0 && index % 3 == 0 || index % 97 == 0 {

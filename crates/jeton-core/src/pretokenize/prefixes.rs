@@ -1,7 +1,7 @@
 //! Pretokens of the prefixes of a text, for the named patterns.
 //!
-//! A prefix of a text has the pretokens of the text, except for the last few, because a scanner reads beyond the end of
-//! a pretoken in white space, in capital letters, and after an apostrophe. [`Pretokenizer::is_final`] returns true if
+//! A prefix of a text has the same pretokens as the text, except for the last few: in white space, in capital letters,
+//! and after an apostrophe, a scanner reads beyond the end of a pretoken. [`Pretokenizer::is_final`] returns true if
 //! the scanner finds a pretoken without reading beyond the prefix. [`Pretokenizer::one_from`] returns which prefixes of
 //! a long pretoken are one pretoken each, so that they need not be split.
 //!
@@ -60,14 +60,14 @@ impl Pretokenizer {
         let (class, len) = classes.at(text, at);
         let (next, next_len) = classes.at(text, at + len);
         let has = |mask: u8| class & mask != 0 && next & mask != 0;
-        // The next character must not be the last one of the pretoken, because the last one could be the optional
-        // prefix of further characters.
+        // The next character must not be the last one of the pretoken, because it could then be the optional prefix of
+        // characters after the pretoken.
         if at + len + next_len >= end {
             return false;
         }
         if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
-            // Both pretokens are runs of white space. If the pattern ends such runs at their last line end, `end` must
-            // be after it.
+            // Both pretokens are runs of white space. Some patterns end such runs after their last line end. Then, if
+            // the character at `at` is a line end, the longer run ends at `end` only if a line end precedes `end`.
             let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
             return class & NEWLINE == 0 || !rules.newlines || ends_line();
         }
@@ -82,8 +82,8 @@ impl Pretokenizer {
             || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
     }
 
-    /// Returns a position in a pretoken: every prefix of the pretoken that ends between this position and three bytes
-    /// before the pretoken's end is a single pretoken. None if this is not certain.
+    /// Returns a position in the pretoken `start..end` such that every prefix that ends between this position and three
+    /// bytes before `end` is a single pretoken. None if no such position is certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         let rules = match &self.0 {
             PatternKind::None => return Some(start + 1),
@@ -117,7 +117,7 @@ impl Pretokenizer {
         if class & NUMBER != 0 {
             return (rules.digits == usize::MAX).then_some(at + len);
         }
-        // If marks are letters, a mark can also begin a word.
+        // In patterns that split words by case, marks also count as letters, so a mark can begin a word.
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
         (class & symbols != 0 && is_plain && all(at, symbols)).then_some(at + len)
     }
@@ -134,7 +134,8 @@ fn has_newline(text: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// Like [`Pretokenizer::one_from`], for letters that are split by case. Returns the position after the first lower-case
-/// letter. If all letters are capitals or none is, returns the position after the first letter.
+/// letter. Without a lower-case letter, returns the position after the first letter if all letters are capitals or all
+/// are caseless; otherwise None.
 fn cased_from(classes: &Classes, text: &[u8], (from, end): (usize, usize)) -> Option<usize> {
     let (mut at, mut has_upper, mut has_caseless) = (from, false, false);
     while at < end {

@@ -47,8 +47,8 @@ pub(super) struct Sequence {
     several: Option<Reason>,
 }
 
-/// Maximum number of patterns that are compiled in groups: finding a group takes as many compilations as it has
-/// patterns.
+/// Maximum number of patterns that are compiled in groups. Finding a group is costly: it takes one compilation for each
+/// pattern of the group.
 const MAX_GROUPED: usize = 32;
 
 /// A regex, and its transducer, which is compiled on first use.
@@ -86,7 +86,7 @@ impl RegexPattern {
 }
 
 /// Compiles patterns to one transducer. `bytewise`: each byte of a text is read as its character in the byte alphabet.
-/// `reads_cuts`: texts are already split by preceding patterns.
+/// `reads_cuts`: true if preceding patterns have already split the texts.
 fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
     let classes = if bytewise { classes.into_bytewise(stand_in) } else { classes };
@@ -167,8 +167,9 @@ impl Pretokenizer {
         Self::bytewise_sequence(patterns, &[])
     }
 
-    /// Compiles two sequences of patterns. The first splits a text, one pattern after the other; the second then
-    /// splits the spelling of its bytes in the byte alphabet. Spans can begin and end inside characters.
+    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. The second
+    /// sequence then splits the resulting chunks, spelled in the byte alphabet. Spans can begin and end inside
+    /// characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].
@@ -284,7 +285,8 @@ impl Pretokenizer {
         Some(found)
     }
 
-    /// Returns the number of states, the number of character classes, and the table bytes of the transducer of a regex.
+    /// Returns three sizes of the transducer of a regex: number of states, number of character classes, and bytes of
+    /// the table.
     ///
     /// # Errors
     /// The reason why the regex has no transducer.

@@ -29,11 +29,11 @@ pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 /// Handling of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
-    /// A contraction is a separate pretoken; only lower case counts.
+    /// A contraction in lower case is a separate pretoken. Upper case is not recognized.
     OwnLower,
-    /// A contraction is a separate pretoken, in lower or upper case.
+    /// A contraction, in lower or upper case, is a separate pretoken.
     Own,
-    /// A contraction belongs to the word before it, in lower or upper case.
+    /// A contraction, in lower or upper case, belongs to the word before it.
     Suffix,
 }
 
@@ -49,17 +49,18 @@ pub(super) struct ScanRules {
     pub(super) marks: bool,
     /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
-    /// True if a line end ends a run of white space, and line ends after symbols belong to the symbols.
+    /// True if runs of white space are split after their last line end, and line ends after symbols belong to the
+    /// symbols.
     pub(super) newlines: bool,
     /// True if slashes among the line ends after symbols belong to the symbols, too.
     pub(super) slashes: bool,
-    /// True if all white space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes
-    /// first).
+    /// True if all white space at the end of the text is one pretoken, even if it contains a line end, because the
+    /// pattern tries `\s++$` before its other alternatives for white space.
     pub(super) whole_end: bool,
 }
 
 impl ScanRules {
-    /// Classes of the letters of a word that is not split by case.
+    /// Returns the classes of the characters that count as letters, for patterns that do not split words by case.
     pub(super) const fn letters(&self) -> u8 {
         if self.marks {
             LETTER | MARK
@@ -68,7 +69,7 @@ impl ScanRules {
         }
     }
 
-    /// Classes of symbols.
+    /// Returns the classes of the characters that count as symbols.
     pub(super) const fn symbols(&self) -> u8 {
         if self.marks {
             SYMBOL & !MARK
@@ -160,9 +161,9 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just
-            // failed. With the mark as a letter, the first alternative matches only the mark, because capitals
-            // without a lower-case end follow. This match precedes the second alternative.
+            // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just failed.
+            // With the mark as a letter, the first alternative matches the mark alone, because no lower-case letter
+            // ends the capitals after it. The pattern prefers this match to the second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -252,8 +253,8 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
 }
 
 /// Returns the end of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at a run of white space. At the end of the text, the match is the
-/// whole run. Elsewhere it ends at the last line end of the run. Without a line end, it is the run without its last
-/// character, which can be the prefix of the next pretoken.
+/// whole run. Elsewhere, the match ends after the last line end of the run. If the run has no line end, the match is
+/// the run without its last character, which can be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

@@ -29,11 +29,11 @@ const MAX_LEAVES: usize = 1 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
-    /// Lookup table by class, built on first use. Inner None: there are too many classes for a table.
+    /// Lookup table by class, built on first use. The inner Option is None if there are too many classes for a table.
     classes: OnceLock<Option<PairTable>>,
 }
 
-/// Effects on two adjacent characters, by their classes.
+/// Effects of the pattern on two adjacent characters, looked up by the classes of the characters.
 #[derive(Debug, Clone)]
 struct PairTable {
     class_of: PropertyTable,
@@ -50,8 +50,8 @@ struct Leaf {
     follow: Vec<usize>,
     /// True if an assertion about the end of the text or line can be checked directly after this leaf.
     asserts_end: bool,
-    /// If Some, a single character of the set is a match of the whole pattern, unless one of the listed leaves also
-    /// contains the character.
+    /// If Some, each character of the set is by itself a match of the whole pattern, except the characters that one of
+    /// the listed leaves also contains.
     alone: Option<Vec<usize>>,
 }
 
@@ -156,7 +156,8 @@ impl Adjacency {
         Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
     }
 
-    /// Returns false if, in any context, neither a single match nor the text between two matches covers `text`.
+    /// Returns true if `text` can be inside of a single match, or inside of the text between two matches. Returns false
+    /// only if this is impossible in every context.
     pub(crate) fn may_cover(&self, text: &str) -> bool {
         let mut path: Option<Vec<usize>> = None; // leaves that can have read the last character
         let mut is_matched = false; // true if some character is always part of a match
@@ -174,7 +175,7 @@ impl Adjacency {
         !is_matched || path.is_none_or(|path| !path.is_empty())
     }
 
-    /// Returns true if a character that exactly these leaves contain is a match by itself.
+    /// Returns true if a character is a match by itself. `leaves`: all leaves that contain the character.
     fn always_matches(&self, leaves: &[usize]) -> bool {
         let is_match = |&leaf: &usize| {
             let except = self.leaves[leaf].alone.as_ref();
@@ -248,7 +249,8 @@ impl Adjacency {
                 body
             }
             SyntaxNode::Atomic(node) => self.paths(node)?,
-            // The lookahead reads its body, but the following node reads from the position at which the body began.
+            // The lookahead reads the characters of its body, but does not consume them: the following node reads from
+            // the position at which the body began.
             SyntaxNode::Look { node, .. } => {
                 Paths { can_be_empty: true, first: self.paths(node)?.first, last: Vec::new() }
             }
@@ -283,9 +285,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves whose single characters are matches of the whole `node`, without an assertion. Each leaf is listed
-/// with the leaves of preceding optional parts that would consume the character without backtracking. Returns the range
-/// of the leaves of `node`. The range begins at `next`.
+/// Lists the leaves of which every character is by itself a match of the whole `node`, without an assertion. Each leaf
+/// is listed with the leaves of preceding optional parts that would consume the character without backtracking. Returns
+/// the range of the leaves of `node`. The range begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {
@@ -343,7 +345,7 @@ fn is_optional(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Returns true if the matcher also tries all shorter matches of a node.
+/// Returns true if the matcher tries all matches of a node, not only the first, when the rest of the pattern fails.
 fn backtracks(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -416,7 +418,7 @@ mod tests {
         for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
             assert!(!covers(pattern, text), "{text:?}");
         }
-        // Some match contains each pair, but no match contains all three characters.
+        // Each of the two pairs occurs in a match, but no match contains all three characters.
         assert!(covers("ab|bc|[abc]", "bc"));
         assert!(!covers("ab|bc|[abc]", "abc"));
         assert!(covers("[0-9]{1,3}", "ab")); // text between matches

@@ -37,8 +37,8 @@ impl Alternatives {
 pub(crate) struct AlternativeFinder<'t>(Vec<Matcher<'t>>);
 
 impl AlternativeFinder<'_> {
-    /// Returns the index of the alternative that matches from `start` to `end`; None if no alternative matches or its
-    /// budget is exhausted.
+    /// Returns the index of the alternative that matches from `start` to `end`; None if no alternative matches there,
+    /// or if the step budget of an alternative is exhausted.
     pub(crate) fn find(&mut self, start: usize, end: usize) -> Option<usize> {
         for (number, matcher) in self.0.iter_mut().enumerate() {
             if let Some(found) = matcher.matches(start).ok()? {

@@ -96,7 +96,7 @@ impl Automaton {
         }
     }
 
-    /// Returns true if a match ends here regardless of the following text.
+    /// Returns true if, in this state, a match ends before the next character, whatever that character is.
     pub(crate) fn accepts_now(&self, state: u16) -> bool {
         self.steps[usize::from(state) * self.width..][..self.width].iter().all(|step| step.accepts)
     }
@@ -110,14 +110,15 @@ impl Automaton {
 pub(super) struct WithoutFarLooks {
     /// The pattern, changed so that any run of characters of `set` is one match.
     pub(super) tree: SyntaxNode,
-    /// Characters that can occur in a match of an alternative with such a lookahead.
+    /// Characters that can occur in a match of an alternative that looks ahead at more than one character.
     pub(super) set: ClassUnicode,
 }
 
-/// Removes from a pattern the alternatives that look ahead at more than one character, and matches runs of their
-/// characters instead. The caller must split the runs again. All other matches are exact under two conditions. First,
-/// every other alternative matches either only characters of the set or none of them; each run is then a sequence of
-/// matches and of text between them. Second, outside of runs there is no text between matches; the caller checks this.
+/// Replaces the alternatives that look ahead at more than one character by one alternative that matches any run of
+/// their characters. The caller must split the runs again. All other matches equal those of the original pattern under
+/// two conditions. First, the characters of every other alternative are either all in the set or all outside of it, so
+/// that each run is a sequence of whole matches and of text between them. Second, there is no text between matches
+/// outside of the runs. This function checks the first condition, the caller the second.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -159,7 +160,7 @@ fn looks_far(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Adds all characters that a match can contain.
+/// Adds to `set` all characters that a match of `node` can contain.
 fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     match node {
         SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => {}
@@ -171,7 +172,7 @@ fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
     }
 }
 
-/// Adds all character sets of a tree that its automaton has to distinguish.
+/// Adds all character sets of a tree to `sets`. The automaton of the tree must distinguish these sets.
 pub(super) fn collect_sets(node: &SyntaxNode, sets: &mut Vec<ClassUnicode>) {
     match node {
         SyntaxNode::Empty => {}
@@ -306,7 +307,8 @@ impl Compiler<'_> {
                 self.node(node)?;
             }
         }
-        // All exits lead to the position after the last copy; a possessive run reaches it through its assertion.
+        // All exits jump to the end of the repetition. For a possessive run, they jump to the assertion there, which
+        // checks that the next character is not in the set.
         let mut exit = self.here();
         if let (Some(leave), false) = (leave, exits.is_empty()) {
             if max != u32::MAX {
@@ -415,7 +417,7 @@ pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) 
 pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
     /// Returns the next state.
     fn next(&self) -> usize;
-    /// Returns the transition with another next state.
+    /// Returns a copy of the transition with `next` as its next state.
     fn to(&self, next: u16) -> Self;
 }
 

@@ -22,7 +22,7 @@ const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 /// Maximum number of classes. A class is stored in a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// Value in [`CharacterClasses::of_byte`] for a first byte with characters of several classes.
+/// Value in [`CharacterClasses::of_byte`] for a first byte of UTF-8 whose characters belong to several classes.
 pub(crate) const MIXED: u8 = u8::MAX;
 
 /// Bit set of classes.
@@ -46,8 +46,8 @@ impl ClassSet {
 /// Classes of characters, and two additional classes: the end of the text, and continuation bytes.
 #[derive(Debug)]
 pub(crate) struct CharacterClasses {
-    /// For ASCII, the class of the character. For other first bytes, the class of all their characters, or [`MIXED`].
-    /// For continuation bytes, one more than the class of the end of the text.
+    /// For ASCII, the class of the character. For another first byte, the class of all characters that begin with it,
+    /// or [`MIXED`]. For continuation bytes, one more than the class of the end of the text.
     of_byte: Box<[u8; 256]>,
     block_of: Box<[u16]>, // code point >> 6 -> index of its block
     blocks: Vec<u8>,
@@ -80,7 +80,7 @@ impl Partition {
             }
         }
         changes.sort_unstable();
-        // Bits of the sets that contain the code point.
+        // Bit set of the sets in `distinct` that contain the current code points.
         let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)];
         let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();

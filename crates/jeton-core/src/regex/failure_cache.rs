@@ -16,7 +16,8 @@
 const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {
-    /// 1 + the high bits of the key, or 0 for a free entry; the low bits are the index. The length is a power of two.
+    /// The low bits of a key are the index of its entry. The entry is 1 + the high bits of the key, or 0 if it is free.
+    /// The length of the table is a power of two.
     entries: Vec<u32>,
 }
 

@@ -22,7 +22,7 @@
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// Translates the pattern to tiktoken's dialect.
+/// Translates a pattern of Oniguruma to tiktoken's dialect.
 ///
 /// # Errors
 /// Name of the unsupported construct.
@@ -35,15 +35,15 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
     }
 }
 
-/// Properties whose characters are in `\w` inside of brackets.
+/// Properties of the characters that Oniguruma's `\w` matches inside of brackets, such as `[\w]`.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// Characters that are in `\w` only outside of brackets.
+/// Characters that Oniguruma's `\w` matches only outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 
 /// Characters beyond ASCII that have case folding.
 const WITH_CASE: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]&&[^\x00-\x7F]]";
-/// Characters beyond ASCII that case folding can change, single or in a sequence.
+/// Characters beyond ASCII that case folding can change, alone or as a part of a sequence.
 const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}\p{M}\p{Lm}]&&[^\x00-\x7F]]";
 
 /// Sequences of ASCII letters that are the case folding of one character (`ß`, `ﬁ`, `ﬆ`).
@@ -154,7 +154,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// Translates one atom; returns None if it only set a flag.
+    /// Translates one atom; returns None for an atom that only changes flags.
     fn atom(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         let Some(c) = self.next() else { return Ok(None) };
         let literal = std::mem::take(&mut self.last);
@@ -260,7 +260,7 @@ impl PatternReader<'_> {
         Ok(Some((text, true)))
     }
 
-    /// Translates a group, after its `(`; returns None if it only set a flag.
+    /// Translates a group, after its `(`; returns None for a group that only changes flags.
     fn group(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         if depth == MAX_DEPTH {
             return Err(format!("groups more than {MAX_DEPTH} deep"));
@@ -529,7 +529,7 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// Returns an equivalent of `\b` as lookarounds; if the arguments are exchanged, of `\B`.
+/// Returns an equivalent of `\b`, written with lookarounds. With exchanged arguments, returns an equivalent of `\B`.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")

@@ -5,8 +5,8 @@
 //! separate, bounded stack, so the stack of the thread cannot overflow. If budget and stack suffice, the match equals
 //! the match of leftmost-first backtracking.
 //!
-//! A search that becomes expensive starts to memoize its failures. Therefore `[^\n]*\n` reads a last line without a
-//! line end about once, not once for each character of the line.
+//! A search that becomes expensive starts to memoize its failures. Therefore, a search for `[^\n]*\n` reads a last line
+//! that has no line end about once, not once for each character of the line.
 //!
 //! Cost: time up to the budget; 24 bytes of memory for each pending alternative, and up to 64 MiB for memoized
 //! failures. A run of characters of any length is one alternative.
@@ -18,7 +18,7 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Maximum number of pending alternatives; this many take 100 MB. Only a group that repeats millions of times reaches
+/// Maximum number of pending alternatives, which then take 100 MB. Only a group that repeats millions of times reaches
 /// the limit.
 const MAX_OPEN: usize = 1 << 22;
 
@@ -69,7 +69,7 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Number of steps left before memoization starts (`steps`), and after (`reserve`).
+    /// Remaining steps: `steps` until memoization starts, and `reserve` after it has started.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
@@ -87,12 +87,12 @@ pub(crate) enum Decided {
 }
 
 impl<'t> Matcher<'t> {
-    /// Creates a matcher with a budget for `bytes` bytes.
+    /// Creates a matcher with the step budget of a text of `bytes` bytes.
     pub(super) fn new(program: &'t Program, text: &'t str, bytes: usize) -> Self {
         Self::with_steps(program, text, free(bytes), budget(bytes))
     }
 
-    /// Creates a matcher that memoizes failures after `free` of its `steps`.
+    /// Creates a matcher with a budget of `steps` steps. It begins to memoize failures after `free` steps.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
         Self {
@@ -148,7 +148,7 @@ impl<'t> Matcher<'t> {
     }
 
     /// Finds the first match. Compiled separately for searches that memoize (`REMEMBERS`), so that other searches avoid
-    /// the cost.
+    /// the cost of memoization.
     #[inline(never)]
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;
@@ -189,8 +189,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key of a choice, if its outcome depends only on choice and position. None inside a loop that has not
-    /// advanced yet, because the loop can end for this reason.
+    /// Returns the key under which the outcome of a choice is cached. None in a loop body that has not advanced yet:
+    /// there, the outcome depends not only on choice and position, because the loop ends if the body does not advance.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -446,7 +446,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the position that is a number of characters before `at`; None if there are fewer characters.
+/// Returns the position that is `characters` characters before `at`; None if there are fewer characters.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {
@@ -529,8 +529,8 @@ mod tests {
         Ok(found)
     }
 
-    /// Checks that memoization changes no match, for any step at which it starts. Other tests compare matching without
-    /// memoization with the oracle.
+    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests
+    /// compare matching without memoization with the oracle.
     #[test]
     fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);

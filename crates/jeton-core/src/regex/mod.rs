@@ -140,7 +140,7 @@ impl Regex {
         matcher.find_decided(start).map_err(|exhausted| self.exhausted(exhausted, start))
     }
 
-    /// Returns the maximum number of characters before a position that affect whether a match starts there.
+    /// Returns an upper bound of the number of preceding characters that affect whether a match starts at a position.
     pub(crate) fn reach_back(&self) -> usize {
         self.program.reach_back()
     }

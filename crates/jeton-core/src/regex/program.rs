@@ -114,13 +114,13 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Returns the maximum number of characters before a position that affect whether a match starts there.
+    /// Returns an upper bound of the number of preceding characters that affect whether a match starts at a position.
     pub(super) fn reach_back(&self) -> usize {
         let back = |instruction: &Instruction| match instruction {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        // At least one, for the start of a line or a word boundary.
+        // Starts with 1, because the assertions `^` and `\b` read one character before the position.
         self.instructions.iter().map(back).fold(1, usize::saturating_add)
     }
 }
@@ -166,7 +166,7 @@ struct Compiler<'t> {
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Borrows the tree, so that its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,
-    /// [`Choice::mark`] of the code that is being compiled.
+    /// Value of [`Choice::mark`] for choices in the part of the tree that is currently compiled.
     mark: Option<usize>,
 }
 
@@ -407,7 +407,7 @@ pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     }
 }
 
-/// Adds the characters with which a match of `node` can start; returns true if a match can be empty.
+/// Adds to `class` the characters with which a match of `node` can start. Returns true if a match can be empty.
 pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -416,7 +416,8 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        // `any` would stop early.
+        // Not `any`, which would stop at the first branch that can be empty, and leave out the characters of the next
+        // branches.
         SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0,
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),

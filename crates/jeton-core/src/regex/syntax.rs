@@ -84,8 +84,8 @@ type Parsed<T> = Result<T, Refusal>;
 /// Maximum nesting depth of groups, as in tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum bytes of a pattern. The longest published pattern has about 400 bytes. The length is limited because
-/// parsing a class takes up to 0.1 ms.
+/// Maximum bytes of a pattern. The longest published pattern has about 400 bytes. The length is limited because parsing
+/// one class takes up to 0.1 ms, and a longer pattern could have tens of thousands of classes.
 const MAX_BYTES: usize = 1 << 15;
 
 /// Parses a pattern.
@@ -97,7 +97,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     })
 }
 
-/// Parses the alternatives of a pattern; returns the tree and the byte range of each.
+/// Parses the alternatives of a pattern. Returns, for each alternative, its tree and its byte range in the pattern.
 pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
     if pattern.len() > MAX_BYTES {

@@ -30,7 +30,7 @@ pub struct DecodedPiece {
 pub struct DecodedText {
     /// Text of the pieces. Their ranges refer to it.
     pub text: Vec<u8>,
-    /// Text after the denormalizer, if the model has one.
+    /// Text that the denormalizer returns; None if the model has no denormalizer.
     pub denormalized: Option<Vec<u8>>,
     /// The pieces, in order.
     pub pieces: Vec<DecodedPiece>,

@@ -41,7 +41,7 @@ pub struct EncodedPiece {
 pub struct EncodedText {
     /// The pieces, in order.
     pub pieces: Vec<EncodedPiece>,
-    /// Sum of scores; None unless the text is one of the n best segmentations.
+    /// Score of the segmentation. [`PieceTable::nbest`] sets it; otherwise None.
     pub score: Option<f32>,
 }
 
@@ -211,7 +211,8 @@ impl PieceTable {
         (end == normal.len()).then_some(SegmentedIds { ids, ends })
     }
 
-    /// Adds the texts of unknown pieces, and the range of each piece in the input.
+    /// Converts a segmentation to an [`EncodedText`]: adds the text of each unknown piece, and the range of each piece
+    /// in the input.
     fn placed(&self, tok: &Tokenizer, normal: &Started, done: SegmentedIds) -> Result<EncodedText> {
         let misplaced = || Error::config("the pieces of a text do not cover it");
         let (bytes, starts) = (normal.text.as_bytes(), &normal.starts);

@@ -46,7 +46,8 @@ fn check(model: &ModelProto<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the normalizer without JSON, because a character map in JSON would take as long as the rest of loading.
+/// Builds the normalizer without JSON, because reading a character map from JSON would take as long as the rest of
+/// loading.
 fn normalizer(facts: &Facts, charsmap: &[u8], user_defined: &[&[u8]]) -> Result<Normalizer> {
     let options = CharsmapOptions {
         add_dummy_prefix: facts.add_dummy_prefix,

@@ -75,7 +75,7 @@ mod tests {
             assert_eq!(ranges(" a  b ", model_type, false), [(3, (1, 2), true), (2, (2, 4), true), (5, (4, 5), true)]);
             // A run of unknown characters is one piece.
             assert_eq!(ranges("aéé", model_type, false), [(3, (0, 1), true), (0, (1, 5), true)]);
-            // The last byte has the range of the character.
+            // The last byte piece of a character has the range of the character.
             let [first, second] = [7 + 0xC3, 7 + 0xA9];
             let bytes = [(3, (0, 1), true), (first, (1, 1), false), (second, (1, 3), true)];
             assert_eq!(ranges("aé", model_type, true), bytes);

@@ -25,7 +25,7 @@ pub const MAX_PASSAGE: usize = 64;
 
 type Spans = Vec<(usize, usize)>;
 
-/// A passage, which some tokenizers split differently than others.
+/// A passage that some tokenizers split differently from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
     /// Number of times that the passage occurs.
@@ -34,12 +34,13 @@ pub struct Passage {
     pub boundaries: Vec<Vec<usize>>,
 }
 
-/// One of the compared tokenizers. If its concatenated tokens give the text, the ids of all texts can be provided.
+/// One of the compared tokenizers. The ids of all texts can be provided if the concatenated tokens of each text equal
+/// the text.
 #[derive(Debug)]
 pub struct Encoder<'t> {
     /// The tokenizer.
     pub tok: &'t Tokenizer,
-    /// Special tokens that texts may contain.
+    /// Permission for special tokens in the texts.
     pub permit: Permit<'t>,
     /// The ids of all texts, and for each text the number of ids up to its end. If None, the texts are encoded with
     /// spans.
@@ -205,8 +206,8 @@ impl Agreement {
 }
 
 impl Tokenizer {
-    /// Returns three numbers of distinct byte strings to which entries decode: those in both vocabularies, in this one,
-    /// and in the other.
+    /// Counts the distinct byte strings to which entries decode. Returns three numbers: strings in both vocabularies,
+    /// strings in this one, and strings in the other.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())

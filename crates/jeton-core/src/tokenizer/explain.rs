@@ -48,7 +48,8 @@ pub enum Why {
     Ways(Ways),
     /// Longest matches of a WordPiece model.
     Attempts(Attempts),
-    /// No steps: lookup of the whole pretoken or of its characters, an added token, or unknown text.
+    /// No steps: the model looked up the whole pretoken or its characters, or the pretoken is an added token or unknown
+    /// text.
     LookUp,
 }
 
@@ -138,7 +139,7 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Returns true if the model may merge in a pretoken of `len` bytes.
+    /// Returns true if the model can merge in a pretoken of `len` bytes.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
@@ -176,8 +177,8 @@ impl Tokenizer {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // The model looked up the whole segment and found an entry whose units are not entries, so nothing
-                    // merges.
+                    // The model looked up the whole segment and found an entry. It could not be merged, because some of
+                    // its bytes or characters are not entries.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }

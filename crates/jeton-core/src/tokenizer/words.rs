@@ -53,9 +53,9 @@ impl Tokenizer {
         Ok(total)
     }
 
-    /// Counts the tokens in words from the ids of texts. The tokens of each text must be its bytes, in order; returns
-    /// None if their total length differs from the text's. `texts`: for each text, the number of ids up to its end, and
-    /// its bytes.
+    /// Counts the tokens in words from the ids of texts. The decoded tokens of a text, concatenated, must be its bytes;
+    /// returns None if their total length differs from the length of the text. `texts`: for each text, the number of
+    /// ids up to its end, and its number of bytes.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -95,7 +95,7 @@ impl Tokenizer {
     }
 }
 
-/// Counters of one text's tokens, in words and in runs.
+/// Counters of the tokens of one text: one counts them in words, the other in runs.
 struct Counters<'w> {
     words: RangeCounter<'w>,
     runs: RangeCounter<'w>,

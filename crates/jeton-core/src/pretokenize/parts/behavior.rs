@@ -1,4 +1,4 @@
-//! Splits at matches: defines what becomes of the matches and of the text between them.
+//! Splits text at matches. A behavior defines the chunks that result from the matches and from the text between them.
 //!
 //! Source: huggingface/tokenizers, tokenizer/normalizer.rs (`split`).
 
@@ -14,7 +14,7 @@ pub(super) struct Stretch {
     pub(super) is_match: bool,
 }
 
-/// What becomes of matches when a chunk is split.
+/// Handling of matches when a chunk is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
     /// Matches are removed.
@@ -34,7 +34,7 @@ pub(super) enum Behavior {
 pub(super) struct Cutter<'p, 'd> {
     parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
-    open: Option<Stretch>, // unfinished chunk that the next range can extend; `is_match`: of its last range
+    open: Option<Stretch>, // unfinished chunk that the next range can extend; `is_match` refers to its last range
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {

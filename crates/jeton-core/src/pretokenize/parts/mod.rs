@@ -6,7 +6,7 @@
 //!
 //! Cost: one pass over the text for each component; components that rewrite (ByteLevel, Metaspace) copy the text.
 //! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
-//! Left out: regexes that match the empty text, at which HF splits.
+//! Left out: regexes that match the empty text. HF splits at such matches.
 //!
 //! ```text
 //! behavior     handling of matches
@@ -252,8 +252,8 @@ impl Splitter {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
-    /// Returns how the component separates words: the mark if each chunk begins with it, or an inner None if the
-    /// component only splits at white space and drops it. Returns the outer None for all other components.
+    /// Returns the separator of words: `Some(Some(mark))` if each chunk begins with the mark, `Some(None)` if the
+    /// component only splits at white space and drops it, and `None` for all other components.
     pub fn word_rule(&self) -> Option<Option<char>> {
         match &self.0 {
             SplitterKind::Bert | SplitterKind::WhitespaceSplit => Some(None),

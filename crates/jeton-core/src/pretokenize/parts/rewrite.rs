@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::{self, stand_in};
 
-/// Inserts `mark` before the next character. To give both the alignment of the character, replaces the character by the
-/// mark, then inserts the character.
+/// Inserts `mark` before the next character, aligned like this character. To do so, replaces the character by the mark,
+/// then inserts the character after it.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);

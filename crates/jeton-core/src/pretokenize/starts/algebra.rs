@@ -4,9 +4,10 @@
 //! !(letters << 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run)
 //! ^ run`, masked by `run`, has the bits of `run` from `seed` to the end of the run.
 //!
-//! The algebra is exact on *easy* text. Text whose starts the masks of a block do not determine is marked as *hard*:
-//! white space and numbers beyond ASCII, a capital after a letter without case, a mark after a symbol. The caller
-//! splits hard text with the scanner. It also handles white space at the end of the text.
+//! The algebra is exact on *easy* text. Positions at which the masks of a block do not determine the starts are
+//! recorded as *hard*: white space and numbers beyond ASCII, a capital after a letter without case, a mark after a
+//! symbol. Around hard positions, the caller splits the text with the scanner. The caller also handles white space at
+//! the end of the text.
 //!
 //! Source: byte classes as masks are from simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
 //! Face's tokenizers 1.0 split text with such masks, too. The algebra is Jeton's own.
@@ -19,7 +20,7 @@ use crate::util::simd::block::Block;
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// State carried to the next block. Each field has the property of the last byte as its lowest bit.
+/// State carried to the next block. The lowest bit of a field is the property of the last byte of the block.
 #[derive(Default)]
 struct Before {
     letters: u64,
@@ -36,14 +37,14 @@ struct Before {
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// Classes of the first bytes of a block, which can belong to a character of the previous block.
+/// Classes of the first bytes of a block. These bytes can belong to a character that begins in the previous block.
 type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {
     class.trailing_zeros() as usize
 }
 
-/// Returns the bits of `run` from each bit of `seed` to the end of the run that contains it.
+/// For each bit of `seed` that is set in `run`, returns that bit and the consecutive set bits of `run` above it.
 #[inline(always)]
 fn flood(seed: u64, run: u64) -> u64 {
     ((seed & run).wrapping_add(run) ^ run | seed) & run
@@ -251,7 +252,7 @@ impl Groups {
     }
 
     /// Returns the starts of pretokens of white space: the first character of each run, newlines that do not belong to
-    /// preceding symbols, and the last character of a run before other text.
+    /// preceding symbols, and the last character of a run that other text follows.
     #[inline(always)]
     fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
         let spaces = self.spaces & !self.after_space;
@@ -263,8 +264,8 @@ impl Groups {
 }
 
 impl Starts {
-    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length
-    /// of the text, or divisible by 64.
+    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length of the
+    /// text or a multiple of 64.
     #[inline(always)]
     pub(super) fn algebra<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], len: usize) {
         let mut before = Before::default();
@@ -313,7 +314,8 @@ impl Starts {
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // Symbols without a prefix. The first symbol of such a run can be the prefix of a word directly after it.
+        // First symbols of runs that have no prefix (a blank). Such a symbol can itself be the prefix of a word
+        // directly after it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;
@@ -347,8 +349,8 @@ impl Starts {
         }
     }
 
-    /// Removes the starts inside white space before its last newline. The white space up to there is one pretoken, so
-    /// spaces between two newlines do not start a pretoken.
+    /// Removes the starts inside white space before its last newline. The white space up to the last newline is one
+    /// pretoken, so spaces between two newlines do not start a pretoken.
     #[inline(always)]
     fn withdraw_spaces(&mut self, own: &Groups, after_absorbed: u64, text: &[u8], at: usize, before: &mut Before) {
         let seed = own.spaces & !own.after_space & own.after_newline & !after_absorbed | own.spaces & before.withdrawn;
@@ -370,7 +372,8 @@ impl Starts {
         }
     }
 
-    /// Joins contractions: finds them by their apostrophes in `candidates`, and removes the starts inside.
+    /// Joins contractions: finds them by their apostrophes in `candidates`, and removes the pretoken starts inside of
+    /// them.
     #[inline(always)]
     fn contractions<F: Family>(&mut self, mut candidates: u64, text: &[u8], at: usize, contraction_end: &mut usize) {
         let is_suffix = F::RULES.contraction == Contraction::Suffix;
@@ -388,5 +391,5 @@ impl Starts {
     }
 }
 
-/// Checks the assumption of the masks that every class has one bit, and letters the lowest three.
+/// The masks assume that each class is one bit, and that the classes of letters are the lowest three bits.
 const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

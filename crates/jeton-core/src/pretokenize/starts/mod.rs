@@ -11,10 +11,9 @@
 //! The end of a window counts as hard, so results do not depend on the windows: the slow path reads beyond the end, and
 //! the next window begins at the end of the last pretoken.
 //!
-//! A sequence of patterns (each splits the result of the previous one) that does not compile to one transducer has
-//! several. Each transducer finds its starts in the window, and these starts are cuts in the text that the next
-//! transducer reads. A pretoken of one transducer can end far beyond the window; the transducer then continues at this
-//! end.
+//! A sequence of patterns, each of which splits the result of the previous one, needs several transducers if it does
+//! not compile to one. Each transducer finds its starts in the window, and the next transducer reads the text cut at
+//! these starts. A pretoken of one transducer can end far beyond the window; the transducer then continues at this end.
 //!
 //! Time is linear in the text, because the slow path never starts before the end of the previous hard range. Memory is
 //! the size of a window.
@@ -186,8 +185,8 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by the starts that the next transducer finds. One of its pretokens must start at
-    /// `begin`. Returns the end of its last pretoken.
+    /// Replaces the cuts in a window by the starts that the next transducer finds. A pretoken of this transducer must
+    /// start at `begin`. Returns the end of its last pretoken.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
         let len = self.clear_for(text);
@@ -205,7 +204,8 @@ impl Starts {
         end
     }
 
-    /// Splits pretokens of the window at `from` with the matcher, if they begin with a character of `runs`.
+    /// Splits again, with the matcher, the pretokens that begin with a character of `runs`. The window begins at
+    /// `from`.
     fn split_runs(
         &mut self,
         (regex, runs): Runs<'_>,
@@ -341,8 +341,8 @@ impl Starts {
     /// Adds the merge boundaries to the starts.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
-        // `before`: bits of the first bytes of three-byte characters, among the last three bytes of the block before
-        // `next`.
+        // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte
+        // character begins at the byte.
         let (mut before, mut next) = (0, 0);
         for &at in &self.wide {
             let at = at as usize;
@@ -377,7 +377,7 @@ impl Starts {
         self.bits.truncate(word + 1);
     }
 
-    /// Converts the bits of starts up to `len` to positions.
+    /// Converts the set bits of the first `len` bits to positions.
     #[inline(always)]
     fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
         self.end_bits(len);
@@ -401,8 +401,8 @@ trait SlowPath {
     /// Returns the end of the pretoken that starts at `start`.
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
 
-    /// Returns true if the text after `start`, at which the fast path does not look, can mean that no pretoken starts
-    /// there.
+    /// Returns true if the start that the fast path found at `start` can be wrong because of the text after it. The
+    /// fast path does not read this text.
     fn may_lose(&self, text: &[u8], start: usize) -> bool;
 
     /// Returns true if the end of the text can make the last starts of the fast path wrong.

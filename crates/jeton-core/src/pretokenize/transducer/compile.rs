@@ -41,10 +41,11 @@ const MAX_ENTRIES: usize = 1 << 14;
 enum Hypothesis {
     /// A match that can have begun, and has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end so far is in its slot; it can still end later. `late`: at the latest end, the state of
-    /// some cutter differs from its state in a text that begins there.
+    /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
+    /// state of a [`Cutter`] differs from its state in a text that begins there.
     Open { state: u16, late: bool },
-    /// Text without a match, up to the position in its slot, where a match can begin. `late`: as for `Open`.
+    /// Text without a match. It ends at the position in its slot if the first candidate, which begins there, matches.
+    /// `late`: see `Open`.
     Gap { candidates: Candidates, late: bool },
     /// A complete pretoken, whose end is in its slot.
     Complete,
@@ -54,8 +55,8 @@ enum Hypothesis {
 const MAX_CANDIDATES: usize = 4;
 
 /// The first element is the state of a match that can still fail. The next elements are the states of matches that
-/// begin at later characters, unless they equal a previous state; the rest is [`DEAD`]. Only the first match has a
-/// slot, so the other matches must fail at the same time as the first.
+/// begin at later characters; a state that equals a previous one is left out. The remaining elements are [`DEAD`]. Only
+/// the first match has a slot, so the other matches must fail at the same time as the first.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -68,7 +69,8 @@ fn one(state: u16) -> Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot to which the step writes the position, counted after the slots of the pretokens that it completes.
+    /// Slot to which the step writes the position. Slot 0 belongs to the first hypothesis before the step, even if the
+    /// step completes it.
     pub(super) slot: u8,
     /// Number of pretokens that the step completes.
     pub(super) complete: u8,
@@ -87,10 +89,10 @@ pub(super) enum Action {
     Previous,
     /// A pretoken can start at this character; later steps decide.
     Maybe,
-    /// Pretokens start at the last position of `Maybe` and at the previous character. In white space, these are the
-    /// position after the last line end and the last character.
+    /// One pretoken starts at the position of the last `Maybe`, and one at the previous character. In a run of white
+    /// space, the first position is after the last line end, and the second is at the last character.
     MaybeAndPrevious,
-    /// Pretokens start earlier, so the text must be read again.
+    /// A pretoken starts at a character before the previous one. The text must be read again to find this start.
     Earlier,
 }
 
@@ -104,8 +106,8 @@ impl Transition for Entry {
     }
 }
 
-/// A pattern that recognizes each boundary at the next character. Each step has a flag, which is true if a pretoken
-/// ends before the class that the step reads, and the next state.
+/// A pattern that recognizes each boundary when it reads the next character. A step consists of a flag and the next
+/// state. The flag is true if a pretoken ends before the character that the step reads.
 struct Cutter {
     steps: Vec<(bool, u16)>,
     width: usize,
@@ -131,8 +133,8 @@ struct State {
 /// The table of a transducer.
 pub(super) struct Table {
     /// Entries of all states, beginning with the state at the start of a pretoken. Each state has one entry for each
-    /// class of characters and one for the end of the text. If cuts are read, it also has one for each class of a
-    /// character at a cut.
+    /// class of characters and one for the end of the text. If the transducer reads cut texts, a state also has one
+    /// entry for each class of a character at a cut.
     pub(super) entries: Vec<Entry>,
     /// Number of entries of each state.
     pub(super) width: usize,
@@ -247,8 +249,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: the state of some
-    /// cutter differs from its state in a text that begins here.
+    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: true if the state
+    /// of a [`Cutter`] differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),
@@ -287,7 +289,7 @@ impl Reader<'_> {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
                     next.push(Hypothesis::Open { state, late: is_late });
                 }
-                // No match has begun before this character.
+                // The match failed before it had an end, so no match begins before this character.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
                         return Err("a match may fail while one that begins later goes on");
@@ -304,8 +306,8 @@ impl Reader<'_> {
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // This match can fail. A match can then begin at a later character, unless the later match has
-                    // reached the same state, so that it also fails.
+                    // This match can fail. A match can then begin at a later character, except if the later match has
+                    // reached the same state: it would then fail, too.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
@@ -327,7 +329,7 @@ impl Reader<'_> {
     }
 
     /// Returns the candidates after reading a class: the first in state `first`, the others in their next states, and a
-    /// new candidate that begins with the class.
+    /// new candidate that begins with the character of this class.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {

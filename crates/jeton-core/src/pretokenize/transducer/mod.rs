@@ -28,12 +28,12 @@ use crate::util::simd::block::Block;
 const LANES: usize = 6;
 const WORTH_LANES: usize = 1 << 9;
 
-/// Number of entries of the table. A row, the entries of one state, has a power of two of entries. The 16-bit index of
-/// its first entry represents the state; the class is added to it.
+/// Number of entries of the table. The entries of one state are a row, whose length is a power of two. The 16-bit index
+/// of the first entry of the row represents the state; the sum of this index and a class is the index of an entry.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Bit positions of the fields of an entry: number of complete pretokens, slot, and next state. The lowest bits are the
-/// action.
+/// Position of the lowest bit of each field of an entry: number of complete pretokens, slot, and next state. The field
+/// at bit 0 is the action.
 const COMPLETE: u32 = 8;
 const SLOT: u32 = 12;
 const NEXT: u32 = 16;
@@ -51,7 +51,7 @@ pub(crate) struct Transducer {
     covers_all: bool,
 }
 
-/// Bits of the positions at which a text is already cut. A cut is before the byte of its bit.
+/// Bit set of the positions at which a text is already cut. If bit i is set, the text is cut before byte i.
 #[derive(Clone, Copy)]
 pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
 
@@ -85,8 +85,8 @@ impl Lane {
 }
 
 impl Transducer {
-    /// Builds the transducer of patterns, each of which splits the result of the preceding ones. `reads_cuts`: it
-    /// reads texts that are already cut.
+    /// Builds the transducer of patterns, each of which splits the result of the preceding ones. `reads_cuts`: true if
+    /// the transducer reads texts that are already cut.
     ///
     /// # Errors
     /// The reason why the transducer cannot be built.
@@ -119,7 +119,7 @@ impl Transducer {
         self.covers_all
     }
 
-    /// Returns the numbers of states and of classes, and the bytes of the tables.
+    /// Returns the number of states, the number of classes, and the number of bytes of the tables.
     pub(crate) fn size(&self) -> [usize; 3] {
         let num_classes = usize::from(self.classes.num_classes());
         [self.num_states, num_classes, self.num_states * self.width * 4 + self.classes.memory()]
@@ -147,9 +147,10 @@ impl Transducer {
         (class + if cuts.has(at) { self.at_cut } else { 0 }, length)
     }
 
-    /// Sets the bits of the pretoken starts in `window`, and appends the positions at which lanes meet. A pretoken must
-    /// start at the beginning of the window. Each lane sets bits as if the text began with the lane; at the end of a
-    /// lane, bits can be missing. Adds to `wide` the blocks of 64 bytes that contain continuation bytes of characters.
+    /// Sets the bits of the pretoken starts in `window`, and appends to `meet` the positions at which one lane ends and
+    /// the next begins. A pretoken must start at the beginning of the window. Each lane sets bits as if the text began
+    /// with the lane; at the end of a lane, bits can be missing. Adds to `wide` the blocks of 64 bytes that contain
+    /// continuation bytes of characters.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // buffers of the caller
     pub(super) fn find<B: Block>(
@@ -197,8 +198,8 @@ impl Transducer {
         }
     }
 
-    /// Replaces classes by actions: in lanes of `part` bytes each and a lane for the remaining bytes, or in a single
-    /// lane.
+    /// Replaces classes by actions. Each lane reads `part` bytes, and the last lane then also reads the remaining
+    /// bytes. If `part` is 0, one lane reads all bytes.
     #[inline(always)]
     fn run(&self, classes: &mut [u8], part: usize) {
         let table = &*self.table;
@@ -223,8 +224,8 @@ impl Transducer {
         rest.iter_mut().for_each(|class| f.read(table, class));
     }
 
-    /// Reads text of a lane that begins at `begin` again, and sets the starts of the pretokens that are complete after
-    /// the character at `at`.
+    /// Reads a second time the text of the lane whose first byte is at `begin`, and sets the bits of the pretokens that
+    /// are complete after the character at `at`.
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
@@ -276,7 +277,7 @@ fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the position of the last bit before `at`, or 0.
+/// Returns the position of the last set bit before `at`, or 0.
 pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     let Some(last) = at.checked_sub(1) else { return 0 };
     let mut word = last / 64;
@@ -288,7 +289,7 @@ pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
 }
 
-/// Reads classes one by one, and stores the latest ends of all hypotheses.
+/// Reads classes one by one, and stores the latest end of each hypothesis.
 #[derive(Default)]
 struct Reader {
     entry: u32,

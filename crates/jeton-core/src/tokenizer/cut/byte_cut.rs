@@ -1,16 +1,16 @@
-//! Longest prefixes of a text within a number of tokens, for tokenizers with a byte-level model and at most one named
-//! pattern. A normalization form may precede the pattern, as long as it does not change the text; then it does not
-//! change any part of the text, either.
+//! Finds the longest parts of a text that have at most a given number of tokens, for tokenizers with a byte-level model
+//! and at most one named pattern. A normalization form may precede the pattern, as long as it does not change the text;
+//! it then changes no part of the text.
 //!
-//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), the tokens of a part
-//! equal those of the text, so the last token within the limit is found by its index. If that token ends at a joint,
+//! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), a part has the same
+//! tokens as the whole text, so the last token within the limit is found by its index. If that token ends at a joint,
 //! the prefix up to there is the result, because any longer prefix has more tokens. Otherwise all positions up to the
 //! next joint are tried, from the longest prefix to the shortest. The pretokens of such a prefix equal those of the
 //! text except for the last few, and the tokens of its last pretoken follow from those of the whole pretoken
 //! (`model/prefixes`).
 //!
-//! If the text has no joint for a long stretch, it is encoded from the start of the part up to an upper bound of the
-//! bytes that `limit` tokens can cover (`token_reach`), and all its positions are tried.
+//! A long stretch of text without a joint is encoded from the start of the part up to an upper bound of the bytes that
+//! `limit` tokens can cover (`token_reach`). All positions of the stretch are tried.
 //!
 //! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around the end of
 //! each part once more. Without joints, each part is encoded up to the upper bound, which is usually a few times the
@@ -36,15 +36,15 @@ use crate::util::cancel::KeepGoing;
 /// Maximum bytes of a block of text that is encoded at once.
 const BLOCK: usize = 1 << 16;
 
-/// Pretokens up to this many bytes are encoded again; for longer ones, the tokens are counted from the known tokens of
-/// the whole pretoken.
+/// In the search for a suffix, a pretoken of up to this many bytes is encoded. For a longer one, the tokens are counted
+/// from the known tokens of shorter suffixes of the same pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
-/// If at most this many bytes follow the last token within the limit, all positions are tried without the upper bound
-/// of the tokens. Computing the bound costs as much as trying a few positions.
+/// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,
+/// `token_reach` first bounds the position; this costs as much as trying a few positions.
 const FEW_BYTES: usize = 32;
 
-/// Search for the longest prefixes of the rest of one text.
+/// Finds the longest prefixes of `text[start..]` within a limit, for ascending positions `start` of one text.
 pub(in crate::tokenizer) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,
@@ -69,13 +69,14 @@ pub(in crate::tokenizer) struct ByteCutter<'t> {
 /// Pretokens of a part of the text, and their numbers of tokens.
 #[derive(Debug, Default)]
 struct Region {
-    /// Index range of the region's tokens in `ByteCutter::ids`; None if the region has other tokens.
+    /// Index range of the region's tokens in `ByteCutter::ids`; None if `ids` does not include the tokens of the
+    /// region.
     tokens: Option<Range<usize>>,
     /// Start of each pretoken, and the end of the last one.
     bounds: Vec<usize>,
     /// Number of tokens before each position of `bounds`.
     counts: Vec<usize>,
-    /// Budget of bytes that may still be split again.
+    /// Remaining budget: number of bytes that the pretokenizer may still read again.
     budget: usize,
     /// For a long pretoken: its index, and the position from which on every prefix of the pretoken is one pretoken.
     one_from: Option<(usize, Option<usize>)>,
@@ -95,8 +96,9 @@ impl<'t> ByteCutter<'t> {
         let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
-        // If the model looks up whole pretokens and there is no pattern, the cutter could look up a part of a pretoken
-        // as if it was a whole one. Whether a single-word added token matches depends on the text around it.
+        // Two cases are not supported. If the model looks up whole pretokens and there is no pattern, the cutter could
+        // look up a part of a pretoken as if it were a whole one. And if an added token matches only single words, a
+        // match depends on the text around it.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
             return Ok(None);
@@ -141,7 +143,9 @@ impl<'t> ByteCutter<'t> {
             (start, 0)
         } else {
             let joint = self.joint_after(start);
-            // A part has at least one byte for each token, so encoding this many bytes takes time linear in the part.
+            // If the next joint is more than `LONG` and more than `4 * limit` bytes away, `in_window` encodes only a
+            // bounded range. Otherwise, all text up to the joint is encoded. This takes time linear in the part,
+            // because a part of `limit` tokens has at least `limit` bytes.
             if joint - start > LONG.max(limit.saturating_mul(4)) {
                 return self.in_window(start, limit, len);
             }
@@ -301,8 +305,9 @@ impl<'t> ByteCutter<'t> {
         Ok(found.map(|(end, count)| Chunk { start, end, count }))
     }
 
-    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole range exceeds; returns its end
-    /// and count. `base` is a joint or the start of a part. `ids` and `ends` are the tokens of the range.
+    /// Finds the longest prefix of `text[base..upper]` with at most `limit` tokens; returns its end and count. The
+    /// whole range must have more tokens. `base` is a joint or the start of a part. `ids` and `ends` are the tokens of
+    /// the range.
     fn in_region(
         &mut self,
         base: usize,
@@ -355,8 +360,8 @@ impl<'t> ByteCutter<'t> {
         Ok(found)
     }
 
-    /// Counts the tokens from the start of a region to a position in the pretoken `index`, or at its end. None if the
-    /// budget for splitting again is used up.
+    /// Counts the tokens from the start of a region to `at`, which is inside of the pretoken `index` or at its end.
+    /// None if the budget for splitting again is used up.
     fn count_in_region(
         &mut self,
         region: &mut Region,
@@ -372,8 +377,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // The first pretoken that may change if the text ends at the position. To find it, `is_final` can read the
-        // characters up to the position again.
+        // Index of the first pretoken that may change if the text ends at `at`. `is_final` can read the text up to `at`
+        // for each pretoken, so these bytes are charged to the budget, at one eighth.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);
@@ -474,7 +479,8 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
-        // For each position: the end of the first pretoken from there, and the number of tokens up to the end.
+        // For each position in `from..=end`: the end of the pretoken that starts there, and the number of tokens from
+        // there to `end`.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
         let (mut known, mut known_end) = (SuffixTokens::default(), end);

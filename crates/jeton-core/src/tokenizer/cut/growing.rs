@@ -86,7 +86,8 @@ impl Growing {
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
         // Start of `self.text` in the whole text.
         let start = self.stable_bytes - self.context;
-        // So far the text had no joint after its context, so no joint is before its last character.
+        // Before this append, the text had no joint after its context. So all joints are at or after the start of the
+        // last character before the appended text.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);
@@ -121,8 +122,8 @@ impl Growing {
 }
 
 impl AppendCall<'_> {
-    /// Encodes a text and drops the ids of its first `context` bytes. These are one character before a joint, or none.
-    /// `sum` is [`Growing::sum`] for the start of the text; it is replaced by the sum for the end.
+    /// Encodes a text and drops the ids of its first `context` bytes. These bytes are the character before a joint, or
+    /// there are none. `sum` is [`Growing::sum`] for the start of the text; it is replaced by the sum for the end.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);

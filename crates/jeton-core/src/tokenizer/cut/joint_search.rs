@@ -1,4 +1,4 @@
-//! Search for joints in a text, and the conditions for searches by bytes.
+//! Search for joints in a text, and tests whether the tokens of a tokenizer equal the bytes of the text.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,7 @@ impl Tokenizer {
     }
 
     /// Returns the pattern that splits a text, if the concatenated tokens equal the text's bytes. With normalizers,
-    /// they equal only for text without added tokens for which [`Tokenizer::forms_keep`] returns true.
+    /// this holds only for a text that has no added tokens and for which [`Tokenizer::forms_keep`] returns true.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
         if let Some(pattern) = self.raw_pattern() {
             return Some(pattern).filter(|_| self.tokens_are_bytes());
@@ -51,7 +51,7 @@ impl Tokenizer {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns the table that bounds the bytes that tokens can cover.
+    /// Returns the table for bounds of the number of bytes that tokens can cover.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }
@@ -86,7 +86,7 @@ impl Tokenizer {
         })
     }
 
-    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
+    /// Returns the first joint in `from..=until`. `from` must be a character boundary.
     pub(in crate::tokenizer) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
         let joints = self.joints();
         let mut before = text[..from].chars().next_back();

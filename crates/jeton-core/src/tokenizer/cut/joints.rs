@@ -25,7 +25,7 @@ use crate::normalize::Normalizer;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
 
-/// Test whether a position between two characters is a joint.
+/// Tables that determine whether a position between two characters is a joint.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct Joints {
     added: [AddedPairs; 2], // tokens matched in raw text; tokens matched in normalized text
@@ -35,7 +35,7 @@ pub(in crate::tokenizer) struct Joints {
     ascii: Box<[AtomicU8]>, // by pair of characters: 0 unknown, 1 no joint, 2 joint
 }
 
-/// Adjacent pairs, and last characters, of added tokens.
+/// Pairs of adjacent characters of added tokens, and last characters of added tokens.
 #[derive(Debug, Default)]
 pub(in crate::tokenizer) struct AddedPairs {
     pairs: HashSet<(char, char)>,
@@ -133,7 +133,7 @@ impl Joints {
         for (index, splitter) in self.splitters.iter().enumerate() {
             match splitter.effect(pair.0, pair.1) {
                 PairEffect::Split => return Some(PairEffect::Split),
-                // The components after this one would see characters of the byte alphabet.
+                // The effect is unknown, because the following components read characters of the byte alphabet.
                 PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => {
                     return Some(PairEffect::Unknown);
                 }

@@ -8,8 +8,8 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
-//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). Two
-//! cases do not permit this: suffixes if the model is not byte-level, and removing the middle of such a text. In these
+//! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). This is
+//! not possible for suffixes if the model is not byte-level, nor for removing the middle of such a text. In these two
 //! cases, the position is found by bisection, as if longer parts always had more tokens. The part is within the limit,
 //! but a longer part may be, too.
 //!
@@ -45,7 +45,7 @@ use byte_cut::ByteCutter;
 use chunk::{ceil, floor, Chunk, LONG};
 use stretch::{JointlessStretch, KeptPairs};
 
-/// Minimum and maximum distance in bytes of the joints at which tokens are counted first.
+/// Minimum and maximum distance, in bytes, between the joints at which the search first counts tokens.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Maximum number of positions that are tried in one batch.
@@ -260,11 +260,12 @@ impl<'t> TextCutter<'t> {
         self.refine(&mut bases, &mut upper, limit)?;
         let last = bases.last().map_or(start, |last| last.at);
         if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
-            // Each tried position takes time for the whole stretch, or for `rest`.
+            // Trying one position takes time linear in the text between the joints, or in `rest`. Bisection tries few
+            // positions.
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // If other text follows, the position is not always a joint, so it is tried, too.
+        // If `rest` follows, the position `upper.at` is not always a joint, so it is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -297,9 +298,10 @@ impl<'t> TextCutter<'t> {
         Ok(Chunk { start, end: start, count: 0 })
     }
 
-    /// Finds the longest suffix of `text[start..end]` that begins at a unit boundary of `text[start..]`.
+    /// Finds the longest suffix of `text[start..end]` that has at most `limit` tokens and begins at a unit boundary of
+    /// `text[start..]`.
     fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
-        // Bases are joints, the last one first, each with the number of tokens between it and the end.
+        // Joints in descending order, each with the number of tokens between the joint and `end`.
         let mut bases = vec![Base { at: end, count: 0 }];
         let mut lower = start;
         let step = step(limit);
@@ -436,9 +438,9 @@ impl<'t> TextCutter<'t> {
         Ok(high)
     }
 
-    /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns these
-    /// joints, ascending, and an upper bound for the end of the longest prefix within the limit. Only the last joint
-    /// may exceed the limit.
+    /// Counts the tokens up to joints of `text[start..end]`, until a count exceeds the limit or the text ends. Returns
+    /// these joints, ascending, and an upper bound for the end of the longest prefix within the limit. Only the count
+    /// at the last joint can exceed the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);
@@ -521,8 +523,8 @@ impl<'t> TextCutter<'t> {
         Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
-    /// Finds by bisection the last position from `low` to `high` whose prefix, followed by `rest`, is within the limit,
-    /// as if longer prefixes always had more tokens.
+    /// Finds by bisection the last position in `low..=high` such that the prefix up to it, followed by `rest`, is
+    /// within the limit. The search assumes that longer prefixes have more tokens.
     fn bisect_prefix(
         &mut self,
         start: usize,
@@ -702,7 +704,8 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Encodes the texts again on the slow path, whose errors have a position; returns that error.
+    /// Encodes the texts again on the slow path, because its errors have a position. Returns the error of the slow
+    /// path.
     #[cold]
     fn located(&self, error: Error, texts: &[Cow<'_, str>], at: usize) -> Error {
         let mut ids = Vec::new();
@@ -721,12 +724,13 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the distance in bytes of the joints at which tokens are counted first: a fraction of a part.
+/// Returns the distance, in bytes, between the joints at which the search first counts tokens. It is a fraction of the
+/// length of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }
 
-/// Returns `text[from..until]` together with the preceding character, if that is not before `start`.
+/// Returns `text[from..until]`, together with the character before it if this character begins at `start` or later.
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]

@@ -1,4 +1,5 @@
-//! Longest prefixes within a number of tokens that end inside of a long stretch without a joint.
+//! Finds the longest prefix that has at most a given number of tokens, if it ends inside of a long stretch without a
+//! joint.
 //!
 //! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. Suppose that all
 //! stages keep any two adjacent characters of the stretch together and process them independently (`PairEffect::Keep`).
@@ -24,11 +25,11 @@ use crate::tokenizer::pipeline::segments::Origin;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum number of bytes at the start of a stretch whose characters need not be kept together. They are usually white
-/// space and marks of the previous word.
+/// Maximum number of bytes at the start of a stretch in which adjacent characters need not be kept together. These
+/// characters are usually white space and marks of the previous word.
 const HEAD: usize = 64;
 
-/// Number of bytes for each token of the limit that are read at first.
+/// Number of bytes that the first attempt reads for each token of the limit.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.
@@ -55,8 +56,8 @@ struct LastPretoken {
 
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
-    /// the context; None if the end cannot be determined. An end within the first characters, which need not be kept
-    /// together, means that every longer prefix exceeds the limit.
+    /// the context; None if the end cannot be determined. The first characters of the stretch need not be kept
+    /// together. If the returned end is among them, it is only an upper bound: every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -92,9 +93,10 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the last of `ends` with at most `limit` tokens before it: `Some(None)` if there is none, `None` if it
-    /// cannot be determined. `ends` are pairs: a position in the text, and the number of bytes of the pretoken before
-    /// it. Positions of more than `reached` bytes have too many tokens.
+    /// Returns the last position in `ends` up to which the pretoken has at most `limit` tokens; `Some(None)` if there
+    /// is no such position, `None` if it cannot be determined. Each element of `ends` is a pair: a position in the
+    /// text, and the number of bytes of the pretoken up to this position. If this number exceeds `reached`, there are
+    /// too many tokens.
     fn last_within(
         &self,
         last: &LastPretoken,
@@ -146,7 +148,8 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The characters around `head` need not be kept together, so the returned position is one character later.
+        // The characters before and after `head` are not always kept together. So the returned position is one
+        // character later, between two characters that are.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 
@@ -194,7 +197,8 @@ fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Creates the error that stops this search. It is caught inside of this module.
+/// Creates the error with which `last_pretoken` stops if the last pretoken is not certain. `last_pretoken` itself
+/// catches this error and returns None.
 fn not_certain() -> Error {
     ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
 }

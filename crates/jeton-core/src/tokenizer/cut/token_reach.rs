@@ -1,8 +1,9 @@
-//! Bounds of the bytes that a given number of tokens can cover; for the ends of prefixes and the starts of suffixes.
+//! Upper bounds of the number of bytes that a given number of tokens can cover. They limit the searches for the end of
+//! a prefix and for the start of a suffix.
 //!
-//! A table has, for each three bytes, the length of the longest token that begins with them. This bounds the end of a
-//! token that begins at a position, and so the start of the next token. A second table does the same for the last three
-//! bytes, backwards.
+//! A table maps three bytes to the length of the longest token that begins with them. This length bounds the end of a
+//! token that begins at a given position, and so the start of the next token. A second table maps three bytes to the
+//! length of the longest token that ends with them; it serves the search backwards.
 //!
 //! Cost: 256 KiB, built once, linear in the vocabulary; one lookup for each byte up to the bound.
 
@@ -43,13 +44,13 @@ impl TokenReach {
         Self { by_start, by_end, longest }
     }
 
-    /// Returns the bytes of the longest entry.
+    /// Returns the number of bytes of the longest entry.
     pub(in crate::tokenizer) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Returns an upper bound for the end of `num` consecutive tokens from `start` on; it is at most the length of the
-    /// text.
+    /// Returns an upper bound for the end of `num` consecutive tokens that begin at `start`. The bound is at most the
+    /// length of the text.
     pub(in crate::tokenizer) fn end(&self, text: &[u8], start: usize, num: usize) -> usize {
         let (mut end, mut from) = (start, start); // upper bound so far, for tokens that start before `from`
         for _ in 0..num {

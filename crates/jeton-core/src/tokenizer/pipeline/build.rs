@@ -84,7 +84,8 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
     Value::Array(parts)
 }
 
-/// Sets [`ENTRY`] for exactly the ids in `entries`, so that files with the same ids give the same flags.
+/// Sets [`ENTRY`] for the ids in `entries` and clears it for all other ids, so that files with the same ids give the
+/// same flags.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
@@ -100,10 +101,11 @@ impl Tokenizer {
         Self::with_normalizers(options, None, vocab, extras)
     }
 
-    /// Builds a tokenizer whose normalizers, if given, replace those of the options; their types must be the same.
+    /// Builds a tokenizer. `normalizers`, if given, replace the normalizers of the options, and must be of the same
+    /// types.
     ///
     /// # Errors
-    /// Builds a tokenizer. The normalizers, if given, replace those of the options and must be of the same types.
+    /// As [`Self::from_json`].
     pub fn with_normalizers(
         options: &str,
         normalizers: Option<Vec<Normalizer>>,
@@ -116,7 +118,8 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher does not.
+        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher of added tokens
+        // does not.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
@@ -200,9 +203,9 @@ impl Tokenizer {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer none is: it writes
-    /// characters that added tokens do not contain (a dummy prefix, `▁`), and the classes of `transformers` that run
-    /// SentencePiece match all added tokens in the raw text.
+    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token
+    /// is: the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`). The classes of
+    /// `transformers` that run SentencePiece also match all added tokens in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }
@@ -212,7 +215,7 @@ impl Tokenizer {
         self.flags(id) & (LSTRIP | RSTRIP) != 0
     }
 
-    /// Returns the bytes that the matcher searches for an added token.
+    /// Returns the byte string by which the matcher recognizes an added token.
     pub(in crate::tokenizer) fn matched_spelling(&self, id: u32) -> &[u8] {
         let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
         spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice())

@@ -26,14 +26,14 @@ const LONG_TEXT: usize = 1 << 20;
 /// Expected bytes per token of texts in the languages of the vocabulary, for the initial capacity of results. Results
 /// grow on demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Expected bytes per token of long texts, low enough for nearly all languages: untouched pages take no memory, and
-/// growing would copy all ids. It is not used for very long texts, because the system may refuse such a large
-/// allocation.
+/// Expected bytes per token of long texts. The value is so low that the initial capacity suffices for nearly all
+/// languages: growing would copy all ids, while untouched pages take no memory. It is not used for very long texts,
+/// because the system could refuse such a large allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// Approximate number of bytes that a thread encodes in one unit of work. Its ids are still in the CPU cache when
-/// results are joined.
+/// Approximate number of bytes that a thread encodes in one unit of work. The ids of so few bytes are still in the CPU
+/// cache when the results are joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
 
 /// Number of jobs for each thread when many short ranges are encoded together.
@@ -251,7 +251,7 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // With space marks, the encoder reads pretokens whose spelling this module has prepared (`pretoken`, below).
+        // With space marks, the encoder must get pretokens one by one, as the model sees them (`pretoken`, below).
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
@@ -269,8 +269,8 @@ impl Tokenizer {
         }
     }
 
-    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts, and short
-    /// ranges several in one job.
+    /// Encodes a long text that one pattern splits. Long ranges between added tokens are encoded in parts; several
+    /// short ranges are encoded in one job.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -368,7 +368,8 @@ impl Tokenizer {
         if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
-        // Texts that cannot be divided are jobs like groups of short texts. The longest are errors.
+        // A long text that cannot be divided is one job, like a group of short texts. For a text of more than `LONGEST`
+        // bytes, `in_parts` returns an error.
         let is_divisible = self.plain.is_some() && self.space_marks.is_none();
         let is_long = |group: &Range<usize>| {
             let len = texts[group.start].bytes.len();
@@ -551,7 +552,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends the ids and counts of another output; returns its buffer of ids for reuse.
+    /// Appends the ids and counts of `other`. Returns a buffer of ids that can be reused.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;
@@ -570,7 +571,7 @@ impl Written {
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Returns an output with a buffer for the ids of `bytes` bytes.
+    /// Returns an empty output for a text of `bytes` bytes, with a reused buffer for its ids if one is free.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }

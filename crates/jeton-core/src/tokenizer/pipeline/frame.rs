@@ -74,13 +74,13 @@ impl Tokenizer {
         framed
     }
 
-    /// Returns the white space at the ends of a token that HF excludes from the token's offsets. `span`: byte range of
-    /// the token in `text`.
+    /// Returns the white space at the start and end of a token, which HF excludes from the offsets of the token.
+    /// `span`: byte range of the token in `text`.
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-        // The offsets of an added token cover its match including white space, and HF's Unigram shows unknown text
-        // unchanged. So for these tokens, white space is counted in the text, not in the content.
+        // The offsets of an added token cover its whole match with white space, and for the unknown token HF's Unigram
+        // shows the text. So the white space of these tokens is counted in the text, not in their contents.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }

@@ -176,7 +176,7 @@ impl Tokenizer {
         self.decoder.check(&self.vocab, ids)
     }
 
-    /// Appends the bytes that an id has in the middle of a text.
+    /// Appends the bytes to which an id decodes in the middle of a text.
     pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
         self.decoder.token(&self.vocab, id, out);
     }

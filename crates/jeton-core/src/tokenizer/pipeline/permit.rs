@@ -1,4 +1,4 @@
-//! Permission for special tokens in a text, which the caller gives and which is prepared once for any number of texts.
+//! The caller's permission for special tokens in texts. It is prepared once, and then used for any number of texts.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ pub struct Permit<'t> {
 }
 
 impl Permit<'_> {
-    /// Returns the special tokens that the model may produce.
+    /// Returns the special tokens that the model is permitted to produce.
     pub(in crate::tokenizer) fn specials(&self) -> Specials<'_> {
         match &self.permission {
             Permission::None => Specials::None,

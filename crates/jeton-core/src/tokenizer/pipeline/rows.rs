@@ -1,5 +1,5 @@
-//! Rows of ids in the form that files of token shards have: the ids of many texts, each between constant ids, in the
-//! file's integer type, concatenated.
+//! Rows of ids as files of token shards store them: the concatenated ids of many texts, in the integer type of the
+//! file, with constant ids before and after each text.
 //!
 //! Texts that have no ids can be dropped. Cost: one more pass over the ids after encoding.
 

@@ -44,7 +44,7 @@ pub enum Origin<'s> {
         /// Ranges of the text by Hugging Face's alignment.
         hf: Ranges<'s>,
     },
-    /// The alignment was not requested. The bytes come from text at or after this byte.
+    /// The alignment was not requested. The source of the bytes begins at this byte of the input or later.
     After(usize),
 }
 
@@ -166,7 +166,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with pretokens that borrow from a text, which one pattern splits. The text begins at byte `at` of
-    /// the raw text; `place` returns the location of a pretoken that begins at a byte.
+    /// the raw text; `place` returns the location of a pretoken that begins at a given byte.
     fn plain_pretokens(
         &self,
         text: &str,
@@ -225,8 +225,8 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the aligned text after all splitters from number `stage` on. An aligned text of many chunks is
-    /// passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
+    /// Applies the splitters `stage..` to the aligned text, and calls `each` with the result. An aligned text of many
+    /// chunks is passed on in batches. `written`: number of bytes that each stage has written for earlier batches.
     fn split(
         &self,
         mut aligned: AlignedText,

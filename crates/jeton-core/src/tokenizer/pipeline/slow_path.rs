@@ -21,7 +21,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // The alignment is traced if an error needs the position of a special token.
+        // The alignment is traced only if special tokens are an error, because the error has the position of the token.
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
@@ -74,8 +74,8 @@ impl Tokenizer {
                     best.map_err(|error| segment.located(error))?
                 }
             };
-            // Both lists are sorted. So at least (i + 1)(j + 1) - 1 combinations are better than that of the i-th and
-            // the j-th.
+            // Both lists are sorted by descending score, so at least (i + 1)(j + 1) - 1 combinations are as good as the
+            // combination of entries i and j, or better. If there are n of them, this combination is not needed.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
                 let so_far = so_far.0;
                 own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))

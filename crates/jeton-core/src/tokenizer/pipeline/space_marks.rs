@@ -8,10 +8,11 @@
 //! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
 //! on a chunk `c`: `Prepend` of `p` gives `pc`; `Replace` and Metaspace give `e(c)`; Metaspace's scheme gives `▁c` or
 //! `c`; a `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a text that is one
-//! chunk before the first component. By induction, after each component it is `q t` or `q e(t)` for some prefix `q`.
-//! This `q` depends only on the components; if it was empty before Metaspace, it also depends on the first character of
-//! `t` and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is one chunk, or one for
-//! each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
+//! chunk before the first component. By induction, after each component the text is `q t` or `q e(t)` for some prefix
+//! `q`. This `q` depends only on the components, with one exception: if `q` was empty before Metaspace, it also depends
+//! on the first character and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is
+//! one chunk, or one for each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁`
+//! ([`Marks::Spaces`]).
 //!
 //! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each word.
 //! The encoder gets these words with a space instead of each `▁`.
@@ -23,7 +24,7 @@ use crate::pretokenize::{Metaspace, PrependScheme, Splitter};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{with_spaces, Marks};
 
-/// Properties of a recognized pipeline, from which the encoder's input is made.
+/// Properties of a recognized pipeline. They determine the input of the encoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,
@@ -32,14 +33,14 @@ pub(in crate::tokenizer) struct SpaceMarks {
     takes_words: bool,
 }
 
-/// Text that is inserted in front of each text between added tokens.
+/// Text that is inserted in front of each range of text between added tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
     /// Fixed text, in the spelling that the encoder expects.
     Fixed(Vec<u8>),
     /// `▁`, unless the text begins with a `▁` or a space.
     Mark {
-        /// True to insert it only at the start of the input.
+        /// True to insert `▁` only at the start of the input.
         first: bool,
     },
 }
@@ -98,7 +99,7 @@ impl SpaceMarks {
         self.normalizers_alone
     }
 
-    /// Returns true if texts are normalized, split into words, and each word gets a mark.
+    /// Returns true if the pipeline normalizes texts, splits them into words, and inserts a mark before each word.
     pub(in crate::tokenizer) fn takes_words(&self) -> bool {
         self.takes_words
     }
@@ -108,8 +109,7 @@ impl SpaceMarks {
         Marks::Spaces { begin_pretokens: self.begin_pretokens }
     }
 
-    /// Returns the text to insert in front of a stretch of text, which is not empty and begins at byte `at` of the
-    /// input.
+    /// Returns the text to insert in front of `text`. `text` must not be empty, and begins at byte `at` of the input.
     #[inline]
     pub(in crate::tokenizer) fn prefix(&self, text: &str, at: usize) -> &[u8] {
         match &self.prefix {

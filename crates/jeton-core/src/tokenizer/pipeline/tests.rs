@@ -37,7 +37,8 @@ const PATTERNS: [&str; 7] = [
     r#"{"type":"Pattern","name":"whitespace"}"#,
     r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
     r#"{"type":"Pattern","regex":"\\s?[a-z]+"},{"type":"Pattern","regex":"\\s?[A-Z']+"},{"type":"Digits","individual_digits":true}"#,
-    // In the byte alphabet, the third byte of some characters is a digit.
+    // The byte alphabet spells the third byte of some characters as a numeric character, such as `²`, which Digits
+    // splits off.
     r#"{"type":"Punctuation","behavior":"Contiguous"},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},{"type":"Digits","individual_digits":false}"#,
 ];
 const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";
@@ -212,8 +213,8 @@ fn long_texts_agree_on_any_number_of_threads() {
     }
 }
 
-/// Creates a Unigram model of words that get a mark, optionally after splitting at white space, and the same model with
-/// stages that rewrite an aligned text.
+/// Creates a Unigram tokenizer that inserts a mark before words, optionally after splitting at white space. Also
+/// creates the same tokenizer with stages that rewrite an aligned text.
 fn words(draw: &mut Draw) -> [Tokenizer; 2] {
     let normalizer = NORMALIZERS[[0, 3, 8, 6][draw.below(4)]];
     let split = [r#"{"type":"WhitespaceSplit"},"#, r#"{"type":"Pattern","name":"whitespace"},"#, ""][draw.below(3)];

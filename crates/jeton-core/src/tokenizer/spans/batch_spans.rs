@@ -1,9 +1,10 @@
 //! Offsets of the tokens of many texts, as columns.
 //!
 //! The fast path computes the ids. If a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`). If characters are normalized one by one, the offsets follow from the tokens' numbers of characters
-//! (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with
-//! the ids without running the model (`known_ids`). A text for which that fails is encoded again with its spans.
+//! (`token_widths`). If characters are normalized one by one, the offsets follow from the number of characters of each
+//! token (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched
+//! with the ids without running the model (`known_ids`). If the ids do not match, the text is encoded again with its
+//! spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as the template requires, for any
 //! number of threads.
@@ -32,7 +33,7 @@ pub struct BatchOffsets {
     pub ends: Vec<i64>,
     /// Start and end of each token, in characters of its text.
     pub offsets: Vec<i64>,
-    /// Offsets that each token would have as the first one of a truncated text; empty if they cannot differ from
+    /// Offsets that each token would have as the first token of a truncated text; empty if they cannot differ from
     /// `offsets`.
     pub first: Vec<i64>,
 }
@@ -49,7 +50,7 @@ struct Task<'a> {
 pub(in crate::tokenizer) type TextError = (usize, Error);
 
 impl Tokenizer {
-    /// Encodes many texts with their offsets. With `truncates`, also fills `first`.
+    /// Encodes many texts with their offsets. With `truncates`, also fills [`BatchOffsets::first`].
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].
@@ -91,7 +92,7 @@ impl Tokenizer {
         Ok(BatchOffsets { ids, ends, offsets, first })
     }
 
-    /// Writes the offsets of some texts.
+    /// Writes the offsets of the texts of a task.
     fn fill(
         &self,
         task: Task<'_>,

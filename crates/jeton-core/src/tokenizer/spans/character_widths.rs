@@ -7,7 +7,8 @@ use hashbrown::HashSet;
 
 use crate::util::atomic_cell::made_once;
 
-/// Mask of the class in a character's byte; the other bits are flags of unknown characters.
+/// Mask of the class in the byte that is stored for a character; the other bits are flags for characters unknown to the
+/// model.
 pub(in crate::tokenizer) const CLASS: u8 = 7;
 /// Class of a character that becomes exactly one character, which is part of a word.
 pub(in crate::tokenizer) const ORDINARY: u8 = 0;
@@ -21,8 +22,8 @@ pub(in crate::tokenizer) const END: u8 = 3;
 pub(in crate::tokenizer) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(in crate::tokenizer) const DROPPED: u8 = 5;
-/// Bit that is set in `CHANGES` and `DROPPED`. In [`WordRules::ascii`] it also marks a character that becomes several
-/// characters.
+/// Bit that is set in `CHANGES` and `DROPPED`. In [`WordRules::ascii`], it is also set for a character that becomes
+/// several characters.
 pub(in crate::tokenizer) const NOT_ONE: u8 = 4;
 
 /// Flag of a normalized character that occurs in no piece of a Unigram model, so that it is unknown in any text.
@@ -37,7 +38,7 @@ pub(in crate::tokenizer) const MARKED: u8 = 0x80;
 /// Bit in the width of a token that continues a word. Its prefix is not counted in the width.
 pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 
-/// Widths of ids in characters, from which the alignment follows.
+/// Widths of tokens in characters. The alignment of a text follows from the widths of its tokens.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
     pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
@@ -125,7 +126,7 @@ pub(in crate::tokenizer) struct Images {
 pub(in crate::tokenizer) struct KnownCharacters {
     /// Characters that are pieces by themselves.
     pub(in crate::tokenizer) pieces: HashSet<char>,
-    /// Characters that occur in any piece.
+    /// Characters that occur in at least one piece.
     pub(in crate::tokenizer) others: HashSet<char>,
     /// First character of the unknown token's spelling.
     pub(in crate::tokenizer) unk_start: Option<char>,

@@ -1,12 +1,12 @@
 //! Spans of a text, or of a part of it, whose ids are known. The text is normalized and split again, with alignments,
 //! but the model does not run.
 //!
-//! A pretoken gets the next ids whose concatenated contents are its bytes. The contents of unknown tokens,
-//! byte-fallback entries and a few others are not the bytes they stand for, so a pretoken with such a token is encoded
-//! again.
+//! Each pretoken takes as many of the next ids as are needed for their concatenated contents to equal its bytes. The
+//! content of an unknown token, a byte-fallback entry and a few other tokens differs from the bytes that the token
+//! covers, so a pretoken with such a token is encoded again.
 //!
 //! Invariant: if a result is returned, its values equal those of [`Tokenizer::encode_with_spans`]. Cost: the stages
-//! before the model with alignments, and one comparison for each token. Memory: that of the longest pretoken.
+//! before the model with alignments, and one comparison for each token. Memory: linear in the longest pretoken.
 
 use super::char_index::CharIndex;
 use super::span_sink::{Column, SpanSink};
@@ -52,9 +52,9 @@ impl<'t> TextPart<'t> {
 }
 
 impl Tokenizer {
-    /// Writes the part of the column for a part of a text, whose ids begin at `first_id`. Returns the index after its
-    /// last id. Returns None if the column must be computed in another way, for example because a part may contain an
-    /// added token.
+    /// Writes the elements of the column for one part of a text. `part.first_id` is the index of the first id of the
+    /// part; returns the index after the last one. Returns None if the column must be computed in another way, for
+    /// example because the part may contain an added token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -142,7 +142,7 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_raw = matches!(segment.place, Origin::At(_));
-                // For tokens that are not entries, the bytes may differ from the text at their offsets.
+                // The bytes of a token that is not an entry may differ from the text at its offsets.
                 if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
                     || self.model.shows_text_of(id)
                 {
@@ -162,7 +162,8 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Finds the ends of the tokens of a segment, whose ids are at the start of `ids`. Returns the number of tokens.
+    /// Finds the ends of the tokens of a segment. The ids of these tokens are the first elements of `ids`. Returns the
+    /// number of tokens.
     pub(in crate::tokenizer) fn match_ids(
         &self,
         segment: &Segment<'_>,
@@ -186,7 +187,8 @@ impl Tokenizer {
         }
     }
 
-    /// Compares the contents of tokens with a pretoken, and writes the tokens' ends. Returns false if they differ.
+    /// Compares the contents of tokens with a pretoken, and writes the ends of the tokens. Returns false if the
+    /// contents differ from the pretoken.
     fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
         if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
             return false; // the end-of-word mark is not in the text
@@ -207,8 +209,8 @@ impl Tokenizer {
     }
 }
 
-/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, in bytes of
-/// the part.
+/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, as a byte
+/// offset in the part.
 fn write_own(
     segment: &Segment<'_>,
     part: TextPart<'_>,
@@ -252,7 +254,8 @@ fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize
     text.starts_with(own).then_some(own.len())
 }
 
-/// Creates the error that ends this method of computing spans. It is caught inside of this module.
+/// Creates the error that stops the computation of spans from known ids. This module catches the error, so that the
+/// caller can compute the spans in another way.
 fn not_known() -> Error {
     ErrorKind::Internal("the tokens of a pretoken are not those of the text".into()).into()
 }

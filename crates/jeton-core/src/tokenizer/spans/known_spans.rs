@@ -47,8 +47,8 @@ impl Tokenizer {
         Ok(spans)
     }
 
-    /// Writes a column of spans for the ids to which a text was encoded. `first` gets the offsets that each token would
-    /// have as the first one of a truncated text; it may be empty if they are not needed.
+    /// Writes a column of spans for the ids to which a text was encoded. The offsets that each token would have as the
+    /// first token of a truncated text are written to `first`. `first` is empty if they are not needed.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -66,7 +66,7 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
             let contents = self.raw_pattern().is_none();
-            // After the splitter that spells bytes, other splitters may split inside of a character.
+            // Splitters that follow the one that spells bytes can split inside of a character.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };
             if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
@@ -83,7 +83,8 @@ impl Tokenizer {
     /// Returns the widths of tokens; None if the concatenated tokens do not equal the text.
     pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        // A normalization form may change the text or not, so the contents of tokens are compared with the text.
+        // A normalization form changes some texts and leaves others unchanged, so the contents of tokens are compared
+        // with the text.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
         if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;
@@ -137,9 +138,9 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. It follows from the
-    /// alignment of single characters or, if that is not possible, from that of the whole text. Returns false if the
-    /// text must be encoded again.
+    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. The column is computed
+    /// from the alignment of single characters if that determines it, otherwise from the alignment of the whole text.
+    /// Returns false if the text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -204,8 +205,8 @@ impl OneToOne {
         self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
     }
 
-    /// Like [`OneToOne::to_disjoint`], for a text with byte-fallback tokens, which must equal the bytes of the text.
-    /// `spans` has Hugging Face's offsets and gets the result.
+    /// Like [`OneToOne::to_disjoint`], for a text with byte-fallback tokens. The bytes of these tokens must equal the
+    /// bytes of the text. On input, `spans` has Hugging Face's offsets; on output, it has the result.
     fn write_with_bytes(
         &self,
         ids: &[u32],

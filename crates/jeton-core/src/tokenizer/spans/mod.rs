@@ -1,11 +1,11 @@
 //! Spans of the tokens of a text, in bytes and in characters.
 //!
 //! Invariant: byte spans are ascending and disjoint, and cover the text if nothing is dropped. A token that covers no
-//! bytes has an empty span at its position. If normalization expands a character, its first token has all bytes of the
-//! character.
+//! bytes has an empty span at its position. If normalization expands a character to several tokens, the first of them
+//! has all bytes of the character.
 //!
-//! *Offsets* are Hugging Face's: from the origin of a token's first byte to the origin of its last byte. They may
-//! overlap.
+//! *Offsets* are Hugging Face's ranges: from the origin of a token's first byte to the origin of its last byte. The
+//! offsets of different tokens can overlap.
 //!
 //! ```text
 //! token_widths      spans by id alone, if a text is the concatenation of its tokens
@@ -118,7 +118,7 @@ impl Tokenizer {
     }
 
     /// Calls `each` with the tokens of `text` in order, in chunks of some thousands, so that memory does not grow with
-    /// the number of tokens. With `template`, includes the template of one text.
+    /// the number of tokens. With `template`, includes the tokens of the template for one text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; errors of `each`.
@@ -150,7 +150,7 @@ impl Tokenizer {
         Ok(())
     }
 
-    /// Passes chunks of ids and spans without a template. Returns the end of the last token.
+    /// Calls `each` with chunks of the ids and spans of a text, without a template. Returns the end of the last token.
     fn text_in_chunks(
         &self,
         text: &[u8],
@@ -285,7 +285,8 @@ impl<'s> OwnBytes<'s> {
     }
 }
 
-/// Returns Hugging Face's range of bytes `start..end`: from the origin of the first byte to that of the last byte.
+/// Returns Hugging Face's offsets of the bytes `start..end` of a segment: from the start of the first byte's range in
+/// the input to the end of the last byte's range.
 pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
@@ -299,8 +300,8 @@ pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end:
     }
 }
 
-/// Gives each byte token of unknown text the offsets of its whole run of such tokens, as HF's Unigram does. A
-/// byte-fallback entry (`<0x0A>`) covers one byte, although its spelling is longer.
+/// Gives each token in a run of byte tokens the offsets of the whole run, as HF's Unigram does. A byte-fallback entry
+/// (`<0x0A>`) covers one byte, although its spelling is longer.
 pub(in crate::tokenizer) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,

@@ -1,10 +1,11 @@
 //! Spans of tokens for normalizers that process characters one by one.
 //!
-//! There are two kinds of such tokenizers. In the first kind, the whole text is one pretoken, and each character
-//! becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging Face's
-//! `Prepend` and `Replace`). So the offset of a token is the sum of the characters of the tokens before it. In the
-//! second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5, mBART). So
-//! offsets are sums of normalized characters and of the white space between words (`word_offsets`).
+//! There are two kinds of tokenizers with such normalizers. In the first kind, the whole text is one pretoken, and each
+//! character becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging
+//! Face's `Prepend` and `Replace`). So the offset of a token is the number of characters in the tokens before it. In
+//! the second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5,
+//! mBART). So the offset of a token is the number of characters in the tokens before it, plus the white space between
+//! their words (`word_offsets`).
 //!
 //! Invariant: if a function returns true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
 //! tokens take the slow path; in the first kind, so do texts with unknown tokens or characters that do not become one
@@ -31,7 +32,8 @@ use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
 impl Tokenizer {
-    /// Returns the widths of ids in characters; None if the tokenizer is of neither kind.
+    /// Returns the widths of tokens in characters; None if the tokenizer is of neither kind (see the comment of this
+    /// module).
     pub(in crate::tokenizer) fn one_to_one(&self) -> Option<OneToOne> {
         let ends_words = self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end != EndOfWord::None);
         if self.template.trim_offsets() || self.byte_alphabet || self.raw_pattern().is_some() || ends_words {

@@ -54,11 +54,11 @@ enum Table {
 pub(in crate::tokenizer) struct WidthChecks {
     /// True if the contents of tokens may differ from the text.
     pub(in crate::tokenizer) contents: bool,
-    /// True if widths do not determine the spans of partial characters.
+    /// True if widths do not determine the spans of tokens that begin inside of a character.
     pub(in crate::tokenizer) parts: bool,
 }
 
-/// A token in a text, unpacked from its width. Its position is the number of characters before it.
+/// The fields of a token's width, unpacked.
 #[derive(Debug, Clone, Copy)]
 struct Unpacked {
     bytes: usize,
@@ -120,9 +120,9 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes a column of spans of the ids of a text, which is valid UTF-8. `first` gets the offsets that each token
-    /// would have as the first one of a truncated text; it may be empty. Returns false if the widths do not determine
-    /// the spans.
+    /// Writes a column of spans of the ids of a text, which is valid UTF-8. The offsets that each token would have as
+    /// the first token of a truncated text are written to `first`, which is empty if they are not needed. Returns false
+    /// if the widths do not determine the spans.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,

@@ -28,8 +28,8 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Number of bytes of text in a block, so that its classes fit the L2 cache. Blocks are small in tests, so that short
-/// texts have several.
+/// Number of bytes of text in a block, so that its classes fit the L2 cache. In tests, blocks are small, so that a
+/// short text has several blocks.
 const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// Buffers that are reused for several texts.
@@ -95,8 +95,8 @@ impl WordReader {
         Ok(block.first_id == ids.len())
     }
 
-    /// Writes the part of the column for a block. Returns the index after its last id; None if the widths do not
-    /// determine the column.
+    /// Writes the elements of the column for a block of the text. Returns the index after the last id of the block;
+    /// None if the widths do not determine the column.
     #[allow(clippy::too_many_arguments)]
     fn write_block(
         &self,
@@ -134,8 +134,8 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // At the start of the text, the part includes removed characters, because marks may be reordered across
-            // them.
+            // The first part begins at the start of the text, even if the normalizer removes characters there, because
+            // it may reorder marks across removed characters.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
@@ -153,7 +153,7 @@ impl WordReader {
         self.classes.get(at).map_or(END, |class| class & CLASS)
     }
 
-    /// Returns the index of the original character of a normalized one.
+    /// Returns the index of the original character that was normalized to the character at `at`.
     #[inline(always)]
     fn origin(&self, at: usize) -> usize {
         if self.has_origins {
@@ -163,8 +163,8 @@ impl WordReader {
         }
     }
 
-    /// Returns the first word boundary from `at` on, and after `start`, that is not next to a character of the class
-    /// `CHANGES`.
+    /// Returns the first word boundary that is at or after `at`, is after `start`, and has no character of the class
+    /// `CHANGES` next to it.
     fn boundary(&self, start: usize, at: usize) -> usize {
         let mut at = at.max(start + 1);
         loop {
@@ -177,8 +177,8 @@ impl WordReader {
         }
     }
 
-    /// Writes the part of the column for a word. Returns the index of the next id; None if the widths do not cover the
-    /// word.
+    /// Writes the elements of the column for a word. Returns the index after the last id of the word; None if the
+    /// widths do not cover the word.
     #[inline(always)]
     fn write_word(
         &self,
@@ -202,7 +202,7 @@ impl WordReader {
             let len = if width == 0 {
                 self.unknown_len(words, word, own, at, begins)?
             } else {
-                // Without a mark, a token that can begin words may also occur elsewhere.
+                // If words have no mark, a token that can begin words can also occur inside of a word.
                 if begins && width & flag != expected || !begins && rules.mark.is_some() && width & flag == expected {
                     return None;
                 }
@@ -309,7 +309,7 @@ fn may_shift(words: Words<'_>, text: &str) -> bool {
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))
 }
 
-/// Returns the number of bytes of the next block of a text. It ends at a word boundary that is not next to a
+/// Returns the number of bytes of the next block of a text. The block ends at a word boundary that is not next to a
 /// character of the class `CHANGES`.
 fn block_len(words: Words<'_>, text: &str) -> usize {
     if text.len() <= BLOCK {
