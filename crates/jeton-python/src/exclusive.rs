@@ -37,7 +37,7 @@ impl<T> Exclusive<T> {
         Self(Mutex::new(State { value, changing: None }))
     }
 
-    /// Reads the value. During a long change, reads the value before the change. `look` must not run Python code.
+    /// Reads the value; while a long change is in progress, the old value. `look` must not run Python code.
     pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
         look(&self.lock(py).value)
     }

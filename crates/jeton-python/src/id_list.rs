@@ -86,7 +86,7 @@ fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> 
     };
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
-        // SAFETY: `PAIRS` has a reference, which is never released.
+        // SAFETY: `known` is alive, because `PAIRS` owns a reference to it that is never released.
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }

@@ -70,7 +70,8 @@ pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
 
 #[pymethods]
 impl Tokenizer {
-    /// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
+    /// Starts a stream. `errors`: "replace", "ignore" or "strict". The stream ends at the first stop string that occurs
+    /// after the prompt.
     #[pyo3(signature = (prompt_ids, stop, *, errors, skip_special))]
     fn text_stream(
         slf: Py<Self>,

@@ -151,8 +151,8 @@ impl Tokenizer {
     }
 }
 
-/// A vocabulary with appended entries; the id (2³² - 1 for none) and the fate (`append::Fate`) of each requested
-/// entry; and the number of new merges.
+/// The vocabulary with the appended entries, the id of each requested entry (2³² - 1 if it has none), the fate of each
+/// requested entry (`append::Fate`), and the number of new merges.
 type Extended<'py> = (Vocabulary, View<'py>, View<'py>, usize);
 
 fn append<'py>(

@@ -84,7 +84,7 @@ class TextDifference:
 
     @cached_property
     def runs(self) -> list[Run]:
-        """Runs of ids in common, in order, found in O(n log n) by `matching`."""
+        """Runs of ids that A and B have in common, in order. `matching` finds them in O(n log n)."""
         return common_runs(*self.ids)
 
     @cached_property

@@ -158,7 +158,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         Args:
             length: number of ids per row (``padding="max_length"`` of transformers); None is the length of the longest
                 row (``padding=True``).
-            multiple_of: number to a multiple of which the length is rounded up (``pad_to_multiple_of``).
+            multiple_of: the length is rounded up to a multiple of this number (``pad_to_multiple_of``).
             side: the end at which padding is added (``padding_side``).
             pad_id: the id to fill with; None is the tokenizer's padding token.
 

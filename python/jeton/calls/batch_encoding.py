@@ -4,7 +4,7 @@ Without truncation and pairs, the core joins the ids of text and template. Other
 the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
 template, of the first texts and of the second texts.
 
-Left out: the number of ids that a text keeps (`truncation`), and padding (`batch`).
+Left out: `truncation` computes how many ids each text keeps, and `batch` pads the rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ __all__ = ["BatchEncoder", "Item"]
 Int64: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
-# Maximum number of ids of a batch. Rows that overlap by the stride have more ids together than their texts.
+# Maximum number of ids of a batch. Rows of one text overlap by the stride, so they have more ids in total than the
+# text.
 MAX_IDS = 1 << 30
 
 

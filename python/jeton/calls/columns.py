@@ -140,7 +140,7 @@ class TokenColumns:
             )
         if name == "pretokens":
             return [(start, end) for start, end, _ in self._pretokens(0)]
-        return self.core.tokenize(self.texts[0], self.special)[2]  # dropped
+        return self.core.tokenize(self.texts[0], self.special)[2]  # ranges of dropped text
 
     def word_ids(self) -> list[int | None]:
         """Implements `Encoding.word_ids`."""

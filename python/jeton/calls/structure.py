@@ -23,8 +23,8 @@ __all__ = ["HEADED", "LINE", "STRUCTURES", "Boundaries", "boundaries"]
 STRUCTURES = ("paragraph", "markdown", "code")
 LINE = 1 << 30  # level of a line inside of a block
 HEADED = LINE - 1  # level of a block that directly follows its heading
-BLOCK = 7  # level of blocks without heading; 1 to 6 are the levels of headings
-MAX_INDENT, MAX_DEPTH = 63, 15  # larger indentations (in columns) and depths of brackets count as these
+BLOCK = 7  # level of blocks that are not headings; 1 to 6 are the levels of headings
+MAX_INDENT, MAX_DEPTH = 63, 15  # maximum indentation (in columns) and bracket depth; larger ones are reduced to it
 TAB_SIZE = 4
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -39,7 +39,7 @@ _CONTINUATION = re.compile(r"[)\]}]|(?:catch|do|done|elif|else|elsif|end|ensure|
 
 
 class Boundaries(NamedTuple):
-    """Starts of lines, ascending, and the level of each line."""
+    """Character offsets at which lines start (`places`, ascending), and the level of each of these lines."""
 
     places: list[int]
     levels: list[int]

@@ -366,7 +366,7 @@ class _Reading:
         self.add(first, at_char, len(starts), len(decoded))
 
     def add(self, first: int, start: int, end: int, end_char: int) -> None:
-        """Adds the text of the ids `first` to `end` between special tokens: the characters `start` to `end_char`."""
+        """Adds the text between special tokens: the ids `first` to `end`, the characters `start` to `end_char`."""
         if start < end_char and self._decoded[start] == " ":
             start += self._spaces("start" if first == 0 else "later" if self._has_text else "first")
         if first < end:

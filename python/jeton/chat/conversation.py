@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of ids before new text that are encoded again with it; fewer if one is a special token
+_CONTEXT = 16  # maximum number of earlier ids encoded again with new text; starts at the last special token
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
@@ -189,7 +189,7 @@ class Conversation:
         self._special = special
         self._keep_sampled = keep_sampled
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
-        self._rendered = list(self._messages)  # as passed to the template, without a reply that `add` has not proved
+        self._rendered = list(self._messages)  # as passed to the template; `add` appends a reply only after checking it
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
         self._num_whole = len(self._messages)  # number of messages at the last rendering of all of them
@@ -507,7 +507,7 @@ class Conversation:
         )
 
     def _number(self, shown: int | None) -> int | None:
-        """Converts the index of a message that is passed to the template to its index in the conversation."""
+        """Converts an index into the messages passed to the template to an index into the conversation."""
         if shown is None or shown < self._skipped[0]:
             return shown
         return shown + self._num_skipped
@@ -630,12 +630,13 @@ class Conversation:
         """
         context, before = self._context(before)
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
-        with suppress(SpecialTokenError):  # the context may raise it; if the text does, it is raised again below
+        with suppress(SpecialTokenError):  # if the text itself causes the error, the call below raises it again
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
             start = len(context.text)
             if ids[: len(before)] == before:
                 return Encoded(whole, ids, segments, len(before), start)
-            # The sampled ids are not those of their text. If a token begins after it, those from there on are new.
+            # The sampled ids differ from the encoding of their text. If some token begins exactly where the new text
+            # begins, the ids from this token on are new.
             spans = char_spans(self._tok, whole.text, ids, segments)
             num_before = int((spans[:, 1] <= start).sum())
             if not (spans[num_before:, 0] < start).any():
@@ -681,7 +682,7 @@ def _integers(ids: Iterable[int]) -> list[int]:
 
 
 def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
-    """Assigns the ids of a rendered text to messages. An id belongs to the run in which it begins."""
+    """Assigns the ids of a rendered text to messages. An id belongs to the run that contains its first character."""
     if part.opened is None:
         return [IdSpan("closing", part.reply, part.start, part.end)]
     runs = part.encoded.rendering.runs
@@ -689,7 +690,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of the text, context included
+    at = part.end - len(part.encoded.ids)  # index of the first id of the encoded text, which begins with context
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

@@ -35,7 +35,7 @@ MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field
-# Field of a request that can add tokens without a published count -> its values that add none.
+# Field of a request that can add tokens whose number is not published -> values of the field that add no tokens.
 _UNKNOWN = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),

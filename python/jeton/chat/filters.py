@@ -160,10 +160,10 @@ def _tojson(
 
 
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter that joins pieces of its arguments, which have lost their origins.
+    """Wraps a filter that cuts its arguments into pieces, which lose their origins, and joins the pieces.
 
-    The filter gets text without origins. Otherwise its pieces, joined with a text that has origins, would count as text
-    of the template.
+    The filter gets text without origins. If it got text with origins, pieces could be joined with such text and would
+    then count as text of the template.
     """
 
     @wraps(filter)

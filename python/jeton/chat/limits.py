@@ -211,7 +211,7 @@ class RenderBudget:
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def size(self, value: Any, depth: int = 0) -> int:
-        """Returns the work of comparing or hashing a value: its bytes, with each nested value as often as it occurs.
+        """Returns the work of comparing or hashing a value, in bytes. A nested value is counted each time it occurs.
 
         The size of each container is cached, because templates cannot modify containers.
 

@@ -1,8 +1,8 @@
-"""Candidates of glitch tokens, from the embeddings of a model.
+"""Finds candidates of glitch tokens in the embeddings of a model.
 
-If a model was hardly trained on a token, the token's row stays near its initial value or decays: its norm is small, or
-it has the direction of rows that were certainly not trained. Such untrained rows belong to entries that no text
-produces, and to special tokens whose names say "reserved" or "unused".
+If a model was hardly trained on a token, the token's row of the embedding matrix stays near its initial value or
+decays: the norm of the row is small, or the row has the direction of rows that were certainly not trained. Such
+untrained rows belong to entries that no text produces, and to special tokens whose names say "reserved" or "unused".
 
 Source: Land and Bartolo 2024, "Fishing for Magikarp", arXiv 2405.05417: the norm of input embeddings, and the cosine
 distance to the mean of untrained rows after removing the first principal component. Left out: verification by prompting
@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Returns the finding of reached entries whose rows resemble untrained rows.
+    """Returns a finding of entries that texts can produce, but whose rows resemble untrained rows.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.

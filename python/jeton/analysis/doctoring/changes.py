@@ -33,10 +33,10 @@ _MARKS = "marks"  # name of the change of all components that write ▁
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One difference of two definitions.
+    """One difference between two definitions.
 
     Attributes:
-        cause: name of the cause, for programs: ``"normalizer"``, ``"legacy"``.
+        cause: name of the cause, for use in programs, for example ``"normalizer"`` or ``"legacy"``.
         words: the difference in words, with the second tokenizer as the subject.
         key: identifies the change for `Changes.apply`.
     """

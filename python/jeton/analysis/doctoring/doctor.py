@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Returns the readers of a second place, renamed so that their names differ from those of the first place."""
+    """Returns the readers `more` of the files at `place`, renamed where their names are also names of `readers`."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
@@ -175,7 +175,7 @@ class _Comparison:
         )
 
     def _of_decoding(self) -> list[Disagreement]:
-        """Returns the readers that decode ids of the reference to another text.
+        """Returns the disagreements of readers that decode the same ids to a text other than the reference's.
 
         Left out: texts with added or unknown tokens, and texts with ▁, which most decoders turn into a space.
         """

@@ -257,7 +257,7 @@ def _transformers(folder: str, name: str) -> list[Reader]:
 def _auto_tokenizer(
     library: Any, folder: str, name: str, way: str, version: str, options: Mapping[str, Any]
 ) -> Reader | None:
-    """Returns the reader of the fast or slow variant of the class; None if the class has only one variant."""
+    """Returns the reader of a class of Transformers; None for the slow variant of a class that has only a fast one."""
     options = {"trust_remote_code": False, "local_files_only": True, **options}
     with quiet():
         tok: Any = _tried(lambda: library.AutoTokenizer.from_pretrained(folder, **options))

@@ -20,7 +20,8 @@ __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 # Texts that are also encoded with the tokens that a template adds.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Maximum number of added tokens whose spelling the texts contain; if there are thousands, the others behave alike.
+# Maximum number of added tokens whose spelling the texts contain. If a tokenizer has thousands of added tokens, most of
+# them behave alike.
 MAX_ADDED = 48
 # Search for texts on which two definitions differ: number of texts tried, and maximum number of texts added.
 NUM_SEARCHED = 4000
