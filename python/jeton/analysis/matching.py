@@ -85,7 +85,7 @@ class _Ranks:
         self._of = {1: np.concatenate([a, b]).astype(np.int64)}
 
     def of(self, size: int) -> tuple[Ids, Ids]:
-        """Returns the ranks of runs of `size` ids. No caller uses the ranks of runs that extend past the end."""
+        """Returns the ranks of the runs of `size` ids. Runs that extend past the end get ranks that no caller uses."""
         if size not in self._of:
             half = size // 2
             self.of(half)

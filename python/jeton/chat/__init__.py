@@ -231,7 +231,8 @@ class Chat:
         times for each kind of turn.
 
         Raises:
-            ChatTemplateError: the renderings do not show which text is generated; says for which message, and why.
+            ChatTemplateError: the renderings do not show which text is generated. The error names the message and the
+                reason.
         """
         return find_replies(self._rendered, self.text, self.pieces)
 

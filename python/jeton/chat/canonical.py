@@ -190,7 +190,8 @@ class _Comparison:
         (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
         _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        # Positions before which all ids are equal, at most up to the first unknown token: its text may differ in both.
+        # Positions before which all ids are equal, at most up to the first unknown token, because equal unknown tokens
+        # can stand for different texts.
         first = 0 if self.first is None else self.first
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
@@ -205,9 +206,9 @@ class _Comparison:
         return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
 
     def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the offsets at which the old and the new ids begin, then the end of the text, in the same unit.
+        """Returns the offsets at which the old ids and the new ids begin, each followed by the end of the text.
 
-        An offset is negative if it is inside of a character, or unknown.
+        Both use the same unit. An offset is negative if it is unknown or inside of a character.
         """
         import numpy as np
 

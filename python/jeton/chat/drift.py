@@ -137,7 +137,7 @@ def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) ->
 
 
 def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
-    """Returns the number of U+FFFD in a group's text that replace bytes that are not UTF-8."""
+    """Counts the U+FFFD in a group's text that stand for invalid UTF-8, without those that the tokens spell."""
     if _REPLACEMENT not in group.text:
         return 0
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())

@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the spellings of a value to search for; for truth values and null, see `_with_constants`."""
+        """Adds the spellings of a value to the texts to search for. `_with_constants` adds truth values and null."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()

@@ -59,7 +59,8 @@ MAX_STEP = 1 << 30  # units of work between two readings of the clock, such as c
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
-# Added to the limits for each byte of the caller's input (`size`); published templates copy a message about ten times.
+# Each byte of the caller's input (`size`) raises the limits by these amounts. Published templates copy a message about
+# ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
 _SECONDS_PER_GIVEN = 2e-7
@@ -238,7 +239,7 @@ class RenderBudget:
         return total
 
     def compare(self, *values: Any) -> None:
-        """Charges a comparison or hashing before it runs; its work is bounded by the smallest of the values."""
+        """Charges the work of a comparison or hashing before it runs: at most the size of the smallest value."""
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:

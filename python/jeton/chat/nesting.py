@@ -95,7 +95,7 @@ class NestedForm(NamedTuple):
         ends: list[tuple[int, int]],
         depth: int,
     ) -> int | None:
-        """Appends the item at an index, if there is one; returns the start of the next item, or None without one."""
+        """Appends the item that starts at `at`, if any. Returns the start of the next item; None if there is none."""
         text, key = source.text, ""
         if form.colon:
             end = text.find(form.colon, at)

@@ -81,8 +81,8 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_low = is_candidate & (logs < middle - LOW * max(spread, 1e-3))
     is_near = np.zeros(size, bool)
     if distances is not None:
-        # Candidates are as near to the mean as the nearest three quarters of the untrained rows. If many other rows are
-        # as near, the distance does not discriminate and is not used.
+        # A row is a candidate if it is at least as near to the mean as the nearest three quarters of the untrained
+        # rows. If this holds for many rows, the distance does not discriminate and is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)
         if np.count_nonzero(near) <= SHARE * max(int(is_candidate.sum()), 1):

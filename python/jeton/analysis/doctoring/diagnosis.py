@@ -208,7 +208,7 @@ def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
 
 
 def _causes(one: Disagreement) -> list[str]:
-    """Returns a sentence for each proven cause or, without any, a sentence on the differences of the definitions."""
+    """Returns a sentence for each proven cause. If there is none, one sentence lists how the definitions differ."""
     if one.causes and not one.causes[0].proven:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":

@@ -60,13 +60,13 @@ class Reader:
         detail: class that the library chose for the tokenizer, or another remark.
         reason: why the reader was not checked; None if it was checked.
         version: version of the library.
-        encode: text → ids, with special tokens matched as the library does.
-        frame: text → ids, including the tokens that a template adds; None: the library adds none.
-        decode: ids → text; None: not compared.
+        encode: text → ids. Special tokens in the text are matched or not, as is the library's default.
+        frame: text → ids, including the tokens that a template adds; None if the library adds no tokens.
+        decode: ids → text; None if decoding is not compared.
         spell: id → spelling of the token.
         matches_added: whether `encode` matches added tokens in the text.
         twin: Jeton's tokenizer with the same definition.
-        pre: ``tokenizer.ggml.pre`` of a GGUF file; empty without one.
+        pre: ``tokenizer.ggml.pre`` of a GGUF file; an empty text if the file lacks it or is not GGUF.
         is_gguf: whether the file is GGUF.
         is_installed: False if the library is not installed.
     """

@@ -59,7 +59,7 @@ _CAUSES = {"normalizer": "normalizer", "pretokenizer": "pattern"}
 
 
 def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, str]:
-    """Returns the cause, and the sentence, for a component that one tokenizer lacks or that has another type."""
+    """Returns the cause and its sentence, for a component that one tokenizer lacks or that has another type in it."""
     cause = _CAUSES[stage]
     adds = [part is not None and bool(part.get("add_prefix_space")) for part in (a, b)]
     if stage == "pretokenizer" and None in (a, b) and any(adds):
@@ -108,7 +108,7 @@ def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], their
 
 
 def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the name of the cause and a sentence that describes it, for an option of the model that differs."""
+    """Returns the cause and its sentence, for an option of the model that differs."""
     cause = {"whole_first": "ignore_merges", "unk_token": "unknown_token", "fuse_unk": "unknown_token"}
     name = cause.get(option, option)
     spelled = "ignore_merges" if option == "whole_first" else option
