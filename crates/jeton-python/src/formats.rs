@@ -62,10 +62,10 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens in it that
-    /// are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must contain. `num_listed`:
-    /// special tokens with this id or a higher one are omitted if HF assigns the same ids. `whole`: if true, no added
-    /// token is omitted.
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens that it
+    /// contains although they are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must
+    /// contain. `num_listed`: special tokens with this id or a higher one are omitted if HF assigns the same ids.
+    /// `whole`: if true, no added token is omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,

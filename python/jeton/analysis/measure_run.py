@@ -34,7 +34,7 @@ BATCH_BYTES = 4 << 20
 # Pre-tokenizers that split a text without changing it.
 SPLITS = ("Pattern", "Split", "ByteLevel", "Digits", "Punctuation")
 
-# Added to a measure if words are not counted.
+# If words are not counted, this is added to a measure to set the counts of words to None.
 NO_WORDS = Measure(
     words=None, word_tokens=None, whole_words=None, unspaced_chars=None, unspaced_tokens=None, seconds=0.0
 )

@@ -215,8 +215,10 @@ class MeasureTable:
         return replace(self, sources=tuple(sources), cells=tuple(cells))
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a flat dictionary for each source and tokenizer, then for the totals: `Measure.to_json`, the names
-        ``source`` and ``tokenizer``, and ``relative_tokens``, the number of tokens divided by the baseline's number.
+        """Returns a flat dictionary for each source and tokenizer, then one for each tokenizer's totals.
+
+        A dictionary has the items of `Measure.to_json`, the names ``source`` and ``tokenizer``, and
+        ``relative_tokens``: the number of tokens divided by the baseline's number.
         """
         return [
             {"source": source, "tokenizer": name, **cell.to_json(), "relative_tokens": relative}

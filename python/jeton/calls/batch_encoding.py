@@ -110,7 +110,8 @@ class BatchEncoder:
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
-            # As in transformers, `stride` is not checked if rows lack the template and are shorter than the template.
+            # As in transformers, `stride` is not checked if `max_length` is less than the number of ids that the
+            # template adds.
             if (truncation.max_length or 0) >= added:
                 truncation.check_stride(added if self.add_special_tokens else 0)
         return room

@@ -1,7 +1,7 @@
 """Columns of the tokens of a text or a pair, computed on access: the contents of an `Encoding`.
 
-The ids are given; the core computes spans from them. The template's values are joined to a column item by item, without
-a loop over tokens. Only for pretokens and dropped ranges, the text is encoded again.
+The ids are given, and the core computes the spans from them. A column is joined from the items of the template (texts
+and added ids), without a loop over tokens. The text is encoded again only for pretokens and dropped ranges.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class TokenColumns:
         return joined.reshape(-1, 2) if column in SPANS else joined
 
     def _list(self, column: Column) -> list[Any]:
-        """Returns the values of a column: integers, and None in place of -1, which only marks a missing value."""
+        """Returns the values of a column as integers. A missing value, which is stored as -1, becomes None."""
         values: list[Any] = []
         for part in self._parts(column):
             if isinstance(part, tuple):

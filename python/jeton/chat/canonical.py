@@ -61,11 +61,11 @@ class CanonicalIds:
     boundaries: NDArray[np.int64]
 
     def to_new(self, position: int) -> int | None:
-        """Returns the position of the new id that begins where the old id at `position` begins; None without one."""
+        """Returns the position of the new id that begins where the old id at `position` begins; None if none does."""
         return self._other(position, 0)
 
     def to_old(self, position: int) -> int | None:
-        """Returns the position of the old id that begins where the new id at `position` begins; None without one."""
+        """Returns the position of the old id that begins where the new id at `position` begins; None if none does."""
         return self._other(position, 1)
 
     def _other(self, position: int, column: int) -> int | None:
@@ -235,7 +235,7 @@ class _Comparison:
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """Returns for each pair of successive boundaries whether `loses` can be true of the ids between them."""
+        """For each pair of successive boundaries, returns whether `loses` can be true for the ids between them."""
         import numpy as np
 
         kept = self._is_control[self.old]

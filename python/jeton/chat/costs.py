@@ -2,8 +2,8 @@
 
 `METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
 operation itself, so Python binds positional and keyword arguments in the same way. A bound passes the operation's peak
-memory to the `RenderBudget` (`afford`). It passes the work, too, if that is more than linear in the size of values that
-were charged before (`step`). The result is charged after the operation.
+memory to the `RenderBudget` (`afford`). If the work is more than linear in the size of values that have already been
+charged, the bound passes the work, too (`step`). The result is charged after the operation.
 """
 
 from __future__ import annotations

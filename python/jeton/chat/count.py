@@ -167,7 +167,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Returns the tokens of a message's structure, and its texts that are to be counted: role, content and others."""
+    """Returns the number of tokens of a message's structure, and the texts whose tokens are to be counted."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")
@@ -238,7 +238,7 @@ def _functions(request: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]
 
 
 def _choice(request: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Returns the tokens of ``tool_choice`` or ``function_call``, and a list with the name of the chosen function."""
+    """Returns the number of tokens that a choice of tools adds, and a list with the chosen function's name, if any."""
     for option, form in (("tool_choice", CHOICE_TOOL), ("function_call", CHOICE_FUNCTION)):
         choice = request.get(option)
         if choice == "none":

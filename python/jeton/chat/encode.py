@@ -296,7 +296,7 @@ class _TokenSlice(NamedTuple):
 
 
 def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
-    """Joins the special tokens, from the encoding of the masked text, with encodings of the text between them."""
+    """Joins the special tokens, taken from the encoding of the masked text, and the encodings of texts between them."""
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
     byte_spans = masked.byte_spans
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}

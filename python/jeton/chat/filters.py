@@ -46,7 +46,7 @@ _ITERATE = frozenset({
     "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr",
     "slice", "sort", "sum", "unique",
 })  # fmt: skip
-_OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that do not convert to text
+_OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that accept only a `str`
 _MAKES_TEXT = frozenset({*OF_TEXT, "filesizeformat", "reverse", "tojson"})
 _BOUND_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "sum", "unique"})
 
@@ -68,7 +68,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
                 held.reverse()
                 return held
-        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter raises, or slices a list (`truncate`)
+        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter fails, or `truncate` slices a list
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
         if name in OF_TEXT:

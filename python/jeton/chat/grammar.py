@@ -109,7 +109,7 @@ class Edge:
     target: str
 
     def pattern(self, is_relaxed: bool) -> re.Pattern[str]:
-        """Returns a regular expression for the literal; if relaxed, it also matches other white space."""
+        """Returns a regular expression for the literal. If relaxed, the amount and kind of white space can differ."""
         return _pattern(self.literal, is_relaxed)
 
 
@@ -192,7 +192,7 @@ def decode_json(text: str, start: int) -> tuple[Any, int] | None:
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()  # raises for a lone surrogate, which is not text
+        json.dumps(value, ensure_ascii=False).encode()  # raises an error for a lone surrogate, which is not text
     except (ValueError, RecursionError):
         return None
     return value, end
@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the spellings of a value to the texts to search for. `_with_constants` adds truth values and null."""
+        """Adds the spellings of a value to the texts to search for. `_with_constants` finds truth values and null."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null. `slots` does not find these, as they are not unique."""
+        """Splits the text after a key at a truth value or null. `slots` cannot find them, as they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):

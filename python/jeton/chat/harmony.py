@@ -35,7 +35,8 @@ _ROLES = ("user", "assistant", "system", "developer", "tool")
 _TOKENS = ("<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<|channel|>", "<|constrain|>")
 _CONSTRAIN = "<|constrain|>"
 _CHANNEL = "<|channel|>"
-# The white space of Rust's `split_ascii_whitespace` and of Rust's `trim`. `str.isspace` and `str.split` use other sets.
+# White space as defined by Rust's `is_ascii_whitespace` and `is_whitespace`. `str.isspace` and `str.split` use other
+# sets.
 _ASCII_SPACES = " \t\n\x0c\r"
 _SPACES = _ASCII_SPACES + "\x0b\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 

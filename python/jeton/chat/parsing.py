@@ -55,7 +55,7 @@ class Reply:
         content: the text for the user; the whole reply if it cannot be parsed.
         reasoning: the reasoning, or None.
         tool_calls: calls as in OpenAI's messages: ``{"id", "type", "function": {"name", "arguments"}}``, the arguments
-            as an object. The id is the model's if the template writes ids, else it is numbered.
+            as an object. The id is the one in the reply if the template writes ids, else a generated number.
         refusal: the reason why possible reasoning or calls are left in the content; None if the reply is fully parsed.
         differences: how the rendering of `message` differs from the text of the reply; empty if they are equal.
         is_complete: whether the reply ends with the stop token, or with the text by which this template ends a turn.

@@ -97,7 +97,7 @@ class Entries:
 
     @property
     def is_unreached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for entries that provably no text produces."""
+        """bool[n]: True for an entry if it is proved that no text produces it."""
         unreached: NDArray[np.bool_] = self.fates >= SPELLING
         return unreached
 

@@ -100,10 +100,7 @@ class Diagnosis:
 
     @property
     def agrees(self) -> bool:
-        """True if all checked readers give the same ids and texts, or those recorded in the lock file.
-
-        Differences between readers that the lock file records are accepted.
-        """
+        """True if all checked readers give the same ids and texts, or all give those that the lock file records."""
         return not self.lock_differences and (self.lock == "checked" or not self.differences)
 
     def to_json(self) -> dict[str, Any]:
