@@ -42,8 +42,9 @@ impl Tokenizer {
         ))
     }
 
-    /// Removes `num_removed` removable entries from which no other entry is merged, the least frequent first. Returns
-    /// 1 for each id that remains. `counts`: i64 by id; `remains` and `removable`: u32 by id.
+    /// Removes `num_removed` of the removable entries. Each time, the least frequent entry is removed from which no
+    /// remaining entry is merged. Returns 1 for each id that remains, else 0. `counts`: i64 by id; `remains` and
+    /// `removable`: u32 by id.
     fn without_rare<'py>(
         &self,
         py: Python<'py>,

@@ -1,5 +1,5 @@
-//! `Words`: finds words of texts and runs of scripts without spaces, and counts the tokens in them. `main_script`: main
-//! script of a text.
+//! `Words` finds the words of texts, and runs of characters of scripts without spaces, and counts the tokens in them.
+//! `main_script` finds the main script of a text.
 
 use std::str::Utf8Error;
 

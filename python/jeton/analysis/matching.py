@@ -134,7 +134,7 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
     is_equal = counts[at] == other_counts[other_at]
     at, other_at = at[is_equal], other_at[is_equal]
     sizes = counts[at]
-    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # ordinals within a rank
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, 1, … within each rank
     return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 

@@ -171,7 +171,7 @@ def _name(place: Any, number: int) -> str:
 
 
 def _files(name: str, corpus: Corpus) -> Iterator[tuple[str, Corpus]]:
-    """Yields a row for each file of a source that is a path; a row for any other source."""
+    """Yields one row for each file if the source is a path, else a single row."""
     source = corpus.sources
     place: Any = source.place if isinstance(source, Source) else source
     if not isinstance(place, str | os.PathLike):

@@ -114,7 +114,7 @@ class TextDifference:
 
     @property
     def common(self) -> int:
-        """Number of ids in common, over all runs."""
+        """Total number of ids in the common runs."""
         return sum(run.length for run in self.runs)
 
     @property

@@ -129,7 +129,8 @@ class BatchEncoder:
         ends = np.cumsum([0, *map(len, words)])
         joined = found._replace(offsets=found.offsets[ends])
         if self.with_words:
-            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # index in its text
+            # The index of each word in its text.
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))
             joined = joined._replace(words=np.repeat(indices, found.lengths))
         return joined
 

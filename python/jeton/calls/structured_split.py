@@ -121,7 +121,7 @@ class _Splitter:
         return from_unit if from_unit > start else end
 
     def _reach(self, start: int) -> tuple[str, int]:
-        """Returns a window of the text from `start`, and the number of characters of its longest prefix that fits."""
+        """Returns a window of the text from `start`, and the length of its longest prefix within the token limit."""
         while True:
             window = self._text[start : start + self._window]
             reach = self._core.truncate(window, self._limit, "right", "", "character", self._special)[0]

@@ -301,7 +301,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the rows of sorted pairs that exceed all rows before them in both columns, and always the last row."""
+    """Selects rows of sorted pairs that ascend strictly in both columns; the last row is always selected."""
     import numpy as np
 
     if not len(rows):

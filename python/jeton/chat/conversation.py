@@ -657,7 +657,7 @@ class Conversation:
         return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
-        """Returns the context of new text as text and ids: `before` from its last special token on, or all of it."""
+        """Returns the ids of `before` from its last special token on (all if it has none), as text and as ids."""
         known = self._tok.added_tokens
         starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)

@@ -9,7 +9,7 @@ result is a finite-state grammar: its states are slots, and its edges are the te
 The grammar accepts more than the template writes, because it records only adjacent pairs. Therefore `parsing` proves
 each message by rendering it.
 
-Left out: templates that change the spelling of a key, or that escape a value otherwise than JSON or Python.
+Left out: templates that change the spelling of a key, or that escape a value in other ways than JSON or Python do.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ class ReplyParser:
         return best
 
     def _first(self, grammar: ReplyGrammar, text: str, is_relaxed: bool) -> Reply | None:
-        """Returns the reply of the first reading that is proved; None if there is none."""
+        """Returns the reply of the first reading that a rendering proves; None if no reading is proved."""
         whole = grammar.prompt + text
         search = Search(grammar, whole, self._controls.any, is_relaxed, self._types)
         for _, group in groupby(_starts(grammar, whole, is_relaxed), key=lambda one: (one.edge.literal, one.notes)):

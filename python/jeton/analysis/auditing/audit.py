@@ -42,8 +42,8 @@ def audit(
 
     Args:
         tok: the tokenizer.
-        corpus: as in `jeton.train`; the report then lists entries that it does not use. Weights of sources have no
-            effect.
+        corpus: as in `jeton.train`; the report then lists entries that do not occur in the corpus. Weights of sources
+            have no effect.
         embeddings: a ``.safetensors`` file, its index, or the folder of a model, to report candidates of glitch tokens.
         tensor: name of the tensor with the embeddings; None: the usual names of input embeddings are tried.
         max_examples: number of examples of each finding.

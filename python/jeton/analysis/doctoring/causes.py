@@ -90,7 +90,7 @@ def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Re
 
 
 def _of_tokenizer(tok: Tokenizer, texts: Sequence[str]) -> Results:
-    """Returns `results` for a tokenizer of Jeton."""
+    """Encodes the texts with a tokenizer of Jeton, and returns what `results` returns for a reader."""
     framed = [_encoded(tok, text, add_special_tokens=True) for text in FRAMED]
     try:
         return Results([list(map(int, ids)) for ids in tok.encode_batch(texts, special="all", threads=1)], framed)
@@ -124,7 +124,9 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    for reader, alone in theirs:  # only a reader without a definition may have encoded some of the texts
+    # The combined results can differ on texts that only readers without a definition have encoded. So search with the
+    # texts of each reader that has a definition, too.
+    for reader, alone in theirs:
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
     found = found or search.by_variants(ours, readers)

@@ -192,8 +192,8 @@ class Changes:
             yield Change("model", words, ("model",))
             return
         for option in vars(a):
-            # `ranks` is skipped: a list of merges and ranks by id express the same order, which `_of_vocabulary`
-            # compares
+            # `ranks` is skipped. It says whether the order of merges is given by a list or by ids; `_of_vocabulary`
+            # compares the order itself.
             if option != "ranks" and getattr(a, option) != getattr(b, option):
                 yield Change(*wording.of_option(option, getattr(a, option), getattr(b, option)), ("option", option))
 

@@ -280,7 +280,7 @@ def _auto_tokenizer(
 
 
 def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Reader]:
-    """Returns the readers of a SentencePiece model, with the ids of the folder's class."""
+    """Returns the readers of a SentencePiece model. Jeton's reader numbers the pieces as the class in `config` does."""
     layout = _tried(lambda: for_class(config)) if config else None
     numbering = layout if isinstance(layout, Mapping) else None
     detail = "" if numbering is None else translate("ids of {name}", name=config.get("tokenizer_class"))

@@ -66,7 +66,7 @@ def spells_added(twins: Sequence[Tokenizer], texts: Sequence[str]) -> list[bool]
 
 
 def _search(a: Tokenizer, b: Tokenizer) -> Iterator[str]:
-    """Yields texts whose ids differ, from entries (by themselves and after a letter) and generated texts."""
+    """Yields the entries and generated texts that the two tokenizers encode to different ids."""
     for batch in _batches(chain(_entries(a), _entries(b), generate_texts(a, NUM_SEARCHED, 1, special=True))):
         try:
             left, right = (tok.encode_batch(batch, special="all") for tok in (a, b))
