@@ -24,7 +24,8 @@ const LSTRIP: u8 = 1;
 
 #[pymethods]
 impl Vocabulary {
-    /// Reads a `.model`. Returns its options as JSON, and its pieces at their ids. `layout`: a `Layout` as JSON.
+    /// Reads a `.model` file. Returns its options as JSON, and the vocabulary of its pieces. `layout`: a `Layout` as
+    /// JSON.
     #[staticmethod]
     #[pyo3(signature = (data, layout=None))]
     fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {

@@ -27,7 +27,7 @@ static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(
 /// Number of starts of ranges with shared tuples. It covers texts of a few hundred tokens.
 const SHARED_STARTS: usize = 1 << 12;
 
-/// Number of lengths of ranges with shared tuples. It covers nearly all tokens.
+/// Tuples are shared for ranges shorter than this. Nearly all tokens are shorter.
 const SHARED_LENS: usize = 1 << 4;
 
 /// (start, length) of a range -> Python tuple, stored like the integers of `SHARED`.

@@ -71,7 +71,7 @@ impl Words {
         self.words.num_run_chars()
     }
 
-    /// Returns the byte ranges of the words of a text, and of its runs.
+    /// Returns the byte ranges of the words of a text, and those of its runs of characters without spaces.
     #[allow(clippy::type_complexity)]
     fn ranges(&self, text: usize) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
         (self.words.words(text).to_vec(), self.words.runs(text).to_vec())
@@ -94,7 +94,7 @@ impl Words {
     }
 
     /// Counts the tokens in words and runs, given the ids of all texts and the cumulative number of ids at the end of
-    /// each text. None if the tokens of a text have another total length than the text.
+    /// each text. None if the tokens of some text have more or fewer bytes in total than the text.
     fn count_ids(
         &self,
         py: Python<'_>,

@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextDifference:
-    """Difference of the texts A and B by one tokenizer, from `jeton.compare`. `str` returns a report.
+    """Difference between the ids of two texts, A and B, from `jeton.compare`. `str` returns a report.
 
     Attributes:
         tok: the tokenizer.

@@ -192,7 +192,7 @@ class Conversation:
         self._rendered = list(self._messages)  # as passed to the template; `add` appends a reply only after checking it
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
-        self._num_whole = len(self._messages)  # number of messages at the last rendering of all of them
+        self._num_whole = len(self._messages)  # number of messages when all of them were last rendered
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -401,7 +401,7 @@ class Conversation:
     def prove(self) -> bool:
         """Renders all messages up to the last generation prompt, and compares the result with the text of `ids`.
 
-        `add` does the same, but in a long conversation not in each call: see `Conversation`.
+        `add` does the same in each call while the conversation is short, and less often later: see `Conversation`.
 
         Returns:
             Whether both texts are equal; if not, `refusal` has the reason.
@@ -551,7 +551,7 @@ class Conversation:
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply; if its last token, such as ``</think>``, may be text, also the reply with it as text."""
+        """Returns the reply, and a second reading if the last token, such as ``</think>``, may be part of the text."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop

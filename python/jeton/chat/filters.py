@@ -184,7 +184,7 @@ def _forceescape(value: str) -> str:
 
 
 def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    """Implements Jinja's `indent` with origins, which Jinja's own loses, because it joins lines by a plain string."""
+    """Implements Jinja's `indent` with origins. Jinja's own loses them, because it joins lines with a plain `str`."""
     indention = width if isinstance(width, str) else " " * width
     if isinstance(s, TracedMarkup):
         indention = marked(indention)

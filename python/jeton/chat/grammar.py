@@ -463,7 +463,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds slots for lists and objects that the template writes by its own rules; their edges are those of numbers."""
+    """Adds slots for lists and objects written by the template's own rules. Edges are copied from the number slot."""
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:

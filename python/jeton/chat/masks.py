@@ -25,7 +25,7 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that is generated only by the template's ``{% generation %}`` blocks, or only by `replies`.
+    """A range of characters that only the template's ``{% generation %}`` blocks or only `replies` count as generated.
 
     Attributes:
         start, end: the range.

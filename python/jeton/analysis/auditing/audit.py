@@ -102,7 +102,7 @@ def audit(
 
 
 def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Reporter) -> Finding | None:
-    """Returns the finding of entries that some text can produce, but that no document of the corpus produces."""
+    """Returns a finding of the entries that some text can produce, but that no document of the corpus produces."""
     reader = open_corpus(corpus)
     counts = np.zeros(found.fates.size, np.int64)
     num_bytes = 0

@@ -279,7 +279,7 @@ class _Segment:
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:
-        """Returns the type of the components, the field, and the field's two values."""
+        """Returns the type of the components, the name of the field, and its values in the two components."""
         a, b = self.a or {}, self.b or {}
         return str(a["type"]), field, a.get(field), b.get(field)
 
