@@ -24,7 +24,7 @@ const AHEAD: usize = 24;
 /// id -> Python integer, to which the table owns a reference; null before first use. Only written with the GIL.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
-/// Number of starts of ranges with shared tuples. It covers texts of a few hundred tokens.
+/// Tuples are shared for ranges that start before this offset, which covers texts of a few hundred tokens.
 const SHARED_STARTS: usize = 1 << 12;
 
 /// Tuples are shared for ranges shorter than this. Nearly all tokens are shorter.

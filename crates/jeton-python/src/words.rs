@@ -71,7 +71,7 @@ impl Words {
         self.words.num_run_chars()
     }
 
-    /// Returns the byte ranges of the words of a text, and those of its runs of characters without spaces.
+    /// Returns the byte ranges of the words of a text, and of its runs of scripts without spaces.
     #[allow(clippy::type_complexity)]
     fn ranges(&self, text: usize) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
         (self.words.words(text).to_vec(), self.words.runs(text).to_vec())

@@ -126,7 +126,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Returns pairs of positions of ranks that occur equally often in both: first with first, second with second, …"""
+    """Pairs the positions of each rank that occurs equally often in both: first with first, second with second, …"""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def replace_surrogates(text: str) -> str:
-    """Joins surrogate pairs, and replaces each other surrogate by U+FFFD; returns text without surrogates unchanged.
+    """Joins surrogate pairs, and replaces all other surrogates by U+FFFD. Text without surrogates is not changed.
 
     Examples:
         >>> replace_surrogates("a\\ud83d\\ude09 b\\ud83d") == "a\U0001f609 b\ufffd"

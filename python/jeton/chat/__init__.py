@@ -452,7 +452,7 @@ def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDAr
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     ends = list(accumulate(piece.length for piece in pieces))
     start = first = 0
-    # A token belongs to the run in which it begins.
+    # A token belongs to the run that contains its first character.
     for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
             turn = turns[piece.turn]

@@ -339,8 +339,8 @@ class _Reading:
     Attributes:
         parts: parts of the text.
         runs: origins of the parts: the template for special tokens, the caller for other text.
-        moves: shifts from the decoded text to the built text: (position of the first id that the shift applies to,
-            number of characters to add to its start, minimum of the result).
+        moves: how offsets in the decoded text are converted to offsets in the built text, as (position of the first id
+            to which the shift applies, number of characters to add, minimum of the sum).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:

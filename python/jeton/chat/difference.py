@@ -3,7 +3,7 @@
 A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
 (`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
 again with one change of the second request at a time. The cause is the change whose rendering differs at the same
-character. The search depends on no spelling of a particular template.
+character. The search does not depend on the spellings of any particular template.
 
 Left out: differences after the first one.
 """

@@ -75,7 +75,7 @@ def encode(
     Args:
         tok: the tokenizer.
         text: the rendered text.
-        pieces: origins of its characters, tiling it.
+        pieces: origins of successive ranges of characters, which cover the text without gaps.
         special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
     Returns:
@@ -83,8 +83,8 @@ def encode(
 
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
-        ChatTemplateError: a special token is in text that combines the template's with a message's, so its origin is
-            unknown.
+        ChatTemplateError: the template has combined its own text with a message's, and a special token in the result
+            has no known origin.
     """
     permitted = permission(special, tok.special_tokens)
     if permitted == "all":

@@ -370,7 +370,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """A start of a reply: its first edge, the index at which its first slot begins, and differences from the prompt."""
+    """A possible start of a reply: its first edge, where its first slot begins, and how it differs from the prompt."""
 
     edge: Edge
     at: int

@@ -302,7 +302,7 @@ def _to_user() -> str:
 
 
 def _tools(template: Template, facts: Facts) -> Result:
-    """Tests whether the template renders complete definitions of tools, calls, several calls at once, and results."""
+    """Tests whether the template renders tools completely: definitions, calls, several calls at once, and results."""
     names = [each["function"]["name"] for each in TOOLS]
     details = [text for each in ("first", "second") for text in (f"Qdescription {each}", f"Qparameter_{each}")]
     asked = template.attempt(RESULTS[:1], TOOLS)
