@@ -111,9 +111,9 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns `model.merges` as JSON text for a model of pieces with scores: the last merge of each piece, by
-    /// descending score. Also returns two pieces with equal scores, if any, because the list is then not equivalent to
-    /// the scores.
+    /// Returns `model.merges` as JSON text for a model of pieces with scores. It lists the last merge of each piece, by
+    /// descending score. If two pieces have equal scores, also returns these two, because the list is then not
+    /// equivalent to the scores.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = |keep_going: KeepGoing<'_>| {

@@ -17,8 +17,8 @@ use pyo3::types::PyList;
 /// Number of shared integers. It covers the ids of nearly all vocabularies.
 const NUM_SHARED: usize = 1 << 18;
 
-/// Number of ids by which prefetching is ahead. Prefetching helps because the pointers and integers of a large
-/// vocabulary take megabytes.
+/// Memory is prefetched this many ids ahead. Prefetching helps because the pointers and integers of a large vocabulary
+/// take megabytes.
 const AHEAD: usize = 24;
 
 /// id -> Python integer, to which the table owns a reference; null before first use. Only written with the GIL.
@@ -113,7 +113,7 @@ fn integer(py: Python<'_>, value: i64) -> PyResult<*mut ffi::PyObject> {
     let shared = usize::try_from(value).ok().and_then(|value| SHARED.get(value));
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
-        // SAFETY: `SHARED` has a reference, which is never released.
+        // SAFETY: `known` is alive, because `SHARED` owns a reference to it that is never released.
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }

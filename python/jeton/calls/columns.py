@@ -30,7 +30,7 @@ Column: TypeAlias = Literal[
     "word_ids",
 ]
 COLUMNS: tuple[str, ...] = get_args(Column)
-SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # name -> number of the kind of span in the core
+SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # name of a kind of span -> its number in the core
 KINDS = {**SPANS, "word_ids": 3}
 SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})

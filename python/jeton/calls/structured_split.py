@@ -86,7 +86,7 @@ class _Splitter:
         self._window = min(4 * limit, len(text)) + MARGIN
 
     def end(self, start: int, least: int) -> int | None:
-        """Returns the end of the chunk from `start`, which must be after `least`; None if no such end fits."""
+        """Returns an end after `least` for the chunk from `start`; None if every such chunk exceeds the limit."""
         window, reach = self._reach(start)
         if start + reach == len(self._text):
             return start + reach

@@ -38,7 +38,7 @@ class Truncation:
     """Options of truncation: arguments of `Tokenizer.encode_batch`, which documents them.
 
     Raises:
-        ConfigError: an option has a wrong value; names the option.
+        ConfigError: an option has a wrong value. The error names the option.
     """
 
     max_length: int | None = None

@@ -277,10 +277,10 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """Returns int64[n + 1]: for each token the index of its first character after spaces, then the end of the text.
+    """Returns int64[n + 1]: for each token the index of its first character that is not a space, then the text's end.
 
-    An index is negative if the span's text differs from the token's: where normalization adds spaces, spans are
-    approximate.
+    An index is negative if the text of the span differs from the text of the token. This happens where normalization
+    adds spaces, because spans are approximate there.
     """
     import numpy as np
 

@@ -63,7 +63,7 @@ class CanonicalTokenizer(ChatTokenizer, Protocol):
 
 
 class Group(NamedTuple):
-    """Smallest group of old and new ids around a difference that have the same text.
+    """The smallest groups of old and of new ids that cover a difference and have the same text.
 
     Attributes:
         old: the given ids.

@@ -350,7 +350,7 @@ class Harmony:
         """Checks that the tokenizer has the special tokens.
 
         Raises:
-            ConfigError: some are missing; names them.
+            ConfigError: some special tokens are missing. The error names them.
         """
         missing = [token for token in _TOKENS if token not in tok.special_tokens]
         if missing:

@@ -55,7 +55,7 @@ __all__ = [
 MAX_SOURCE = 1 << 17  # characters; published templates have less than 50,000. Compiling so many takes 3 s and 250 MB
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
-MAX_STEP = 1 << 30  # units of work between two readings of the clock, such as compared bytes; about a second at worst
+MAX_STEP = 1 << 30  # maximum work (such as compared bytes) of an operation; at worst, it takes about a second
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
@@ -144,7 +144,7 @@ class RenderBudget:
         self._deadline = time.monotonic() + self._seconds
         self._credit = _CREDIT
         self._depth = 0
-        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, kept alive; its size)
+        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, which this keeps alive; its size)
 
     # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 

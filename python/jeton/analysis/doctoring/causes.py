@@ -171,7 +171,7 @@ class _Search:
         self._first = ids[:64]
 
     def numbering(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Tests whether the tokens are equal and only their ids differ."""
+        """Returns the cause "numbering" if the tokens are equal and only their ids differ, else []."""
         spell_a, spell_b = (next((one.spell for one in side if one.spell), None) for side in (ours, theirs))
         if spell_a is None or spell_b is None:
             return []

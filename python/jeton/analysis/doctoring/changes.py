@@ -4,8 +4,8 @@
 of the model, flags of added tokens, tokens and merges. ``apply`` applies any selection of changes to the first
 tokenizer; all changes together give the second. So experiments show which changes affect ids.
 
-Differences that only make sense together form one change: the components that write `▁`, the vocabulary of another
-model.
+Differences that only make sense together form one change, such as all components that write `▁`, or another type of
+model and its vocabulary.
 """
 
 from __future__ import annotations
