@@ -52,7 +52,7 @@ struct ArrayFields {
 /// NumPy's table of pointers; null before `use_numpy`.
 static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the table; `api` is `numpy._core._multiarray_umath._ARRAY_API`.
+/// Stores the address of NumPy's table of C functions. `api` is `numpy._core._multiarray_umath._ARRAY_API`.
 #[pyfunction]
 pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     // SAFETY: the object is a capsule. The result is null with an exception set if the capsule has a name.

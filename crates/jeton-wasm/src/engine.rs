@@ -253,8 +253,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for the search. A special token has the bytes of its spelling; other entries have their
-    /// bytes in decoded text.
+    /// Returns all entries, for the search. The bytes of a special token are its spelling; the bytes of other entries
+    /// are those that they decode to.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;

@@ -139,9 +139,11 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
-    """Returns the runs with the most ids whose `start` and `other` both ascend, found with a Fenwick tree of maxima."""
+    """Returns the chain of runs, ascending in `start` and `other`, with the most ids. Uses a Fenwick tree of maxima."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
-    best = [(0, -1)] * (len(runs) + 1)  # at a node: the most ids of a chain that ends there, and the chain's last run
+    # A Fenwick tree. A node has the maximum number of ids of the chains that end in its range, and the last run of such
+    # a chain.
+    best = [(0, -1)] * (len(runs) + 1)
     before: list[int] = []
     for index, run in enumerate(runs):
         weight, last, node = 0, -1, rank[run.other] - 1

@@ -170,7 +170,7 @@ def of_template(column: Column, item: Mapping[str, Any]) -> Part:
 
 
 def dtype_of(column: Column) -> str:
-    """Returns the dtype of a column; raises if there is no column of this name."""
+    """Returns the dtype of a column. Raises an error if there is no column of this name."""
     if column not in COLUMNS:
         raise wrong("column", column, f"one of {', '.join(COLUMNS)}")
     return {"ids": "<u4", "special_tokens_mask": "?"}.get(column, "<i8")

@@ -1,9 +1,10 @@
 """Chunks that end at boundaries of a text's structure, for `Tokenizer.split`.
 
-The *reach* of a chunk is the longest prefix of the remaining text that fits. The chunk ends at the last of the
-strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter, "Method"), which
-takes the highest level at which one section fits, and as many sections of this level as fit. Without a boundary in
-reach, a chunk ends at a line; without a line, at a sentence or, in code, a word, as `Tokenizer.truncate` finds them.
+The *reach* of a chunk is the longest prefix of the remaining text that is within the limit of tokens. The chunk ends at
+the last of the strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter,
+"Method"), which takes the highest level at which one section fits, and as many sections of this level as fit. If there
+is no boundary in reach, a chunk ends at the end of a line; if there is no line either, it ends at a sentence or, in
+code, at a word, as `Tokenizer.truncate` finds them.
 
 Each step reads a window of the text of about the size of the reach. Time is linear in the text if chunks are about as
 long as their reach. If only weaker boundaries follow a strong one in the reach, a chunk is shorter.

@@ -59,7 +59,7 @@ class Truncation:
         flag(self.overflow, "overflow")
 
     def room(self, num_added: int) -> int | None:
-        """Returns the maximum number of ids of text in a row to which the template adds `num_added`; None if unlimited.
+        """Returns how many ids of text a row can have in addition to `num_added` ids of the template; None: no limit.
 
         Raises:
             ConfigError: the template alone is longer than `max_length`.

@@ -123,7 +123,7 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
 
 
 class SandboxCodeGenerator(CodeGenerator):
-    """Generates direct method calls for the calls that `SandboxTransformer` inserts; others use `Sandbox.call`."""
+    """Generates direct method calls for the calls that `SandboxTransformer` inserts. Other calls use `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):

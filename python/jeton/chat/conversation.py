@@ -521,7 +521,7 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends a sampled turn, both at the end of a chat and before a message; None without one.
+        """Returns the text that ends a sampled turn both at a chat's end and before a message; None if it is not found.
 
         Args:
             given: the sampled reply.
@@ -645,7 +645,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns how many characters at the start of two texts have equal ids, if both follow the ids `before`."""
+        """Returns the length of the longest common start of two texts that has equal ids after `before` in both."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(

@@ -125,7 +125,7 @@ def _rpartition(state: RenderBudget, text: str, sep: Any) -> None:
 
 def _replace(state: RenderBudget, text: str, old: Any, new: Any, count: Any = -1) -> None:
     if not isinstance(old, str) or not isinstance(new, str):
-        return  # the operation raises
+        return  # the operation raises an error
     times = text.count(old)
     times = min(times, count) if isinstance(count, int) and count >= 0 else times
     per_time = len(new) * _widest(text, new)
@@ -305,7 +305,7 @@ def _length(value: Any) -> int:
 
 
 def _per_item(value: Any) -> int:
-    """Returns the bytes of each object that iteration over a value creates, beside its slot in a list."""
+    """Returns the size in bytes of each object that iteration over a value creates, without its slot in a list."""
     if isinstance(value, str):
         return piece_bytes(value) - SLOT
     return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE

@@ -386,7 +386,7 @@ class Harmony:
                 ``analysis`` before the first final message are dropped.
 
         Raises:
-            ConfigError: a message or a tool has another form; says which field, and where.
+            ConfigError: a message or a tool has another form. The error names the field and its place.
             InvalidTextError: a text has a lone surrogate.
         """
         flag(training, "training")

@@ -130,7 +130,7 @@ class RenderBudget:
         Args:
             controls: spellings of the special tokens.
             given: size of messages and variables in bytes (`GivenDict._size` etc.).
-            printable: types that may be printed, beside strings and containers.
+            printable: types that may be printed, in addition to strings and containers.
         """
         self.controls = tuple(controls)
         self._printable = printable

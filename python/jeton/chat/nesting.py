@@ -4,7 +4,7 @@ Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, 
 that they write around elements, keys, values and strings are found by rendering a number in place of each value, and
 comparing. Values at every depth are assumed to be written in the same way.
 
-Left out: templates that write an empty list or object as an empty text, which is also an empty string.
+Left out: templates that write an empty list or object as an empty text. It cannot be told from an empty string.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
         ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    facts: Facts = {"markers": has_generation(template.source())}  # raises if the template is broken
+    facts: Facts = {"markers": has_generation(template.source())}  # raises an error if the template is broken
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)

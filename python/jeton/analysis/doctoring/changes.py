@@ -156,7 +156,8 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        if name == "pretokenizer" and len(differing) > 1:  # components of another pattern, useless one by one
+        # The components express another pattern only together, so they form one change.
+        if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
             )
@@ -275,7 +276,7 @@ class _Segment:
 
     @property
     def is_marks(self) -> bool:
-        """Tests whether the components differ and each that exists writes ▁."""
+        """Tests whether the components differ and write ▁. A missing component is ignored."""
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:
