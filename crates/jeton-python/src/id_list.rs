@@ -1,7 +1,8 @@
 //! Lists of ids, or of offsets, that share their Python integers.
 //!
-//! A `list[int]` needs a Python object for each id. Allocating the object costs more than encoding cached text that
-//! yields the id. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
+//! A `list[int]` needs a Python object for each id. If the text of the id is in the cache, allocating the object costs
+//! more than encoding this text. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never
+//! freed.
 //!
 //! Memory: for integers, 2 MiB of pointers (the system maps only the used pages) and 32 bytes for each distinct
 //! integer; for tuples, 512 KiB of pointers and 64 bytes for each distinct tuple, at most 4 MiB.

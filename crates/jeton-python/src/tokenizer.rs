@@ -157,8 +157,8 @@ impl Tokenizer {
     }
 
     /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token:
-    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: when
-    /// the text has this number of tokens, the rest of the text after the current pretoken is skipped.
+    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`:
+    /// encoding stops after the pretoken in which the number of tokens reaches `most`.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(

@@ -1,4 +1,4 @@
-"""Difference of two texts by one tokenizer: tokens added and removed, and the common prefix of tokens."""
+"""Difference between the tokens of two texts: tokens added and removed, and the common prefix."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Returns for A and B the sign, shown tokens and the number omitted; skips a text without changed tokens."""
+        """Returns (sign, shown tokens, number of omitted tokens) for each of A and B that has changed tokens."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

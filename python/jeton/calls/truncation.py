@@ -240,8 +240,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # Combinations so far, without the one of kept pieces. Each is extended by every piece of the next segment. Then the
-    # combination of kept pieces is extended by every piece of that segment except the kept one.
+    # `rows` and `chosen` have the combinations so far, without the one that consists of kept pieces. In each step, each
+    # combination is extended by every piece of the next segment, and the combination of kept pieces by every piece
+    # except the kept one.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

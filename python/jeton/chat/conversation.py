@@ -134,7 +134,7 @@ class _Part(NamedTuple):
     Attributes:
         start, end: half-open range of indices into the ids of the conversation.
         encoded: the text and its ids.
-        shift: difference of a message's index in the conversation and its index in the rendering.
+        shift: a message's index in the conversation minus its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
         opened: index of the message that the generation prompt at the end begins; None for the text that closes a turn.
     """
@@ -433,7 +433,7 @@ class Conversation:
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the start of the new text in a rendering: the text after that of `ids`.
+        """Finds the start of the new text in a rendering, that is, of the text that follows the text of `ids`.
 
         Args:
             rendering: messages, the reply, and messages after it.
@@ -580,7 +580,7 @@ class Conversation:
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Excludes messages in the middle from later renderings, if that removes exactly their text."""
+        """Excludes messages in the middle from later renderings, if no other text changes without these messages."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return

@@ -346,7 +346,7 @@ class _Comparison:
             if names[0][index] != names[1][index]:
                 changed = [*one[:index], two[index], *one[index + 1 :]]
                 yield self.a.with_messages(changed), lambda index=index: self._changed(index, runs)  # type: ignore[misc]
-        # All remaining changes at once, because the template may refuse each of them alone.
+        # Try all remaining changes at once, because the template may refuse each of them alone.
         yield self.a.with_messages(two), lambda: self._replaced(start, added, removed, runs)
 
     def _replaced(self, start: int, added: int, removed: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""`Drift`: the first of given ids that encoding their text does not return, and the cause.
+"""`Drift`: the first id at which given ids differ from the encoding of their text, and the cause.
 
 The cause is found only from the ids around the difference: a group of old and new ids that have the same text.
 """

@@ -34,7 +34,7 @@ __all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode
 # Candidates for mask characters, by number of UTF-8 bytes (1 to 4). No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
-# Columns of an encoding whose spans move with a segment.
+# Columns of an encoding that contain positions. The positions are shifted if a segment is moved.
 _BYTE_COLUMNS = ("byte_spans", "pretokens", "dropped")
 _CHAR_COLUMNS = ("char_spans", "hf_offsets")
 _MARK = "\ue5a1jeton\ue5a1"

@@ -151,7 +151,7 @@ class Template:
             self.has_text_arguments = self._needs_text()
 
     def source(self, *, tools: bool = False) -> str:
-        """Returns the source of the template that is used with tools, or of the template without.
+        """Returns the source of the template that is used with tools, or of the template that is used without tools.
 
         Raises:
             ChatTemplateError: there is no such template.

@@ -57,7 +57,7 @@ class Results:
 
     Attributes:
         ids: for each text, its ids; None if they are not compared.
-        framed: for each text of `FRAMED`, its ids with the tokens of the template; None: the reader adds none.
+        framed: for each text of `FRAMED`, its ids with the tokens of the template; None if the reader adds no tokens.
     """
 
     ids: list[Ids | None]
@@ -203,7 +203,7 @@ class _Search:
         return []
 
     def _by_steps(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Finds causes between SentencePiece's and Hugging Face's definitions, with a conversion in between.
+        """Finds causes in two steps: one definition is first converted from SentencePiece's form to Hugging Face's.
 
         Hugging Face's components do not exactly reproduce SentencePiece's normalizer, so the conversion itself can be a
         cause.

@@ -30,7 +30,7 @@ def quoted(text: str | None) -> str:
 
 
 def names_of(names: Iterable[str]) -> str:
-    """Returns as text the first few names of a list, and how many others there are."""
+    """Returns a text with the first few names of a list, and the number of the other names."""
     listed = list(names)
     shown = ", ".join(repr(name) if len(name) <= 40 else f"{name[:40]!r}…" for name in listed[:MAX_NAMES])
     more = len(listed) - MAX_NAMES
@@ -38,7 +38,7 @@ def names_of(names: Iterable[str]) -> str:
 
 
 def of_marks(a: str, b: str) -> tuple[str, str]:
-    """Returns the cause, and the sentence that describes where ▁ is added."""
+    """Returns the cause, and the sentence that says where the second tokenizer and the first one add ▁."""
     meanings: dict[str, Callable[[], str]] = {
         "always": lambda: translate("before the text and after each added token"),
         "first": lambda: translate("before the text only"),
