@@ -22,7 +22,8 @@ const NUM_SHARED: usize = 1 << 18;
 /// take megabytes.
 const AHEAD: usize = 24;
 
-/// id -> Python integer, to which the table owns a reference; null before first use. Only written with the GIL.
+/// id -> Python integer, to which the table owns a reference; null before first use. Written only by threads that hold
+/// the GIL.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
 /// Tuples are shared for ranges that start before this offset, which covers texts of a few hundred tokens.

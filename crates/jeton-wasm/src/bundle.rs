@@ -22,7 +22,7 @@ use crate::engine::Facts;
 
 const MAGIC: &[u8] = b"jeton 1\n";
 
-/// Properties of a tokenizer before the columns, in JSON.
+/// The JSON header of a bundle, which precedes the columns.
 #[derive(Deserialize)]
 pub struct Header {
     /// A `Definition` as the core reads it.

@@ -90,7 +90,7 @@ class Measure:
 
     @property
     def tokens_per_unspaced_char(self) -> float | None:
-        """Tokens per character of scripts without spaces; None without such characters."""
+        """Tokens per character of scripts without spaces; None if there are no such characters."""
         return _share(self.unspaced_tokens, self.unspaced_chars)
 
     @property

@@ -107,7 +107,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             raise IndexError(f"row {index} is out of range: there are {len(self):,}, from 0") from None
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # if type checkers saw the method, they would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             from ..util.hints import result_error

@@ -45,7 +45,7 @@ class TokenColumns:
 
     Attributes:
         core: the tokenizer.
-        texts: the text, or both of a pair.
+        texts: the single text, or the two texts of a pair.
         ids: little-endian u32 for each text, without the template.
         special: permitted special tokens, in the core's form.
         items: items of the template that are applied.

@@ -106,7 +106,7 @@ class _Splitter:
     def overlap_start(self, start: int, end: int, most: int) -> int:
         """Returns the start of a chunk's longest suffix that has at most `most` tokens.
 
-        The suffix begins at a block if possible, else at a line, else at a unit.
+        The suffix begins at the start of a block if possible, else of a line, else of a sentence or word.
         """
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]

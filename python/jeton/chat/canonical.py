@@ -118,7 +118,7 @@ def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) 
 
 
 class _Comparison:
-    """Given ids ("old"), and the ids that encoding their text returns ("new").
+    """The given ids ("old"), and the ids to which their text is encoded ("new").
 
     Attributes:
         tok: the tokenizer.
@@ -127,7 +127,7 @@ class _Comparison:
         first: the first position at which they differ; None if they are equal.
         unk: the id of the unknown token; -1 without one.
         text: the text that is encoded.
-        decoded: the text that the ids decode to. It may lack special tokens.
+        decoded: the text that the old ids decode to. It can lack special tokens.
     """
 
     def __init__(self, tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> None:

@@ -235,7 +235,7 @@ class Conversation:
 
     @property
     def spans(self) -> list[IdSpan]:
-        """Ranges of ids with their authors; they are in order and tile `ids`."""
+        """Ranges of ids with their authors, in order. Together they cover `ids` without gaps."""
         for part in self._parts:
             self._spans += _part_spans(self._tok, part)
         self._parts = []

@@ -29,7 +29,7 @@ _MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
 
 
 def _count(value: Any) -> int:
-    """Returns a count, at least 0; also 0 for a value that is not an integer, for which the operation itself raises."""
+    """Returns a count, at least 0. Returns 0 for a value that is not an integer: the operation will raise an error."""
     return max(value, 0) if isinstance(value, int) else 0
 
 

@@ -281,7 +281,7 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """Returns kind and cause of the first change whose rendering differs from A at the same character as B does."""
+        """Returns the kind and the cause of the first change that makes the rendering differ from A where B differs."""
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:

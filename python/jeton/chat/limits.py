@@ -276,7 +276,7 @@ class RenderBudget:
         length, wide = 0, 1
         for leaf in self.leaves(value, 2):
             if isinstance(leaf, str):
-                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # for Markup('…'),
+                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # Markup('') and comma
                 wide = max(wide, width(leaf))
             elif isinstance(leaf, int):
                 length += 16 + leaf.bit_length() // 3

@@ -457,7 +457,7 @@ def _assembled(reading: Reading) -> _Assembled | None:
 
 
 def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxed: bool) -> list[str] | None:
-    """Compares a rendering with a reading, slot by slot; returns differences of form, or None if content differs."""
+    """Compares a rendering with a reading, slot by slot. Returns differences of form; None if the content differs."""
     notes = []
     at = 0
     for part in reading:
@@ -492,7 +492,7 @@ def _stripped(text: str) -> re.Pattern[str]:
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """Returns the reason if a content is not fully parsed: it has template text that begins reasoning or a call."""
+    """If a content is not fully parsed, because it has template text that begins reasoning or a call, says so."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):

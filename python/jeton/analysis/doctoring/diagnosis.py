@@ -79,7 +79,7 @@ class Diagnosis:
         readers: all readers, including those that were not checked.
         differences: the differences, in the order of the readers.
         num_texts: number of texts compared.
-        lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
+        lock: what was done with the lock file: ``"written"`` or ``"checked"``; None if there is no lock file.
         lock_differences: the differences from the lock file.
 
     Examples:
