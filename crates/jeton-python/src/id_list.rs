@@ -60,7 +60,7 @@ pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64
     for (i, value) in integers.enumerate() {
         let integer = integer(py, value)?;
         // SAFETY: `list` is a new list of that length, no other code has access to it, and it takes the reference. If
-        // an integer fails, the remaining items are null; a list with null items can be dropped.
+        // an integer cannot be created, the remaining items are null; a list with null items can be dropped.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
     }
     Ok(list.cast_into()?)

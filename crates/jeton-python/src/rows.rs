@@ -51,7 +51,7 @@ fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
 #[pyfunction]
 pub fn id_lists<'py>(py: Python<'py>, ids: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<List<'py>> {
     let (ids, offsets) = (column::ids(py, &ids)?, column::wide(py, &offsets)?);
-    // A negative offset becomes too large.
+    // A negative offset becomes a very large one, which `ranges` rejects.
     let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
     let rows = ranges(&offsets, ids.len())?.into_iter().map(|range| id_list::list(py, &ids[range]));
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)

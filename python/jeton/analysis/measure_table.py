@@ -142,7 +142,7 @@ class MeasureTable:
         tokenizers: names of the tokenizers.
         sources: names of the sources.
         cells: ``cells[source][tokenizer]``, by index.
-        baseline: name of the tokenizer by whose number of tokens `relative` divides.
+        baseline: name of the tokenizer whose number of tokens is the divisor in `relative`.
 
     Examples:
         >>> import jeton

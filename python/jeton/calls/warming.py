@@ -1,4 +1,4 @@
-"""`Tokenizer.warm_up`: builds tables and imports modules that the first calls need, ahead of time.
+"""`Tokenizer.warm_up`: builds the tables and imports the modules that the first calls would otherwise build and import.
 
 Left out: buffers and caches of other threads; each thread fills its own while it encodes.
 """

@@ -426,7 +426,8 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of earlier renderings are not stored, so those of equal text in the new rendering are used.
+        # The runs of earlier renderings are not stored. For the text that is equal, the runs of the new rendering are
+        # used.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
@@ -558,7 +559,7 @@ class Conversation:
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
     def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
-        """Returns the message for the template; with ``keep_sampled``, a placeholder replaces its text."""
+        """Returns the reply's message for the template; with ``keep_sampled``, a placeholder replaces its text."""
         message = reply.message
         if not self._keep_sampled:
             return message

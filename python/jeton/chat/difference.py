@@ -375,7 +375,7 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Returns kind and cause for `number` messages inserted at `start`; if `number` is negative, removed there."""
+        """Returns kind and cause for `number` messages inserted at `start` (removed there if `number` is negative)."""
         side, index = (1, start) if number > 0 else (0, start)
         if (rewritten := self._rewritten(start, runs)) is not None:
             last = self._first_cause(start) if number > 0 else start

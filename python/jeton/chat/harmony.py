@@ -431,7 +431,7 @@ class Harmony:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def _message(self, message: _Message, has_functions: bool) -> tuple[list[int], list[int]]:
-        """Returns the ids of a message in two parts: ``<|start|>`` with the author, and all others."""
+        """Returns the ids of a message in two parts: ``<|start|>`` with the author, and all other ids."""
         header = [self._id["<|start|>"]]
         if message.role == "tool":
             header += self._text(message.name or "")

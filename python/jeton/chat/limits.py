@@ -317,9 +317,9 @@ class RenderBudget:
     def own(self, result: Any, *inputs: Any) -> Any:
         """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
-        If any input has text that the template did not write, the result does not count as the template's, and never
-        becomes a control token. If template text among the inputs spells a special token, the origin is ``mixed``: it
-        is unknown who wrote that token in the result.
+        If any input has text that the template did not write, the result does not count as text of the template, and no
+        part of it becomes a special token. If template text among the inputs spells a special token, the origin is
+        ``mixed``: it is unknown who wrote that token in the result.
         """
         if not isinstance(result, str) or isinstance(result, TracedStr):
             return result
@@ -377,5 +377,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering. It exists, because Jinja evaluates no expression at compile time."""
+    """Returns the state of the current rendering, which always exists: Jinja does not evaluate expressions earlier."""
     return _RUNNING.get()

@@ -248,7 +248,7 @@ class _Search:
         return Cause(change.cause, change.words, True, text, num_texts)
 
     def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
-        """Yields pairs of tokenizers that reproduce the ids of the two sides, first pairs with one type of model."""
+        """Yields pairs of tokenizers that reproduce the ids of the two sides, pairs with equal types of model first."""
         sides = []
         for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
             twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}
@@ -258,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Returns indices of texts whose ids differ from the second side's; only some of them, unless `complete`."""
+        """Returns indices of texts on which `a` with the changes differs from the second side; all if `complete`."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):

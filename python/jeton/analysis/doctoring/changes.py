@@ -28,7 +28,7 @@ from .marks import prefix_scheme, writes_mark
 __all__ = ["Change", "Changes"]
 
 _WHOLE = ("whole",)  # key of the change that replaces the whole tokenizer
-_MARKS = "marks"  # name of the change of all components that write ▁
+_MARKS = "marks"  # key of the single change that covers all components that write ▁
 
 
 @dataclass(frozen=True, eq=False)
