@@ -15,7 +15,7 @@ use crate::error::{self, Fact, InvalidTextError};
 use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::Tokenizer;
 
-/// Words and runs of several texts.
+/// The words of several texts, and their runs of scripts without spaces.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Words {
     words: words::Words,

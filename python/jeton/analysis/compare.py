@@ -318,7 +318,7 @@ def compare(
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
             raise wrong("text", text, expected)
         difference = TextDifference(toks, (texts[0], texts[1]), special)
-        _ = difference.ids  # raises if a text cannot be encoded
+        _ = difference.ids  # raises an error if a text cannot be encoded
         return difference
     named = named_tokenizers(toks, "toks", "compare")
     if not isinstance(text, str | bytes):

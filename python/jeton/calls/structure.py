@@ -2,9 +2,9 @@
 
 `boundaries` returns the starts of all lines except the first, each with a level; 0 is the strongest. Markdown is parsed
 by markdown-it-py, which conforms to CommonMark and reports the lines of each block. Code of any language is scanned for
-indentation and brackets. The level of a line of code is ordered by its indentation, then by the number of open
-brackets, then by whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted, whose lines
-count as code, and brackets in comments after code, which are counted.
+indentation and brackets. The level of a line of code depends on its indentation first, then on the number of open
+brackets, then on whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted (their lines
+count as code), and comments after code (brackets in them are counted).
 
 Time is linear in the text.
 """

@@ -116,7 +116,7 @@ class Chat:
     Attributes:
         text: the text that the template rendered.
         ids: the ids, in order.
-        pieces: runs of characters with their origins; they tile `text`.
+        pieces: successive runs of characters with their origins; together they cover `text`.
 
     Examples:
         >>> import jeton

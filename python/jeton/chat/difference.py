@@ -292,7 +292,7 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A with a single change of B, and a function that returns its kind and cause; the likeliest first."""
+        """Yields A with one change taken from B, and a function for its kind and cause; likely changes come first."""
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(
