@@ -7,7 +7,8 @@ rendering is compared with the previous one (`proof`):
 
 1. the rendering must begin with the text of the previous prompt, generation prompt included;
 2. then it must have the reply: the sampled text, in which only white space can differ, or all fields of the message
-   that the caller gives; 3. the text after the reply is appended, without the stop token if the model sampled it.
+   that the caller gives;
+3. the text after the reply is appended, without the stop token if the model sampled it.
 
 If condition 1 or 2 fails, nothing is appended.
 

@@ -119,8 +119,9 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
     Raises:
         ConfigError: `request` has another form.
-        InvalidTextError: a text contains a lone surrogate; names its place.
-        UnsupportedFeatureError: content or an option without a published count, such as an image; names its place.
+        InvalidTextError: a text contains a lone surrogate. The error names its place.
+        UnsupportedFeatureError: the request has content or an option without a published count, such as an image. The
+            error names its place.
 
     Examples:
         >>> import jeton

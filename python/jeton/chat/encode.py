@@ -1,12 +1,13 @@
-"""Encoding of rendered chats: special tokens of the template are control; if a message spells one, it is plain text.
+"""Encoding of rendered chats: the template's special tokens are matched, but those that a message spells are text.
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
 template did not write is replaced. The text between two of them is encoded without permitted special tokens. A special
 token is put before it, so that its context is the same as in the whole text.
 
-`encode` returns only ids. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, which returns
-all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without running the model.
+`encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
+`tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without
+running the model.
 """
 
 from __future__ import annotations

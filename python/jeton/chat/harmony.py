@@ -237,7 +237,7 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks an item of a content; returns its text, or the object with its tools as a list, sorted by key."""
+    """Checks an item of a content. Returns its text, or the object with its tools as a list in the order of keys."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")
@@ -473,7 +473,7 @@ class Harmony:
             strict: if False, a header without content is accepted as a message, whose text is the rest of the header.
 
         Raises:
-            FormatError: the ids are not in harmony's format; names the id.
+            FormatError: the ids are not in harmony's format. The error names the first wrong id.
             UnknownTokenError: an id is not in the vocabulary.
         """
         parser = self.parser(role=role, strict=strict)
@@ -609,8 +609,9 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
     Args:
         header: the text of the header.
         role: the role, if the prompt contains it; else None.
-        error: function that makes an exception of a message.
-        is_content: whether text after role and channel is content, not a recipient and a content type.
+        error: function that creates an exception with the given error message.
+        is_content: True if the text after the role and the channel is the content of the message; False if it is a
+            recipient and a content type.
 
     Returns:
         The fields of the message, and the remaining text.

@@ -37,7 +37,7 @@ class Cause(NamedTuple):
     """Cause of the difference between a reader and the reference.
 
     Attributes:
-        cause: name of the cause, for programs: ``"legacy"``, ``"normalizer"``.
+        cause: name of the cause, for use in programs, for example ``"legacy"`` or ``"normalizer"``.
         words: the cause in words, with the reader as the subject.
         proven: True if an experiment reproduced the ids of the reader.
         text: the first text whose ids change because of this cause.

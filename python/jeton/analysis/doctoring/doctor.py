@@ -158,7 +158,9 @@ class _Comparison:
     def _of_group(self, group: _Group) -> Disagreement:
         reference = self.groups[0]
         differing = reference.results.differing(group.results)
-        if not differing:  # equal on all texts of the reference: take a group with results on more texts
+        # The group equals the reference on all texts that both have encoded. Compare with a group that has encoded more
+        # texts.
+        if not differing:
             reference = next(one for one in self.groups if one.results.differing(group.results))
             differing = reference.results.differing(group.results)
         first = differing[0]
