@@ -244,7 +244,7 @@ class Comparison:
         )
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
-        """Returns a drawing of the first tokens, and a text that says how many others there are."""
+        """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
         first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
@@ -326,5 +326,5 @@ def compare(
     data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
     comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)
-    _ = comparison.spans  # raises if the text cannot be encoded
+    _ = comparison.spans  # raises an error if the text cannot be encoded
     return comparison

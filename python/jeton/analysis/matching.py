@@ -118,7 +118,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
     places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
-    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # where runs on one diagonal end
+    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # positions at which a new run begins
     firsts, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(places)]])
     lengths = lasts - firsts + size - 1
     runs = map(Run, places[firsts].tolist(), others[firsts].tolist(), lengths.tolist())

@@ -182,7 +182,7 @@ def _num_chars(texts: list[bytes]) -> int:
 
 
 def _up_to(texts: list[bytes], size: int) -> list[bytes]:
-    """Returns the first `size` bytes of texts; the last text ends after a line or, without one, after a character."""
+    """Returns the first `size` bytes of texts; the last text is cut at a line end if possible, else at a character."""
     kept = []
     for text in texts:
         if len(text) > size:

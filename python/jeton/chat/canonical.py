@@ -328,7 +328,7 @@ def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
         if len(found) and found.max() >= tok.vocab_size:
             raise OverflowError
     except (OverflowError, TypeError):
-        tok.decode(ids)  # raises the error that tells which id it is
+        tok.decode(ids)  # raises an error that names the invalid id
         raise
     return found
 

@@ -149,8 +149,8 @@ def chat_diff(
 
     Raises:
         ConfigError: `a` or `b` is neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
-        ChatTemplateError: as `Tokenizer.chat`; names the request.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template. The error names its place.
+        ChatTemplateError: as `Tokenizer.chat`. The error names the request.
 
     Examples:
         >>> import jeton

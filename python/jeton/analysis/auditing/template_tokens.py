@@ -1,4 +1,4 @@
-"""Rules for special tokens of chat templates: tokens that are not one id, a second bos, spellings in messages."""
+"""Rules for special tokens in chat templates: tokens of several ids, a second bos, tokens spelled in messages."""
 
 from __future__ import annotations
 

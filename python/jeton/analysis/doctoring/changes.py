@@ -47,7 +47,7 @@ class Change:
 
 
 class Changes:
-    """The differences of two tokenizers, as a list of `Change`s that can be applied."""
+    """The differences between two tokenizers, as a list of `Change`s that can be applied."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer) -> None:
         self._a, self._b = a, b
