@@ -23,8 +23,8 @@ __all__ = ["Run", "common_runs"]
 
 ANCHOR_SIZES = (32, 8, 2, 1)  # lengths of anchors in ids, tried in this order
 # Maximum size of a gap that is matched by the longest common subsequence. The size is the product of the gap's numbers
-# of ids in the two sequences. The first limit applies before anchors are tried, the second if there are no anchors. 64
-# × 64 takes a millisecond.
+# of ids in the two sequences. The first limit applies before anchors are tried, the second if there are no anchors. A
+# gap of 64 × 64 ids takes a millisecond.
 MAX_CELLS, MAX_CELLS_WITHOUT_ANCHORS = 256, 4096
 
 Ids = NDArray[np.int64]

@@ -4,7 +4,7 @@ Without truncation and pairs, the core joins the ids of text and template. Other
 the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
 template, of the first texts and of the second texts.
 
-Left out: `truncation` computes how many ids each text keeps, and `batch` pads the rows.
+Left out: computing how many ids each text keeps (`truncation`), and padding (`batch`).
 """
 
 from __future__ import annotations

@@ -637,8 +637,8 @@ class Conversation:
             start = len(context.text)
             if ids[: len(before)] == before:
                 return Encoded(whole, ids, segments, len(before), start)
-            # The sampled ids differ from the encoding of their text. If some token begins exactly where the new text
-            # begins, the ids from this token on are new.
+            # The sampled ids differ from the encoding of their text. If no token of this encoding crosses the start of
+            # the new text, the ids after the start are new.
             spans = char_spans(self._tok, whole.text, ids, segments)
             num_before = int((spans[:, 1] <= start).sum())
             if not (spans[num_before:, 0] < start).any():

@@ -90,13 +90,14 @@ class Drift:
             ``"split"``: the encoder divides the text of one id.
             ``"unreachable"``: as ``"split"``, but the encoder also returns other ids if the text of the id stands
             alone, after a letter, or after a space. (`jeton.audit` proves whether any text encodes to an id.)
-            ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it. ``"normalization"``:
-            the encoder changes the text. ``"dropped"``: the encoder drops a part of the text. ``"spelled_token"``: the
-            text spells an added token that is matched: one that is not special, or one that ``special=`` permits.
-            ``"stripped_space"``: an added token includes the white space beside it. ``"unmatched_token"``: the ids have
-            an added token that the encoder does not match there. ``"unknown"``: one of `ids` or of `expected` is the
-            unknown token, whose text is lost. ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half
-            a character.
+            ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it.
+            ``"normalization"``: the encoder changes the text. ``"dropped"``: the encoder drops a part of the text.
+            ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
+            ``special=`` permits.
+            ``"stripped_space"``: an added token includes the white space beside it.
+            ``"unmatched_token"``: the ids have an added token that the encoder does not match there.
+            ``"unknown"``: one of `ids` or of `expected` is the unknown token, whose text is lost.
+            ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
         ids: the ids around `position`, between the two nearest boundaries that they share with `expected`. The first is
             the id at `position`, or an earlier one if an unknown token before it makes equal ids uncertain.
         expected: the ids that encoding the text returns instead.

@@ -55,7 +55,7 @@ __all__ = [
 MAX_SOURCE = 1 << 17  # characters; published templates have less than 50,000. Compiling so many takes 3 s and 250 MB
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
-MAX_STEP = 1 << 30  # maximum work (such as compared bytes) of an operation; at worst, it takes about a second
+MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
@@ -377,5 +377,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering, which always exists: Jinja does not evaluate expressions earlier."""
+    """Returns the state of the current rendering. There always is one: Jinja evaluates nothing at compile time."""
     return _RUNNING.get()

@@ -60,7 +60,7 @@ class Reader:
         detail: class that the library chose for the tokenizer, or another remark.
         reason: why the reader was not checked; None if it was checked.
         version: version of the library.
-        encode: text → ids. Special tokens in the text are matched or not, as is the library's default.
+        encode: text → ids. Each library matches special tokens in its own way.
         frame: text → ids, including the tokens that a template adds; None if the library adds no tokens.
         decode: ids → text; None if decoding is not compared.
         spell: id → spelling of the token.
