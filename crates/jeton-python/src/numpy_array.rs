@@ -64,7 +64,7 @@ pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns an array of ids; None for more than [`MOST`] ids, and before `use_numpy`.
+/// Returns an array of ids; None for more than [`MOST`] ids, or if `use_numpy` has not been called.
 pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
     if ids.len() > MOST {
         return Ok(None);
@@ -72,7 +72,8 @@ pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, Py
     copied(py, ids, UINT, &[ids.len() as ffi::Py_ssize_t])
 }
 
-/// Returns an array of int64 values, with two columns if `spans`; None for too many values, and before `use_numpy`.
+/// Returns an array of int64 values, with two columns if `spans`; None for too many values, or if `use_numpy` has not
+/// been called.
 pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if values.len() > 2 * MOST {
         return Ok(None);
@@ -85,8 +86,8 @@ pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult
     }
 }
 
-/// Returns an array of `values`; None before `use_numpy`. The NumPy type with the given number must have the size of
-/// `T`.
+/// Returns an array of `values`; None if `use_numpy` has not been called. The NumPy type with the given number must
+/// have the size of `T`.
 fn copied<'py, T: Copy>(
     py: Python<'py>,
     values: &[T],

@@ -1,6 +1,6 @@
 //! Converts rows of integers to Python lists, padded to equal length, like the results of Hugging Face's libraries.
 //!
-//! Input: a column of integers with the offset of each row, as batches have. A row that is shorter than `width` is
+//! Input: a column of integers with the offset of each row, as in a `TokenBatch`. A row that is shorter than `width` is
 //! padded on one side; longer rows are not truncated.
 //!
 //! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair that

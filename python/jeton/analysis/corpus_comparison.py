@@ -107,7 +107,7 @@ class CorpusComparison:
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:
-        """Returns the share of a's entries that are also entries of `b`, as distinct byte strings."""
+        """Returns the share of the entries of `a` (distinct byte strings) that are also entries of `b`."""
         row, column = self._index(a), self._index(b)
         return float(self.shared_entries[row, column] / max(self.shared_entries[row, row], 1))
 

@@ -1,4 +1,4 @@
-"""`measure`: how tokenizers compress corpora: bytes per token, fertility, unknown tokens, time.
+"""`measure` finds how well tokenizers compress corpora: bytes per token, fertility, unknown tokens, time.
 
 This module checks the arguments and assigns names to tokenizers and sources; `measure_run` measures.
 """

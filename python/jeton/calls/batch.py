@@ -228,7 +228,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns columns of one int64 array per row, named as in transformers, in the form that `datasets.map` takes.
+        """Returns the columns, named as in transformers, as lists of one int64 array per row, for `datasets.map`.
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as

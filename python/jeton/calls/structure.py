@@ -24,7 +24,7 @@ STRUCTURES = ("paragraph", "markdown", "code")
 LINE = 1 << 30  # level of a line inside of a block
 HEADED = LINE - 1  # level of a block that directly follows its heading
 BLOCK = 7  # level of other blocks, plus their nesting depth; 1 to 6 are the levels of headings
-MAX_INDENT, MAX_DEPTH = 63, 15  # maximum indentation (in columns) and bracket depth; larger ones are reduced to it
+MAX_INDENT, MAX_DEPTH = 63, 15  # maximum indentation (in columns) and bracket depth; larger ones are cut to these
 TAB_SIZE = 4
 
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -28,8 +28,9 @@ Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fie
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
-# Maximum number of boundaries that are tried for one chunk. Nearly always the first one fits: a prefix has more tokens
-# than the whole text only if a token crosses the end of the prefix, and few tokens cross lines.
+# Maximum number of boundaries that are tried for one chunk. All are in the reach, which is within the limit. So nearly
+# always the first one fits: a prefix of the reach has more tokens than the reach only if a token crosses the end of the
+# prefix, and few tokens cross line ends.
 MAX_TRIES = 64
 
 

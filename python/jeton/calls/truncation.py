@@ -74,7 +74,7 @@ class Truncation:
         return self.max_length - num_added
 
     def check_stride(self, num_added: int) -> None:
-        """Checks `stride` as in transformers, also if no text is shortened.
+        """Checks `stride` as in transformers, even if no text is shortened.
 
         `kept` and `split` check it again for shortened texts. `num_added` is the number of ids that the template adds
         to one text.
@@ -216,11 +216,11 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
 
     Args:
         num_texts: number of texts or pairs.
-        counts: for each segment that is a text, int64[texts], its number of pieces.
+        counts: for each segment that is a text, int64[texts]: the segment's number of pieces in each text or pair.
 
     Returns:
-        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the piece. Rows of
-        a text are adjacent.
+        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the segment's piece
+        in each row. Rows of a text are adjacent.
 
     Raises:
         ConfigError: too many rows.

@@ -470,7 +470,7 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
 
 
 def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Returns for each token whether it overlaps a generated range; an empty span counts as one character."""
+    """Returns for each token whether it overlaps a generated range. An empty span counts as one character."""
     import numpy as np
 
     first, last = np.array(generated).T

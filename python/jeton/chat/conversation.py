@@ -83,7 +83,7 @@ class IdSpan(NamedTuple):
     Attributes:
         source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
-            text of the template, of tools and of variables.
+            text, from the template, tools or variables.
         message: index of the message in `Conversation.messages`; for a header, of the reply that it begins; None for
             ``"template"``.
         start, end: half-open range of indices into `Conversation.ids`.

@@ -2,8 +2,8 @@
 
 OpenAI does not publish how requests become prompts. The rules here reproduce published figures of ``prompt_tokens``:
 
-- messages: each has three tokens, the tokens of the role, the text and the name, and one more for a name; three for the
-  start of the reply are added. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
+- messages: each has three tokens, plus the tokens of its role, text and name, plus one token if it has a name. Three
+  tokens begin the reply. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
 - functions: TypeScript definitions in the first system message. Sources: hmarr/openai-chat-tokens (tests,
   gpt-3.5-turbo) and, with ``tool_choice``, pamelafox/openai-messages-token-helper (tests, gpt-35-turbo).
 - tool calls and their results: chrisdinn/tokens (tests, gpt-4-turbo-preview).

@@ -410,7 +410,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first message before `start` that is equal but rendered differently; None without one."""
+        """Describes the first equal message before `start` that is rendered differently; None if there is none."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -199,7 +199,7 @@ def decode_json(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def unified(pattern: Any, value: Any) -> dict[str, Any] | None:
-    """Matches a JSON value with a pattern; returns the values of its placeholders, or None without a match.
+    """Matches a JSON value with a pattern. Returns the values of the pattern's placeholders; None if it does not match.
 
     Examples:
         >>> unified({"name": "\\0name", "arguments": "\\0arguments"}, {"arguments": {}, "name": "f"})

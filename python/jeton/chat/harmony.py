@@ -5,7 +5,7 @@
 
 A message has an author; an assistant's message also has a *channel*: ``analysis`` (reasoning), ``commentary`` (function
 calls) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8, which encodes each field separately.
-Only the renderer writes special tokens; one that a message spells is encoded as text.
+Only the renderer writes special tokens; a special token that a message spells is encoded as text.
 
 Messages are dicts, in the form of that library's ``Message.to_dict()``. For messages of chat completions
 (``reasoning_content``, ``tool_calls``), use `Tokenizer.chat` with the model's template.
@@ -49,7 +49,7 @@ class HarmonyMessage(TypedDict, total=False):
         name: name of the author; required for a tool (``"functions.weather"``).
         content: a text, or a list with items ``{"type": "text", "text": …}`` and items from `system` and `developer`.
         channel: ``"analysis"``, ``"commentary"`` or ``"final"``.
-        recipient: ``"functions.weather"`` in a call, ``"assistant"`` in its result.
+        recipient: ``"functions.weather"`` in a call, ``"assistant"`` in the result of the call.
         content_type: ``"<|constrain|>json"`` or ``"json"``.
     """
 
@@ -308,10 +308,10 @@ class HarmonyIds(NamedTuple):
 
     Attributes:
         ids: the ids.
-        mask: for each id, whether the model generates it. These are all ids of a reply after ``<|start|>assistant``,
-            including the end token. If a reply follows another one in the same turn, ``<|start|>assistant`` is
-            generated, too. The ``<|end|>`` of an earlier final message is not: the model generated ``<|return|>``
-            there.
+        mask: for each id, whether the model generates it. The model generates all ids of a reply after
+            ``<|start|>assistant``, including the end token. If a reply follows another one in the same turn, the model
+            generates ``<|start|>assistant``, too. It does not generate the ``<|end|>`` of an earlier final message,
+            because it generated ``<|return|>`` there.
         spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
     """
 

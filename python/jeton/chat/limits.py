@@ -52,7 +52,7 @@ __all__ = [
     "width",
 ]
 
-MAX_SOURCE = 1 << 17  # characters; published templates have less than 50,000. Compiling so many takes 3 s and 250 MB
+MAX_SOURCE = 1 << 17  # characters, whose compilation takes 3 s and 250 MB; published templates have less than 50,000
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
 MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst

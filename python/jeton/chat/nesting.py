@@ -2,7 +2,7 @@
 
 Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. The texts
 that they write around elements, keys, values and strings are found by rendering a number in place of each value, and
-comparing. Values at every depth are assumed to be written in the same way.
+comparing the renderings. Values at every depth are assumed to be written in the same way.
 
 Left out: templates that write an empty list or object as an empty text. It cannot be told from an empty string.
 """
@@ -60,7 +60,7 @@ class NestedForm(NamedTuple):
     object: _Container | None
 
     def read(self, text: str, start: int, kind: str) -> tuple[Any, int] | None:
-        """Reads a list or an object (``"list"`` or ``"dict"``) at an index; returns the value and its end, or None."""
+        """Reads a ``"list"`` or ``"dict"`` at an index. Returns the value and its end; None if there is none."""
         found = self._containers(_Source(text, {}), start, kind, 0)
         return found[0] if found else None
 

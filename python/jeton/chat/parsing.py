@@ -327,7 +327,7 @@ class _Controls:
         return "".join(parts)
 
     def of_text(self, text: str, pieces: list[RenderedRun]) -> str:
-        """Replaces the special tokens that the template writes in a text by their characters."""
+        """Replaces the special tokens that the template writes in a text by the characters that represent them."""
         parts: list[str] = []
         at = 0
         for match in control_spans(self._tok, text, pieces):
@@ -336,7 +336,7 @@ class _Controls:
         return "".join((*parts, text[at:]))
 
     def spelled(self, text: str) -> str:
-        """Replaces the characters of special tokens in a text by the tokens' spellings."""
+        """Replaces the characters that represent special tokens in a text by the tokens' spellings."""
         return text.translate(self._spelling)
 
     def ids(self, chars: Iterable[str]) -> list[int]:
@@ -492,7 +492,7 @@ def _stripped(text: str) -> re.Pattern[str]:
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """If a content is not fully parsed, because it has template text that begins reasoning or a call, says so."""
+    """Returns a message if a content still has template text that begins reasoning or a call; None if not."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):

@@ -224,7 +224,7 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Finds which differences of two tokenizers change ids; [] if all of them together do not explain the ids."""
+        """Finds which differences between two tokenizers change ids; [] if even all of them do not explain the ids."""
         changes = Changes(a, b)
         # the ids can still differ, because some differences, such as the decoder's, are not among the changes
         if not changes.all or self._mismatches(changes, changes.all):
@@ -258,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Returns indices of texts on which `a` with the changes differs from the second side; all if `complete`."""
+        """Applies changes, and returns indices of texts whose ids then still differ; all of them if `complete`."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):

@@ -286,7 +286,7 @@ class _Segment:
 
     @property
     def fields(self) -> list[str]:
-        """Returns the fields that differ, if both components have the same type and several options."""
+        """Returns the fields that differ, if both components have the same type and several options; else []."""
         if self.a is None or self.b is None or self.a["type"] != self.b["type"] or "regex" in {*self.a, *self.b}:
             return []
         if self.a["type"] == "Pattern":

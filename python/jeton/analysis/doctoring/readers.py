@@ -156,7 +156,8 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    except PermissionError:  # a file with a tokenizer's name raises this error when it is read; others are ignored
+    # A file with the name of a tokenizer counts, so that reading it raises this error again; other files are ignored.
+    except PermissionError:
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
         return True
@@ -399,7 +400,7 @@ def _unread(file: str, library: str, reason: str) -> Reader:
 
 
 def _version(name: str) -> str:
-    from importlib import metadata  # imported here because it imports the parser of e-mail
+    from importlib import metadata  # not at the top, because it imports the whole e-mail parser
 
     try:
         return metadata.version(name)
