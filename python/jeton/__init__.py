@@ -60,7 +60,7 @@ _PUBLIC = {
     "training": ("Counts", "Limits", "Rules", "Superwords", "count_pretokens", "replay", "train"),
     "vocabulary": ("Surgery", "add_words", "align", "extend", "merge_vocab", "prune", "renumber"),
 }
-# Modules that are public themselves, as attributes of the package.
+# Public modules, which are attributes of the package.
 _MODULES = ("analysis", "chat", "compat", "errors", "formats", "shards", "training", "vocabulary")
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

@@ -37,12 +37,12 @@ impl<T> Exclusive<T> {
         Self(Mutex::new(State { value, changing: None }))
     }
 
-    /// Reads the value. During a long change, reads the value before the change. `look` must not run Python code.
+    /// Reads the value; while a long change is in progress, the old value. `look` must not run Python code.
     pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
         look(&self.lock(py).value)
     }
 
-    /// Changes the value when no long change is in progress. `change` must not run Python code.
+    /// Waits until no long change is in progress, and changes the value. `change` must not run Python code.
     ///
     /// # Errors
     /// `ConfigError` if this thread is changing the value; exceptions of signal handlers while it waits.
@@ -59,7 +59,7 @@ impl<T> Exclusive<T> {
         Ok(LongChange(self))
     }
 
-    /// Locks the value when no long change is in progress.
+    /// Waits until no long change is in progress, and locks the value.
     fn unchanging(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State<T>>> {
         loop {
             let mut state = self.lock(py);

@@ -15,7 +15,8 @@ type PathTuple = (Vec<EdgeTuple>, f64); // edges, sum of the scores
 type LatticeTuple = (Vec<EdgeTuple>, usize, PathTuple, Vec<PathTuple>); // edges, total number, the best, the next best
 type Longest = (Vec<(usize, usize, u32)>, Option<usize>, bool); // (start, end, id), stuck at, too long
 
-/// One pretoken: start, end, bytes, added, whole, alternative, ids, and the steps of the model in one of three forms.
+/// One pretoken, with the fields of `Explained`: start, end, bytes, added, whole, alternative, ids, and the steps of
+/// the model in one of three forms.
 pub type Told<'py> = (
     (usize, usize),
     Bound<'py, PyBytes>,

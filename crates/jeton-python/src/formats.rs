@@ -24,7 +24,8 @@ const LSTRIP: u8 = 1;
 
 #[pymethods]
 impl Vocabulary {
-    /// Reads a `.model`. Returns its options as JSON, and its pieces at their ids. `layout`: a `Layout` as JSON.
+    /// Reads a `.model` file. Returns its options as JSON, and the vocabulary of its pieces. `layout`: a `Layout` as
+    /// JSON.
     #[staticmethod]
     #[pyo3(signature = (data, layout=None))]
     fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
@@ -62,10 +63,10 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens in it that
-    /// are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must contain. `num_listed`:
-    /// special tokens with this id or a higher one are omitted if HF assigns the same ids. `whole`: if true, no added
-    /// token is omitted.
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens that it
+    /// contains although they are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must
+    /// contain. `num_listed`: special tokens with this id or a higher one are omitted if HF assigns the same ids.
+    /// `whole`: if true, no added token is omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,
@@ -110,9 +111,9 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns `model.merges` as JSON text for a model of pieces with scores: the last merge of each piece, by
-    /// descending score. Also returns two pieces with equal scores, if any, because the list is then not equivalent to
-    /// the scores.
+    /// Returns `model.merges` as JSON text for a model of pieces with scores. It lists the last merge of each piece, by
+    /// descending score. If two pieces have equal scores, also returns these two, because the list is then not
+    /// equivalent to the scores.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = |keep_going: KeepGoing<'_>| {

@@ -1,7 +1,8 @@
 //! Lists of ids, or of offsets, that share their Python integers.
 //!
-//! A `list[int]` needs a Python object for each id. Allocating the object costs more than encoding cached text that
-//! yields the id. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
+//! A `list[int]` needs a Python object for each id. If the text of the id is in the cache, allocating the object costs
+//! more than encoding this text. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never
+//! freed.
 //!
 //! Memory: for integers, 2 MiB of pointers (the system maps only the used pages) and 32 bytes for each distinct
 //! integer; for tuples, 512 KiB of pointers and 64 bytes for each distinct tuple, at most 4 MiB.
@@ -17,17 +18,18 @@ use pyo3::types::PyList;
 /// Number of shared integers. It covers the ids of nearly all vocabularies.
 const NUM_SHARED: usize = 1 << 18;
 
-/// Number of ids by which prefetching is ahead. Prefetching helps because the pointers and integers of a large
-/// vocabulary take megabytes.
+/// Memory is prefetched this many ids ahead. Prefetching helps because the pointers and integers of a large vocabulary
+/// take megabytes.
 const AHEAD: usize = 24;
 
-/// id -> Python integer, to which the table owns a reference; null before first use. Only written with the GIL.
+/// id -> Python integer, to which the table owns a reference; null before first use. Written only by threads that hold
+/// the GIL.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
-/// Number of starts of ranges with shared tuples. It covers texts of a few hundred tokens.
+/// Tuples are shared for ranges that start before this offset, which covers texts of a few hundred tokens.
 const SHARED_STARTS: usize = 1 << 12;
 
-/// Number of lengths of ranges with shared tuples. It covers nearly all tokens.
+/// Tuples are shared for ranges shorter than this. Nearly all tokens are shorter.
 const SHARED_LENS: usize = 1 << 4;
 
 /// (start, length) of a range -> Python tuple, stored like the integers of `SHARED`.
@@ -58,7 +60,7 @@ pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64
     for (i, value) in integers.enumerate() {
         let integer = integer(py, value)?;
         // SAFETY: `list` is a new list of that length, no other code has access to it, and it takes the reference. If
-        // an integer fails, the remaining items are null; a list with null items can be dropped.
+        // an integer cannot be created, the remaining items are null; a list with null items can be dropped.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
     }
     Ok(list.cast_into()?)
@@ -86,7 +88,7 @@ fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> 
     };
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
-        // SAFETY: `PAIRS` has a reference, which is never released.
+        // SAFETY: `known` is alive, because `PAIRS` owns a reference to it that is never released.
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }
@@ -113,7 +115,7 @@ fn integer(py: Python<'_>, value: i64) -> PyResult<*mut ffi::PyObject> {
     let shared = usize::try_from(value).ok().and_then(|value| SHARED.get(value));
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
-        // SAFETY: `SHARED` has a reference, which is never released.
+        // SAFETY: `known` is alive, because `SHARED` owns a reference to it that is never released.
         unsafe { ffi::Py_INCREF(known) };
         return Ok(known);
     }

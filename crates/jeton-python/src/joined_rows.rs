@@ -86,10 +86,10 @@ impl Ranges {
         for (&(start, size), column) in rows() {
             let at = joined.len();
             let room = &mut joined.spare_capacity_mut()[..size];
-            // SAFETY: the column is contiguous and contains the range, which was compared with its length, and `room`
-            // has `size` integers, all bytes of which are then initialized. Memory of Python is only read through a
-            // pointer, as in `PyBuffer::copy_to_slice`, because another thread can change it. Any bytes are a valid
-            // integer.
+            // SAFETY: the column is contiguous and contains the range (the range was compared with the column's
+            // length), and `room` has `size` integers, all bytes of which are then initialized. Memory of Python is
+            // only read through a pointer, as in `PyBuffer::copy_to_slice`, because another thread can change it. Any
+            // bytes are a valid integer.
             unsafe {
                 let from = column.buf_ptr().cast::<u8>().add(start * size_of::<T>());
                 ptr::copy_nonoverlapping(from, room.as_mut_ptr().cast::<u8>(), size * size_of::<T>());

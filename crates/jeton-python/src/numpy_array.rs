@@ -52,7 +52,7 @@ struct ArrayFields {
 /// NumPy's table of pointers; null before `use_numpy`.
 static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Sets the table; `api` is `numpy._core._multiarray_umath._ARRAY_API`.
+/// Stores the address of NumPy's table of C functions. `api` is `numpy._core._multiarray_umath._ARRAY_API`.
 #[pyfunction]
 pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     // SAFETY: the object is a capsule. The result is null with an exception set if the capsule has a name.
@@ -64,7 +64,7 @@ pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns an array of ids; None for more than [`MOST`] ids, and before `use_numpy`.
+/// Returns an array of ids; None for more than [`MOST`] ids, or if `use_numpy` has not been called.
 pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
     if ids.len() > MOST {
         return Ok(None);
@@ -72,7 +72,8 @@ pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, Py
     copied(py, ids, UINT, &[ids.len() as ffi::Py_ssize_t])
 }
 
-/// Returns an array of int64 values, with two columns if `spans`; None for too many values, and before `use_numpy`.
+/// Returns an array of int64 values, with two columns if `spans`; None for too many values, or if `use_numpy` has not
+/// been called.
 pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if values.len() > 2 * MOST {
         return Ok(None);
@@ -85,8 +86,8 @@ pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult
     }
 }
 
-/// Returns an array of `values`; None before `use_numpy`. The NumPy type with the given number must have the size of
-/// `T`.
+/// Returns an array of `values`; None if `use_numpy` has not been called. The NumPy type with the given number must
+/// have the size of `T`.
 fn copied<'py, T: Copy>(
     py: Python<'py>,
     values: &[T],
@@ -99,10 +100,10 @@ fn copied<'py, T: Copy>(
     }
     // Never writes more values than the array has.
     let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
-    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `shape` has the given
-    // number of dimensions; without data, NumPy allocates it, contiguous and aligned. The result is null with an
-    // exception set, or a new reference to an array, which begins with `ArrayFields`. No other code has the array
-    // while its data is written.
+    // SAFETY: `table` is NumPy's table, which is never freed and has `PyArray_Type` and `PyArray_New` at these indices.
+    // `shape` has the given number of dimensions; without data, NumPy allocates it, contiguous and aligned. The result
+    // is null with an exception set, or a new reference to an array, which begins with `ArrayFields`. No other code has
+    // the array while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
         let (none, dims) = (ptr::null_mut(), shape.len() as c_int);

@@ -71,8 +71,8 @@ impl Counts {
         Ok(learned(vocabulary, num_symbols, &merges))
     }
 
-    /// Learns as SentencePiece's BPE trainer does. Pieces get the ids that `reserved` does not use, by descending
-    /// score.
+    /// Learns as SentencePiece's BPE trainer does. In order of descending score, pieces get the ids that `reserved`
+    /// does not use.
     fn learn_sentencepiece(
         &self,
         py: Python<'_>,
@@ -110,8 +110,8 @@ impl Counts {
         py.detach(learn).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). Pieces
-    /// get the ids that `reserved` does not use, by descending score. Returns the vocabulary and the number of
+    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). In order
+    /// of descending score, pieces get the ids that `reserved` does not use. Returns the vocabulary and the number of
     /// characters. The progress callback of `run` gets the number of remaining pieces.
     fn learn_unigram(
         &self,

@@ -1,6 +1,6 @@
 //! Converts rows of integers to Python lists, padded to equal length, like the results of Hugging Face's libraries.
 //!
-//! Input: a column of integers with the offset of each row, as batches have. A row that is shorter than `width` is
+//! Input: a column of integers with the offset of each row, as in a `TokenBatch`. A row that is shorter than `width` is
 //! padded on one side; longer rows are not truncated.
 //!
 //! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair that
@@ -51,7 +51,7 @@ fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
 #[pyfunction]
 pub fn id_lists<'py>(py: Python<'py>, ids: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<List<'py>> {
     let (ids, offsets) = (column::ids(py, &ids)?, column::wide(py, &offsets)?);
-    // A negative offset becomes too large.
+    // A negative offset becomes a very large one, which `ranges` rejects.
     let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
     let rows = ranges(&offsets, ids.len())?.into_iter().map(|range| id_list::list(py, &ids[range]));
     PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)

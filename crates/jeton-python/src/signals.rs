@@ -33,7 +33,8 @@ impl SignalCheck {
         Self { grace_period, ..self }
     }
 
-    /// Returns false to cancel the work. It must be called without the GIL, and is cheap between two intervals.
+    /// Returns false to cancel the work. Must be called without the GIL. A call is cheap, except the first after each
+    /// interval.
     pub fn keep_going(&mut self, done: usize) -> bool {
         if self.raised.is_some() {
             return self.deadline.is_some_and(|deadline| Instant::now() < deadline);

@@ -1,8 +1,8 @@
 //! `jeton.TextStream`: decodes ids that arrive one by one.
 //!
-//! The class is public, with the docstrings below: a wrapper method in Python would take as long for an id as decoding
-//! the id. Every call is atomic, so threads can share a stream. A long push moves the state out of the object instead
-//! of copying it, because copying takes time linear in the whole text.
+//! The class is public, with the docstrings below: for a single id, a wrapper method in Python would take as long as
+//! the decoding. Every call is atomic, so threads can share a stream. A long push moves the state out of the object
+//! instead of copying it, because copying takes time linear in the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
@@ -70,7 +70,8 @@ pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
 
 #[pymethods]
 impl Tokenizer {
-    /// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
+    /// Starts a stream. `errors`: "replace", "ignore" or "strict". The stream ends at the first stop string that occurs
+    /// after the prompt.
     #[pyo3(signature = (prompt_ids, stop, *, errors, skip_special))]
     fn text_stream(
         slf: Py<Self>,
@@ -108,7 +109,8 @@ impl TextStream {
     ///     UnknownTokenError: an id is outside the vocabulary or in a gap. The exception has its position in `ids`. The
     ///         stream is unchanged: none of `ids` was read.
     ///     DecodeError: ``errors="strict"`` and the bytes are not UTF-8. The exception has the byte's position in the
-    ///         whole text. Text before this byte in the same call is in `text`. Every later call raises `ConfigError`.
+    ///         whole text. The text that the same call decoded before this byte is in `text`. Every later call raises
+    ///         `ConfigError`.
     ///     ConfigError: the stream is finished or failed, or the text is over the decoder's limit (a hundred times the
     ///         contents of the tokens).
     ///

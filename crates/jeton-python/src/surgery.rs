@@ -42,8 +42,9 @@ impl Tokenizer {
         ))
     }
 
-    /// Removes `num_removed` removable entries from which no other entry is merged, the least frequent first. Returns
-    /// 1 for each id that remains. `counts`: i64 by id; `remains` and `removable`: u32 by id.
+    /// Removes `num_removed` of the removable entries. Each time, the least frequent entry is removed from which no
+    /// remaining entry is merged. Returns 1 for each id that remains, else 0. `counts`: i64 by id; `remains` and
+    /// `removable`: u32 by id.
     fn without_rare<'py>(
         &self,
         py: Python<'py>,
@@ -151,8 +152,8 @@ impl Tokenizer {
     }
 }
 
-/// A vocabulary with appended entries; the id (2³² - 1 for none) and the fate (`append::Fate`) of each requested
-/// entry; and the number of new merges.
+/// The vocabulary with the appended entries, the id of each requested entry (2³² - 1 if it has none), the fate of each
+/// requested entry (`append::Fate`), and the number of new merges.
 type Extended<'py> = (Vocabulary, View<'py>, View<'py>, usize);
 
 fn append<'py>(

@@ -157,8 +157,8 @@ impl Tokenizer {
     }
 
     /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token:
-    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: stops
-    /// after the pretoken with which this number of tokens is reached.
+    /// id, bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`:
+    /// encoding stops after the pretoken in which the number of tokens reaches `most`.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -256,8 +256,8 @@ impl Tokenizer {
         )
     }
 
-    /// Returns the first `most` pretokens with all their steps. Also returns, for the whole text, the numbers of
-    /// pretokens, merges and tokens, and the added tokens.
+    /// Returns the first `most` pretokens with all their steps. Also returns how many pretokens, merges and tokens the
+    /// whole text has, and its added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(

@@ -1,5 +1,5 @@
-//! `Words`: finds words of texts and runs of scripts without spaces, and counts the tokens in them. `main_script`: main
-//! script of a text.
+//! `Words` finds the words of texts, and runs of characters of scripts without spaces, and counts the tokens in them.
+//! `main_script` finds the main script of a text.
 
 use std::str::Utf8Error;
 
@@ -15,7 +15,7 @@ use crate::error::{self, Fact, InvalidTextError};
 use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::Tokenizer;
 
-/// Words and runs of several texts.
+/// The words of several texts, and their runs of scripts without spaces.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Words {
     words: words::Words,
@@ -71,7 +71,7 @@ impl Words {
         self.words.num_run_chars()
     }
 
-    /// Returns the byte ranges of the words of a text, and of its runs.
+    /// Returns the byte ranges of the words of a text, and of its runs of scripts without spaces.
     #[allow(clippy::type_complexity)]
     fn ranges(&self, text: usize) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
         (self.words.words(text).to_vec(), self.words.runs(text).to_vec())
@@ -94,7 +94,7 @@ impl Words {
     }
 
     /// Counts the tokens in words and runs, given the ids of all texts and the cumulative number of ids at the end of
-    /// each text. None if the tokens of a text have another total length than the text.
+    /// each text. None if the tokens of some text have more or fewer bytes in total than the text.
     fn count_ids(
         &self,
         py: Python<'_>,

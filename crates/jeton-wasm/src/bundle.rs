@@ -5,8 +5,8 @@
 //! "jeton 1\n"    8 bytes
 //! u32            length of the header
 //! header         JSON: Header
-//! columns        ids (each less the previous id + 1), kinds (a byte), lengths and bytes of the contents;
-//!                left, right and result ids of the merges (each result less the previous result + 1, in zigzag);
+//! columns        ids (each minus (the previous id + 1)), kinds (a byte), lengths and bytes of the contents;
+//!                left, right and result ids of the merges (each result minus (the previous result + 1), in zigzag);
 //!                scores (f64); ids of flagged entries (u32) and their flags (a byte)
 //! ```
 //!
@@ -22,7 +22,7 @@ use crate::engine::Facts;
 
 const MAGIC: &[u8] = b"jeton 1\n";
 
-/// Properties of a tokenizer before the columns, in JSON.
+/// The JSON header of a bundle, which precedes the columns.
 #[derive(Deserialize)]
 pub struct Header {
     /// A `Definition` as the core reads it.

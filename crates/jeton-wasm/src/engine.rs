@@ -59,11 +59,11 @@ enum Request {
     /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
     /// Returns other facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
-    /// whether an entry has `mark` before its end.
+    /// whether some entry contains `mark` elsewhere than at its end.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer from the opened file. The reply is that of `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
-    /// Returns a regex converted to Oniguruma's dialect, or null if that is not possible; also the regexes of all named
+    /// Returns the regex converted to Oniguruma's dialect (null if that is not possible), and the regexes of all named
     /// patterns.
     Oniguruma { regex: String },
     /// Removes a loaded tokenizer.
@@ -253,8 +253,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for the search. A special token has the bytes of its spelling; other entries have their
-    /// bytes in decoded text.
+    /// Returns all entries, for the search. The bytes of a special token are its spelling; the bytes of other entries
+    /// are those that they decode to.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;

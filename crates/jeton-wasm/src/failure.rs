@@ -13,7 +13,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Converts an error. `text` is the text that its byte offset refers to.
+    /// Converts an error. `text` is the text to which a byte offset in the error refers.
     pub fn of(error: Error, text: &[u8]) -> Self {
         let said = error.to_string();
         let place = |at: usize| String::from_utf8_lossy(&text[..at.min(text.len())]).chars().count();

@@ -244,7 +244,7 @@ class Comparison:
         )
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
-        """Returns a drawing of the first tokens, and a text that says how many others there are."""
+        """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
         first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
@@ -318,7 +318,7 @@ def compare(
         if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
             raise wrong("text", text, expected)
         difference = TextDifference(toks, (texts[0], texts[1]), special)
-        _ = difference.ids  # raises if a text cannot be encoded
+        _ = difference.ids  # raises an error if a text cannot be encoded
         return difference
     named = named_tokenizers(toks, "toks", "compare")
     if not isinstance(text, str | bytes):
@@ -326,5 +326,5 @@ def compare(
     data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
     comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)
-    _ = comparison.spans  # raises if the text cannot be encoded
+    _ = comparison.spans  # raises an error if the text cannot be encoded
     return comparison

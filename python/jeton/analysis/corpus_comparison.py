@@ -1,7 +1,8 @@
-"""`compare_corpus`: agreement of tokenizers on a corpus, their vocabularies, and passages that they split differently.
+"""`compare_corpus`: compares how tokenizers split a corpus, and compares their vocabularies.
 
-The core encodes each batch and compares the tokens (`tokenizer/agreement`). For a byte-level tokenizer, spans follow
-from the ids if the tokens' bytes concatenate to the text. Other texts are encoded with spans, which is slower.
+The core encodes each batch and compares the tokens (`tokenizer/agreement`). If the bytes of the tokens of a byte-level
+tokenizer concatenate to the text, their lengths give the spans. Otherwise the text is encoded with spans, which is
+slower.
 
 Memory: a few batches of documents, a count for each id, and a table of at most 65,536 passages.
 """
@@ -40,7 +41,7 @@ class Difference(NamedTuple):
     """A passage that the tokenizers split differently.
 
     Attributes:
-        text: the passage, between two boundaries that all tokenizers have.
+        text: the passage; all tokenizers have a boundary at its start and at its end.
         occurrences: number of times that the passage occurs in the corpus.
         pieces: for each tokenizer, the tokens of the first occurrence, as bytes of the text.
     """
@@ -106,7 +107,7 @@ class CorpusComparison:
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:
-        """Returns the share of a's entries that are also entries of `b`, as distinct byte strings."""
+        """Returns the share of the entries of `a` (distinct byte strings) that are also entries of `b`."""
         row, column = self._index(a), self._index(b)
         return float(self.shared_entries[row, column] / max(self.shared_entries[row, row], 1))
 

@@ -223,7 +223,7 @@ def _kinds() -> tuple[Sequence[str], ...]:
         return chr(first + int(draw() * (last - first + 1)))
 
     def run(ranges: Ranges, longest: int) -> Callable[[], str]:
-        """Returns a function that draws up to `longest` characters, all from one range or each from any range."""
+        """Returns a function that draws up to `longest` characters: all from one range, or each from any range."""
 
         def make() -> str:
             mine = ranges if draw() < 0.3 else (ranges[int(draw() * len(ranges))],)

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 __all__ = ["Run", "common_runs"]
 
 ANCHOR_SIZES = (32, 8, 2, 1)  # lengths of anchors in ids, tried in this order
-# Largest gap that is matched by the longest common subsequence, as the product of its numbers of ids in both sequences.
-# The first limit applies before anchors are tried, the second if there are no anchors. 64 × 64 takes a millisecond.
+# Maximum size of a gap that is matched by the longest common subsequence. The size is the product of the gap's numbers
+# of ids in the two sequences. The first limit applies before anchors are tried, the second if there are no anchors. A
+# gap of 64 × 64 ids takes a millisecond.
 MAX_CELLS, MAX_CELLS_WITHOUT_ANCHORS = 256, 4096
 
 Ids = NDArray[np.int64]
@@ -85,7 +86,7 @@ class _Ranks:
         self._of = {1: np.concatenate([a, b]).astype(np.int64)}
 
     def of(self, size: int) -> tuple[Ids, Ids]:
-        """Returns the ranks of runs of `size` ids. No caller uses the ranks of runs that extend past the end."""
+        """Returns the ranks of the runs of `size` ids. Runs that extend past the end get ranks that no caller uses."""
         if size not in self._of:
             half = size // 2
             self.of(half)
@@ -117,7 +118,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
     places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
-    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # where runs on one diagonal end
+    breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # positions at which a new run begins
     firsts, lasts = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(places)]])
     lengths = lasts - firsts + size - 1
     runs = map(Run, places[firsts].tolist(), others[firsts].tolist(), lengths.tolist())
@@ -125,7 +126,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Returns pairs of positions of ranks that occur equally often in both: first with first, second with second, …"""
+    """Pairs the positions of each rank that occurs equally often in both: first with first, second with second, …"""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)
@@ -133,14 +134,16 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
     is_equal = counts[at] == other_counts[other_at]
     at, other_at = at[is_equal], other_at[is_equal]
     sizes = counts[at]
-    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # ordinals within a rank
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, 1, … within each rank
     return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
-    """Returns the runs with the most ids whose `start` and `other` both ascend, found with a Fenwick tree of maxima."""
+    """Returns the chain of runs, ascending in `start` and `other`, with the most ids. Uses a Fenwick tree of maxima."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
-    best = [(0, -1)] * (len(runs) + 1)  # at a node: the most ids of a chain that ends there, and the chain's last run
+    # A Fenwick tree. A node has the maximum number of ids of the chains that end in its range, and the last run of such
+    # a chain.
+    best = [(0, -1)] * (len(runs) + 1)
     before: list[int] = []
     for index, run in enumerate(runs):
         weight, last, node = 0, -1, rank[run.other] - 1

@@ -1,4 +1,4 @@
-"""`measure`: how tokenizers compress corpora: bytes per token, fertility, unknown tokens, time.
+"""`measure` finds how well tokenizers compress corpora: bytes per token, fertility, unknown tokens, time.
 
 This module checks the arguments and assigns names to tokenizers and sources; `measure_run` measures.
 """
@@ -114,7 +114,7 @@ def measure(
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
-    opened = [(name, open_corpus(source)) for name, source in sources]  # raises before any work if a file is missing
+    opened = [(name, open_corpus(source)) for name, source in sources]  # error before any work if a file is missing
     with make_reporter(progress) as report:
         cells = [tuple(row) for row in run.measure(opened, report)]
     if not is_table:
@@ -171,7 +171,7 @@ def _name(place: Any, number: int) -> str:
 
 
 def _files(name: str, corpus: Corpus) -> Iterator[tuple[str, Corpus]]:
-    """Yields a row for each file of a source that is a path; a row for any other source."""
+    """Yields one row for each file if the source is a path, else a single row."""
     source = corpus.sources
     place: Any = source.place if isinstance(source, Source) else source
     if not isinstance(place, str | os.PathLike):

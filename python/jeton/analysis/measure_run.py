@@ -34,7 +34,7 @@ BATCH_BYTES = 4 << 20
 # Pre-tokenizers that split a text without changing it.
 SPLITS = ("Pattern", "Split", "ByteLevel", "Digits", "Punctuation")
 
-# Added to a measure if words are not counted.
+# If words are not counted, this is added to a measure to set the counts of words to None.
 NO_WORDS = Measure(
     words=None, word_tokens=None, whole_words=None, unspaced_chars=None, unspaced_tokens=None, seconds=0.0
 )
@@ -182,7 +182,7 @@ def _num_chars(texts: list[bytes]) -> int:
 
 
 def _up_to(texts: list[bytes], size: int) -> list[bytes]:
-    """Returns the first `size` bytes of texts; the last text ends after a line or, without one, after a character."""
+    """Returns the first `size` bytes of texts; the last text is cut at a line end if possible, else at a character."""
     kept = []
     for text in texts:
         if len(text) > size:

@@ -90,7 +90,7 @@ class Measure:
 
     @property
     def tokens_per_unspaced_char(self) -> float | None:
-        """Tokens per character of scripts without spaces; None without such characters."""
+        """Tokens per character of scripts without spaces; None if there are no such characters."""
         return _share(self.unspaced_tokens, self.unspaced_chars)
 
     @property
@@ -142,7 +142,7 @@ class MeasureTable:
         tokenizers: names of the tokenizers.
         sources: names of the sources.
         cells: ``cells[source][tokenizer]``, by index.
-        baseline: name of the tokenizer by whose number of tokens `relative` divides.
+        baseline: name of the tokenizer whose number of tokens is the divisor in `relative`.
 
     Examples:
         >>> import jeton
@@ -215,8 +215,10 @@ class MeasureTable:
         return replace(self, sources=tuple(sources), cells=tuple(cells))
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns a flat dictionary for each source and tokenizer, then for the totals: `Measure.to_json`, the names
-        ``source`` and ``tokenizer``, and ``relative_tokens``, the number of tokens divided by the baseline's number.
+        """Returns a flat dictionary for each source and tokenizer, then one for each tokenizer's totals.
+
+        A dictionary has the items of `Measure.to_json`, the names ``source`` and ``tokenizer``, and
+        ``relative_tokens``: the number of tokens divided by the baseline's number.
         """
         return [
             {"source": source, "tokenizer": name, **cell.to_json(), "relative_tokens": relative}

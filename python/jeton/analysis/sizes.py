@@ -47,7 +47,7 @@ def sizes(
 
     Args:
         corpus: as in `jeton.train`. Weights of sources apply to training, not to the measurement.
-        sizes: vocabulary sizes; None: 1,024, doubled up to 131,072, as far as training on the corpus reaches.
+        sizes: vocabulary sizes. None: the powers of two from 1,024 to 131,072 that training on the corpus can reach.
         hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and the same number for
             the head.
         tied: the head shares the parameters of the embedding.
@@ -89,7 +89,7 @@ def sizes(
     with make_reporter(progress) as report:
         try:
             tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-            first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+            first_merges(tok, min(asked[0], tok.vocab_size))  # error if `tok` cannot be pruned or a size is too small
         except ConfigError as error:
             if error.option == "vocab_size":  # the caller passed it as an item of `sizes`
                 error.rename(f"{MARK}vocab_size", f"{MARK}sizes")

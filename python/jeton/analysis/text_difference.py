@@ -1,4 +1,4 @@
-"""Difference of two texts by one tokenizer: tokens added and removed, and the common prefix of tokens."""
+"""Difference between the tokens of two texts: tokens added and removed, and the common prefix."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextDifference:
-    """Difference of the texts A and B by one tokenizer, from `jeton.compare`. `str` returns a report.
+    """Difference between the ids of two texts, A and B, from `jeton.compare`. `str` returns a report.
 
     Attributes:
         tok: the tokenizer.
@@ -84,7 +84,7 @@ class TextDifference:
 
     @cached_property
     def runs(self) -> list[Run]:
-        """Runs of ids in common, in order, found in O(n log n) by `matching`."""
+        """Runs of ids that A and B have in common, in order. `matching` finds them in O(n log n)."""
         return common_runs(*self.ids)
 
     @cached_property
@@ -114,7 +114,7 @@ class TextDifference:
 
     @property
     def common(self) -> int:
-        """Number of ids in common, over all runs."""
+        """Total number of ids in the common runs."""
         return sum(run.length for run in self.runs)
 
     @property
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Returns for A and B the sign, shown tokens and the number omitted; skips a text without changed tokens."""
+        """Returns (sign, shown tokens, number of omitted tokens) for each of A and B that has changed tokens."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

@@ -107,7 +107,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             raise IndexError(f"row {index} is out of range: there are {len(self):,}, from 0") from None
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # if type checkers saw the method, they would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             from ..util.hints import result_error
@@ -158,7 +158,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         Args:
             length: number of ids per row (``padding="max_length"`` of transformers); None is the length of the longest
                 row (``padding=True``).
-            multiple_of: number to a multiple of which the length is rounded up (``pad_to_multiple_of``).
+            multiple_of: the length is rounded up to a multiple of this number (``pad_to_multiple_of``).
             side: the end at which padding is added (``padding_side``).
             pad_id: the id to fill with; None is the tokenizer's padding token.
 
@@ -228,7 +228,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns columns of one int64 array per row, named as in transformers, in the form that `datasets.map` takes.
+        """Returns the columns, named as in transformers, as lists of one int64 array per row, for `datasets.map`.
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as

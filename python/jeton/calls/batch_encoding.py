@@ -4,7 +4,7 @@ Without truncation and pairs, the core joins the ids of text and template. Other
 the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
 template, of the first texts and of the second texts.
 
-Left out: the number of ids that a text keeps (`truncation`), and padding (`batch`).
+Left out: computing how many ids each text keeps (`truncation`), and padding (`batch`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ __all__ = ["BatchEncoder", "Item"]
 Int64: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = Sequence[Sequence[str | bytes]]  # the words of each text
 
-# Maximum number of ids of a batch. Rows that overlap by the stride have more ids together than their texts.
+# Maximum number of ids of a batch. Rows of one text overlap by the stride, so they have more ids in total than the
+# text.
 MAX_IDS = 1 << 30
 
 
@@ -109,7 +110,8 @@ class BatchEncoder:
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
-            # As in transformers, `stride` is not checked if rows lack the template and are shorter than the template.
+            # As in transformers, `stride` is not checked if `max_length` is less than the number of ids that the
+            # template adds.
             if (truncation.max_length or 0) >= added:
                 truncation.check_stride(added if self.add_special_tokens else 0)
         return room
@@ -127,7 +129,8 @@ class BatchEncoder:
         ends = np.cumsum([0, *map(len, words)])
         joined = found._replace(offsets=found.offsets[ends])
         if self.with_words:
-            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # index in its text
+            # The index of each word in its text.
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))
             joined = joined._replace(words=np.repeat(indices, found.lengths))
         return joined
 

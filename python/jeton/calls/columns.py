@@ -1,7 +1,7 @@
 """Columns of the tokens of a text or a pair, computed on access: the contents of an `Encoding`.
 
-The ids are given; the core computes spans from them. The template's values are joined to a column item by item, without
-a loop over tokens. Only for pretokens and dropped ranges, the text is encoded again.
+The ids are given, and the core computes the spans from them. A column is joined from the items of the template (texts
+and added ids), without a loop over tokens. The text is encoded again only for pretokens and dropped ranges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Column: TypeAlias = Literal[
     "word_ids",
 ]
 COLUMNS: tuple[str, ...] = get_args(Column)
-SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # name -> number of the kind of span in the core
+SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # name of a kind of span -> its number in the core
 KINDS = {**SPANS, "word_ids": 3}
 SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})
@@ -45,7 +45,7 @@ class TokenColumns:
 
     Attributes:
         core: the tokenizer.
-        texts: the text, or both of a pair.
+        texts: the single text, or the two texts of a pair.
         ids: little-endian u32 for each text, without the template.
         special: permitted special tokens, in the core's form.
         items: items of the template that are applied.
@@ -95,7 +95,7 @@ class TokenColumns:
         return joined.reshape(-1, 2) if column in SPANS else joined
 
     def _list(self, column: Column) -> list[Any]:
-        """Returns the values of a column: integers, and None in place of -1, which only marks a missing value."""
+        """Returns the values of a column as integers. A missing value, which is stored as -1, becomes None."""
         values: list[Any] = []
         for part in self._parts(column):
             if isinstance(part, tuple):
@@ -140,7 +140,7 @@ class TokenColumns:
             )
         if name == "pretokens":
             return [(start, end) for start, end, _ in self._pretokens(0)]
-        return self.core.tokenize(self.texts[0], self.special)[2]  # dropped
+        return self.core.tokenize(self.texts[0], self.special)[2]  # ranges of dropped text
 
     def word_ids(self) -> list[int | None]:
         """Implements `Encoding.word_ids`."""
@@ -170,7 +170,7 @@ def of_template(column: Column, item: Mapping[str, Any]) -> Part:
 
 
 def dtype_of(column: Column) -> str:
-    """Returns the dtype of a column; raises if there is no column of this name."""
+    """Returns the dtype of a column. Raises an error if there is no column of this name."""
     if column not in COLUMNS:
         raise wrong("column", column, f"one of {', '.join(COLUMNS)}")
     return {"ids": "<u4", "special_tokens_mask": "?"}.get(column, "<i8")

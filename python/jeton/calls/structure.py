@@ -2,9 +2,9 @@
 
 `boundaries` returns the starts of all lines except the first, each with a level; 0 is the strongest. Markdown is parsed
 by markdown-it-py, which conforms to CommonMark and reports the lines of each block. Code of any language is scanned for
-indentation and brackets. The level of a line of code is ordered by its indentation, then by the number of open
-brackets, then by whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted, whose lines
-count as code, and brackets in comments after code, which are counted.
+indentation and brackets. The level of a line of code depends on its indentation first, then on the number of open
+brackets, then on whether a blank line precedes it. Left out: multi-line strings that are not triple-quoted (their lines
+count as code), and comments after code (brackets in them are counted).
 
 Time is linear in the text.
 """
@@ -23,8 +23,8 @@ __all__ = ["HEADED", "LINE", "STRUCTURES", "Boundaries", "boundaries"]
 STRUCTURES = ("paragraph", "markdown", "code")
 LINE = 1 << 30  # level of a line inside of a block
 HEADED = LINE - 1  # level of a block that directly follows its heading
-BLOCK = 7  # level of blocks without heading; 1 to 6 are the levels of headings
-MAX_INDENT, MAX_DEPTH = 63, 15  # larger indentations (in columns) and depths of brackets count as these
+BLOCK = 7  # level of other blocks, plus their nesting depth; 1 to 6 are the levels of headings
+MAX_INDENT, MAX_DEPTH = 63, 15  # maximum indentation (in columns) and bracket depth; larger ones are cut to these
 TAB_SIZE = 4
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -39,7 +39,7 @@ _CONTINUATION = re.compile(r"[)\]}]|(?:catch|do|done|elif|else|elsif|end|ensure|
 
 
 class Boundaries(NamedTuple):
-    """Starts of lines, ascending, and the level of each line."""
+    """Character offsets at which lines start (`places`, ascending), and the level of each of these lines."""
 
     places: list[int]
     levels: list[int]

@@ -1,9 +1,10 @@
 """Chunks that end at boundaries of a text's structure, for `Tokenizer.split`.
 
-The *reach* of a chunk is the longest prefix of the remaining text that fits. The chunk ends at the last of the
-strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter, "Method"), which
-takes the highest level at which one section fits, and as many sections of this level as fit. Without a boundary in
-reach, a chunk ends at a line; without a line, at a sentence or, in code, a word, as `Tokenizer.truncate` finds them.
+The *reach* of a chunk is the longest prefix of the remaining text that is within the limit of tokens. The chunk ends at
+the last of the strongest boundaries in its reach. This is the rule of text-splitter (https://docs.rs/text-splitter,
+"Method"), which takes the highest level at which one section fits, and as many sections of this level as fit. If there
+is no boundary in reach, a chunk ends at the end of a line; if there is no line either, it ends at a sentence or, in
+code, at a word, as `Tokenizer.truncate` finds them.
 
 Each step reads a window of the text of about the size of the reach. Time is linear in the text if chunks are about as
 long as their reach. If only weaker boundaries follow a strong one in the reach, a chunk is shorter.
@@ -27,8 +28,9 @@ Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fie
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
-# Maximum number of boundaries that are tried for one chunk. Nearly always the first one fits: a prefix has more tokens
-# than the whole text only if a token crosses the end of the prefix, and few tokens cross lines.
+# Maximum number of boundaries that are tried for one chunk. All are in the reach, which is within the limit. So nearly
+# always the first one fits: a prefix of the reach has more tokens than the reach only if a token crosses the end of the
+# prefix, and few tokens cross line ends.
 MAX_TRIES = 64
 
 
@@ -86,7 +88,7 @@ class _Splitter:
         self._window = min(4 * limit, len(text)) + MARGIN
 
     def end(self, start: int, least: int) -> int | None:
-        """Returns the end of the chunk from `start`, which must be after `least`; None if no such end fits."""
+        """Returns an end after `least` for the chunk from `start`; None if every such chunk exceeds the limit."""
         window, reach = self._reach(start)
         if start + reach == len(self._text):
             return start + reach
@@ -105,7 +107,7 @@ class _Splitter:
     def overlap_start(self, start: int, end: int, most: int) -> int:
         """Returns the start of a chunk's longest suffix that has at most `most` tokens.
 
-        The suffix begins at a block if possible, else at a line, else at a unit.
+        The suffix begins at the start of a block if possible, else of a line, else of a sentence or word.
         """
         part = self._text[start:end]
         earliest = start + self._core.truncate(part, most, "left", "", "character", self._special)[1]
@@ -121,7 +123,7 @@ class _Splitter:
         return from_unit if from_unit > start else end
 
     def _reach(self, start: int) -> tuple[str, int]:
-        """Returns a window of the text from `start`, and the number of characters of its longest prefix that fits."""
+        """Returns a window of the text from `start`, and the length of its longest prefix within the token limit."""
         while True:
             window = self._text[start : start + self._window]
             reach = self._core.truncate(window, self._limit, "right", "", "character", self._special)[0]

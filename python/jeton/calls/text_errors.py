@@ -1,7 +1,7 @@
 """Policies for lone surrogates in texts to encode, and for decoded bytes that are not UTF-8.
 
-A `str` can contain surrogates, which are not characters: from JSON with half of an escaped pair, or from a file name.
-The core rejects them. Texts are examined only after the core has rejected them, so valid text has no cost.
+A `str` can contain surrogates, which are not characters. They come from JSON with half of an escaped pair, or from file
+names. The core rejects them. Texts are examined only after the core has rejected them, so valid text has no cost.
 
 Source: openai/tiktoken, core.py (`encode`), which replaces surrogates in the same way.
 """
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def replace_surrogates(text: str) -> str:
-    """Joins surrogate pairs, and replaces each other surrogate by U+FFFD; returns text without surrogates unchanged.
+    """Joins surrogate pairs, and replaces all other surrogates by U+FFFD. Text without surrogates is not changed.
 
     Examples:
         >>> replace_surrogates("a\\ud83d\\ude09 b\\ud83d") == "a\U0001f609 b\ufffd"

@@ -38,7 +38,7 @@ class Truncation:
     """Options of truncation: arguments of `Tokenizer.encode_batch`, which documents them.
 
     Raises:
-        ConfigError: an option has a wrong value; names the option.
+        ConfigError: an option has a wrong value. The error names the option.
     """
 
     max_length: int | None = None
@@ -59,7 +59,7 @@ class Truncation:
         flag(self.overflow, "overflow")
 
     def room(self, num_added: int) -> int | None:
-        """Returns the maximum number of ids of text in a row to which the template adds `num_added`; None if unlimited.
+        """Returns how many ids of text a row can have in addition to `num_added` ids of the template; None: no limit.
 
         Raises:
             ConfigError: the template alone is longer than `max_length`.
@@ -74,7 +74,7 @@ class Truncation:
         return self.max_length - num_added
 
     def check_stride(self, num_added: int) -> None:
-        """Checks `stride` as in transformers, also if no text is shortened.
+        """Checks `stride` as in transformers, even if no text is shortened.
 
         `kept` and `split` check it again for shortened texts. `num_added` is the number of ids that the template adds
         to one text.
@@ -216,11 +216,11 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
 
     Args:
         num_texts: number of texts or pairs.
-        counts: for each segment that is a text, int64[texts], its number of pieces.
+        counts: for each segment that is a text, int64[texts]: the segment's number of pieces in each text or pair.
 
     Returns:
-        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the piece. Rows of
-        a text are adjacent.
+        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the segment's piece
+        in each row. Rows of a text are adjacent.
 
     Raises:
         ConfigError: too many rows.
@@ -240,8 +240,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # Combinations so far, without the one of kept pieces. Each is extended by every piece of the next segment. Then the
-    # combination of kept pieces is extended by every piece of that segment except the kept one.
+    # `rows` and `chosen` have the combinations so far, without the one that consists of kept pieces. In each step, each
+    # combination is extended by every piece of the next segment, and the combination of kept pieces by every piece
+    # except the kept one.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

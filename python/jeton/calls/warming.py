@@ -1,4 +1,4 @@
-"""`Tokenizer.warm_up`: builds tables and imports modules that the first calls need, ahead of time.
+"""`Tokenizer.warm_up`: builds the tables and imports the modules that the first calls would otherwise build and import.
 
 Left out: buffers and caches of other threads; each thread fills its own while it encodes.
 """
@@ -43,7 +43,8 @@ def warm_up(tok: Any) -> None:
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,
         lambda: tok.decode(ids),
         lambda: tok.decode_batch([ids]),
-        # Raises if the tokenizer has no template, but only after the imports, which `jeton.chat_count` also needs.
+        # If the tokenizer has no template, this raises an error, but only after it has imported the modules that
+        # `jeton.chat_count` needs, too.
         lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids,
     ]
     for call in calls:

@@ -116,7 +116,7 @@ class Chat:
     Attributes:
         text: the text that the template rendered.
         ids: the ids, in order.
-        pieces: runs of characters with their origins; they tile `text`.
+        pieces: successive runs of characters with their origins; together they cover `text`.
 
     Examples:
         >>> import jeton
@@ -231,7 +231,8 @@ class Chat:
         times for each kind of turn.
 
         Raises:
-            ChatTemplateError: the renderings do not show which text is generated; says for which message, and why.
+            ChatTemplateError: the renderings do not show which text is generated. The error names the message and the
+                reason.
         """
         return find_replies(self._rendered, self.text, self.pieces)
 
@@ -451,7 +452,7 @@ def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDAr
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     ends = list(accumulate(piece.length for piece in pieces))
     start = first = 0
-    # A token belongs to the run in which it begins.
+    # A token belongs to the run that contains its first character.
     for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
             turn = turns[piece.turn]
@@ -469,7 +470,7 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
 
 
 def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Returns for each token whether it overlaps a generated range; an empty span counts as one character."""
+    """Returns for each token whether it overlaps a generated range. An empty span counts as one character."""
     import numpy as np
 
     first, last = np.array(generated).T

@@ -61,11 +61,11 @@ class CanonicalIds:
     boundaries: NDArray[np.int64]
 
     def to_new(self, position: int) -> int | None:
-        """Returns the position of the new id that begins where the old id at `position` begins; None without one."""
+        """Returns the position of the new id that begins where the old id at `position` begins; None if none does."""
         return self._other(position, 0)
 
     def to_old(self, position: int) -> int | None:
-        """Returns the position of the old id that begins where the new id at `position` begins; None without one."""
+        """Returns the position of the old id that begins where the new id at `position` begins; None if none does."""
         return self._other(position, 1)
 
     def _other(self, position: int, column: int) -> int | None:
@@ -118,7 +118,7 @@ def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) 
 
 
 class _Comparison:
-    """Given ids ("old"), and the ids that encoding their text returns ("new").
+    """The given ids ("old"), and the ids to which their text is encoded ("new").
 
     Attributes:
         tok: the tokenizer.
@@ -127,7 +127,7 @@ class _Comparison:
         first: the first position at which they differ; None if they are equal.
         unk: the id of the unknown token; -1 without one.
         text: the text that is encoded.
-        decoded: the text that the ids decode to. It may lack special tokens.
+        decoded: the text that the old ids decode to. It can lack special tokens.
     """
 
     def __init__(self, tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> None:
@@ -190,7 +190,8 @@ class _Comparison:
         (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
         _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        # Positions before which all ids are equal, at most up to the first unknown token: its text may differ in both.
+        # Positions before which all ids are equal, at most up to the first unknown token, because equal unknown tokens
+        # can stand for different texts.
         first = 0 if self.first is None else self.first
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
@@ -205,9 +206,9 @@ class _Comparison:
         return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
 
     def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the offsets at which the old and the new ids begin, then the end of the text, in the same unit.
+        """Returns the offsets at which the old ids and the new ids begin, each followed by the end of the text.
 
-        An offset is negative if it is inside of a character, or unknown.
+        Both use the same unit. An offset is negative if it is unknown or inside of a character.
         """
         import numpy as np
 
@@ -234,7 +235,7 @@ class _Comparison:
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """Returns for each pair of successive boundaries whether `loses` can be true of the ids between them."""
+        """For each pair of successive boundaries, returns whether `loses` can be true for the ids between them."""
         import numpy as np
 
         kept = self._is_control[self.old]
@@ -276,10 +277,10 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """Returns int64[n + 1]: for each token the index of its first character after spaces, then the end of the text.
+    """Returns int64[n + 1]: for each token the index of its first character that is not a space, then the text's end.
 
-    An index is negative if the span's text differs from the token's: where normalization adds spaces, spans are
-    approximate.
+    An index is negative if the text of the span differs from the text of the token. This happens where normalization
+    adds spaces, because spans are approximate there.
     """
     import numpy as np
 
@@ -300,7 +301,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the rows of sorted pairs that exceed all rows before them in both columns, and always the last row."""
+    """Selects rows of sorted pairs that ascend strictly in both columns; the last row is always selected."""
     import numpy as np
 
     if not len(rows):
@@ -327,7 +328,7 @@ def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
         if len(found) and found.max() >= tok.vocab_size:
             raise OverflowError
     except (OverflowError, TypeError):
-        tok.decode(ids)  # raises the error that tells which id it is
+        tok.decode(ids)  # raises an error that names the invalid id
         raise
     return found
 
@@ -338,8 +339,8 @@ class _Reading:
     Attributes:
         parts: parts of the text.
         runs: origins of the parts: the template for special tokens, the caller for other text.
-        moves: shifts from the decoded text to the built text: (position of the first id that the shift applies to,
-            number of characters to add to its start, minimum of the result).
+        moves: how offsets in the decoded text are converted to offsets in the built text, as (position of the first id
+            to which the shift applies, number of characters to add, minimum of the sum).
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:
@@ -366,7 +367,7 @@ class _Reading:
         self.add(first, at_char, len(starts), len(decoded))
 
     def add(self, first: int, start: int, end: int, end_char: int) -> None:
-        """Adds the text of the ids `first` to `end` between special tokens: the characters `start` to `end_char`."""
+        """Adds the text between special tokens: the ids `first` to `end`, the characters `start` to `end_char`."""
         if start < end_char and self._decoded[start] == " ":
             start += self._spaces("start" if first == 0 else "later" if self._has_text else "first")
         if first < end:
@@ -393,7 +394,7 @@ class _PrefixSpaces:
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
-        """Tests a `place`: ``"start"`` of the ids, the ``"first"`` text after special ids, or a ``"later"`` text."""
+        """Tests if a space is added at `place`: ``"start"``, ``"first"`` text after special ids, or ``"later"``."""
         if place not in self._known:
             self._known[place] = any(self._is_added(char, place) for char in self._chars())
         return self._known[place]

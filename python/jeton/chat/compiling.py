@@ -32,7 +32,7 @@ class GenerationBlock(Extension):
         return nodes.CallBlock(call, [], [], body).set_lineno(line)
 
 
-_MAX_NODES = 1 << 15  # nodes of a syntax tree; so many take 2 s to compile; published templates have about 5,000
+_MAX_NODES = 1 << 15  # nodes of a syntax tree, which take 2 s to compile; published templates have about 5,000
 _MAX_SYMBOLS = 1 << 20  # number of names × number of branches, because Jinja copies the symbol table for each branch
 _LITERALS = (nodes.Const, nodes.Dict, nodes.List, nodes.Neg, nodes.Slice, nodes.Tuple)
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
@@ -123,7 +123,7 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
 
 
 class SandboxCodeGenerator(CodeGenerator):
-    """Generates direct method calls for the calls that `SandboxTransformer` inserts; others use `Sandbox.call`."""
+    """Generates direct method calls for the calls that `SandboxTransformer` inserts. Other calls use `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):

@@ -6,8 +6,9 @@ Text that the template writes is encoded once. Before it is appended, the templa
 rendering is compared with the previous one (`proof`):
 
 1. the rendering must begin with the text of the previous prompt, generation prompt included;
-2. then it must have the reply: the sampled text, up to white space, or all fields of the message that the caller gives;
-   3. the text after the reply is appended, without the stop token if the model sampled it.
+2. then it must have the reply: the sampled text, in which only white space can differ, or all fields of the message
+   that the caller gives;
+3. the text after the reply is appended, without the stop token if the model sampled it.
 
 If condition 1 or 2 fails, nothing is appended.
 
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of ids before new text that are encoded again with it; fewer if one is a special token
+_CONTEXT = 16  # maximum number of earlier ids that are encoded again with new text, from the last special token on
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
@@ -82,7 +83,7 @@ class IdSpan(NamedTuple):
     Attributes:
         source: ``"message"``: a message of the caller and the template's text around it; ``"header"``: the generation
             prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
-            text of the template, of tools and of variables.
+            text, from the template, tools or variables.
         message: index of the message in `Conversation.messages`; for a header, of the reply that it begins; None for
             ``"template"``.
         start, end: half-open range of indices into `Conversation.ids`.
@@ -134,7 +135,7 @@ class _Part(NamedTuple):
     Attributes:
         start, end: half-open range of indices into the ids of the conversation.
         encoded: the text and its ids.
-        shift: difference of a message's index in the conversation and its index in the rendering.
+        shift: a message's index in the conversation minus its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
         opened: index of the message that the generation prompt at the end begins; None for the text that closes a turn.
     """
@@ -189,10 +190,10 @@ class Conversation:
         self._special = special
         self._keep_sampled = keep_sampled
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
-        self._rendered = list(self._messages)  # as passed to the template, without a reply that `add` has not proved
+        self._rendered = list(self._messages)  # as passed to the template; `add` appends a reply only after checking it
         self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
         self._texts: list[str] = []  # their concatenation is the rendering of `_rendered` with the generation prompt
-        self._num_whole = len(self._messages)  # number of messages at the last rendering of all of them
+        self._num_whole = len(self._messages)  # number of messages when all of them were last rendered
         self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
@@ -235,7 +236,7 @@ class Conversation:
 
     @property
     def spans(self) -> list[IdSpan]:
-        """Ranges of ids with their authors; they are in order and tile `ids`."""
+        """Ranges of ids with their authors, in order. Together they cover `ids` without gaps."""
         for part in self._parts:
             self._spans += _part_spans(self._tok, part)
         self._parts = []
@@ -401,7 +402,7 @@ class Conversation:
     def prove(self) -> bool:
         """Renders all messages up to the last generation prompt, and compares the result with the text of `ids`.
 
-        `add` does the same, but in a long conversation not in each call: see `Conversation`.
+        `add` does the same in each call while the conversation is short, and less often later: see `Conversation`.
 
         Returns:
             Whether both texts are equal; if not, `refusal` has the reason.
@@ -426,14 +427,15 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of earlier renderings are not stored, so those of equal text in the new rendering are used.
+        # The runs of earlier renderings are not stored. For the text that is equal, the runs of the new rendering are
+        # used.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the start of the new text in a rendering: the text after that of `ids`.
+        """Finds the start of the new text in a rendering, that is, of the text that follows the text of `ids`.
 
         Args:
             rendering: messages, the reply, and messages after it.
@@ -507,7 +509,7 @@ class Conversation:
         )
 
     def _number(self, shown: int | None) -> int | None:
-        """Converts the index of a message that is passed to the template to its index in the conversation."""
+        """Converts an index into the messages passed to the template to an index into the conversation."""
         if shown is None or shown < self._skipped[0]:
             return shown
         return shown + self._num_skipped
@@ -521,7 +523,7 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends a sampled turn, both at the end of a chat and before a message; None without one.
+        """Returns the text that ends a sampled turn both at a chat's end and before a message; None if it is not found.
 
         Args:
             given: the sampled reply.
@@ -551,14 +553,14 @@ class Conversation:
         return None
 
     def _readings(self, reply: SampledReply) -> list[SampledReply]:
-        """Returns the reply; if its last token, such as ``</think>``, may be text, also the reply with it as text."""
+        """Returns the reply, and a second reading if the last token, such as ``</think>``, may be part of the text."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
     def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
-        """Returns the message for the template; with ``keep_sampled``, a placeholder replaces its text."""
+        """Returns the reply's message for the template; with ``keep_sampled``, a placeholder replaces its text."""
         message = reply.message
         if not self._keep_sampled:
             return message
@@ -580,7 +582,7 @@ class Conversation:
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Excludes messages in the middle from later renderings, if that removes exactly their text."""
+        """Excludes messages in the middle from later renderings, if no other text changes without these messages."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return
@@ -630,12 +632,13 @@ class Conversation:
         """
         context, before = self._context(before)
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
-        with suppress(SpecialTokenError):  # the context may raise it; if the text does, it is raised again below
+        with suppress(SpecialTokenError):  # if the text itself causes the error, the call below raises it again
             ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
             start = len(context.text)
             if ids[: len(before)] == before:
                 return Encoded(whole, ids, segments, len(before), start)
-            # The sampled ids are not those of their text. If a token begins after it, those from there on are new.
+            # The sampled ids differ from the encoding of their text. If no token of this encoding crosses the start of
+            # the new text, the ids after the start are new.
             spans = char_spans(self._tok, whole.text, ids, segments)
             num_before = int((spans[:, 1] <= start).sum())
             if not (spans[num_before:, 0] < start).any():
@@ -644,7 +647,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns how many characters at the start of two texts have equal ids, if both follow the ids `before`."""
+        """Returns the length of the longest common start of two texts that has equal ids after `before` in both."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -656,7 +659,7 @@ class Conversation:
         return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
-        """Returns the context of new text as text and ids: `before` from its last special token on, or all of it."""
+        """Returns the ids of `before` from its last special token on (all if it has none), as text and as ids."""
         known = self._tok.added_tokens
         starts = (at for at in reversed(range(len(before))) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
@@ -681,7 +684,7 @@ def _integers(ids: Iterable[int]) -> list[int]:
 
 
 def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
-    """Assigns the ids of a rendered text to messages. An id belongs to the run in which it begins."""
+    """Assigns the ids of a rendered text to messages. An id belongs to the run that contains its first character."""
     if part.opened is None:
         return [IdSpan("closing", part.reply, part.start, part.end)]
     runs = part.encoded.rendering.runs
@@ -689,7 +692,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of the text, context included
+    at = part.end - len(part.encoded.ids)  # index of the first id of the encoded text, which begins with context
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

@@ -2,8 +2,8 @@
 
 `METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
 operation itself, so Python binds positional and keyword arguments in the same way. A bound passes the operation's peak
-memory to the `RenderBudget` (`afford`). It passes the work, too, if that is more than linear in the size of values that
-were charged before (`step`). The result is charged after the operation.
+memory to the `RenderBudget` (`afford`). If the work is more than linear in the size of values that have already been
+charged, the bound passes the work, too (`step`). The result is charged after the operation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_DIGITS = int(MAX_BITS * _DIGITS_PER_BIT)
 
 
 def _count(value: Any) -> int:
-    """Returns a count, at least 0; also 0 for a value that is not an integer, for which the operation itself raises."""
+    """Returns a count, at least 0. Returns 0 for a value that is not an integer: the operation will raise an error."""
     return max(value, 0) if isinstance(value, int) else 0
 
 
@@ -125,7 +125,7 @@ def _rpartition(state: RenderBudget, text: str, sep: Any) -> None:
 
 def _replace(state: RenderBudget, text: str, old: Any, new: Any, count: Any = -1) -> None:
     if not isinstance(old, str) or not isinstance(new, str):
-        return  # the operation raises
+        return  # the operation raises an error
     times = text.count(old)
     times = min(times, count) if isinstance(count, int) and count >= 0 else times
     per_time = len(new) * _widest(text, new)
@@ -305,7 +305,7 @@ def _length(value: Any) -> int:
 
 
 def _per_item(value: Any) -> int:
-    """Returns the bytes of each object that iteration over a value creates, beside its slot in a list."""
+    """Returns the size in bytes of each object that iteration over a value creates, without its slot in a list."""
     if isinstance(value, str):
         return piece_bytes(value) - SLOT
     return 0 if isinstance(value, list | tuple | dict) else 2 * VALUE

@@ -2,8 +2,8 @@
 
 OpenAI does not publish how requests become prompts. The rules here reproduce published figures of ``prompt_tokens``:
 
-- messages: each has three tokens, the tokens of the role, the text and the name, and one more for a name; three for the
-  start of the reply are added. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
+- messages: each has three tokens, plus the tokens of its role, text and name, plus one token if it has a name. Three
+  tokens begin the reply. Source: OpenAI's cookbook, "How to count tokens with tiktoken".
 - functions: TypeScript definitions in the first system message. Sources: hmarr/openai-chat-tokens (tests,
   gpt-3.5-turbo) and, with ``tool_choice``, pamelafox/openai-messages-token-helper (tests, gpt-35-turbo).
 - tool calls and their results: chrisdinn/tokens (tests, gpt-4-turbo-preview).
@@ -35,7 +35,7 @@ MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field
-# Field of a request that can add tokens without a published count -> its values that add none.
+# Field of a request that can add tokens whose number is not published -> values of the field that add no tokens.
 _UNKNOWN = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
@@ -119,8 +119,9 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
     Raises:
         ConfigError: `request` has another form.
-        InvalidTextError: a text contains a lone surrogate; names its place.
-        UnsupportedFeatureError: content or an option without a published count, such as an image; names its place.
+        InvalidTextError: a text contains a lone surrogate. The error names its place.
+        UnsupportedFeatureError: the request has content or an option without a published count, such as an image. The
+            error names its place.
 
     Examples:
         >>> import jeton
@@ -167,7 +168,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Returns the tokens of a message's structure, and its texts that are to be counted: role, content and others."""
+    """Returns the number of tokens of a message's structure, and the texts whose tokens are to be counted."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")
@@ -238,7 +239,7 @@ def _functions(request: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]
 
 
 def _choice(request: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Returns the tokens of ``tool_choice`` or ``function_call``, and a list with the name of the chosen function."""
+    """Returns the number of tokens that a choice of tools adds, and a list with the chosen function's name, if any."""
     for option, form in (("tool_choice", CHOICE_TOOL), ("function_call", CHOICE_FUNCTION)):
         choice = request.get(option)
         if choice == "none":

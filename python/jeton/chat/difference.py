@@ -3,7 +3,7 @@
 A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
 (`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
 again with one change of the second request at a time. The cause is the change whose rendering differs at the same
-character. The search depends on no spelling of a particular template.
+character. The search does not depend on the spellings of any particular template.
 
 Left out: differences after the first one.
 """
@@ -149,8 +149,8 @@ def chat_diff(
 
     Raises:
         ConfigError: `a` or `b` is neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
-        ChatTemplateError: as `Tokenizer.chat`; names the request.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template. The error names its place.
+        ChatTemplateError: as `Tokenizer.chat`. The error names the request.
 
     Examples:
         >>> import jeton
@@ -281,7 +281,7 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """Returns kind and cause of the first change whose rendering differs from A at the same character as B does."""
+        """Returns the kind and the cause of the first change that makes the rendering differ from A where B differs."""
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:
@@ -292,7 +292,7 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A with a single change of B, and a function that returns its kind and cause; the likeliest first."""
+        """Yields A with one change taken from B, and a function for its kind and cause; likely changes come first."""
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(
@@ -346,7 +346,7 @@ class _Comparison:
             if names[0][index] != names[1][index]:
                 changed = [*one[:index], two[index], *one[index + 1 :]]
                 yield self.a.with_messages(changed), lambda index=index: self._changed(index, runs)  # type: ignore[misc]
-        # All remaining changes at once, because the template may refuse each of them alone.
+        # Try all remaining changes at once, because the template may refuse each of them alone.
         yield self.a.with_messages(two), lambda: self._replaced(start, added, removed, runs)
 
     def _replaced(self, start: int, added: int, removed: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
@@ -375,7 +375,7 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Returns kind and cause for `number` messages inserted at `start`; if `number` is negative, removed there."""
+        """Returns kind and cause for `number` messages inserted at `start` (removed there if `number` is negative)."""
         side, index = (1, start) if number > 0 else (0, start)
         if (rewritten := self._rewritten(start, runs)) is not None:
             last = self._first_cause(start) if number > 0 else start
@@ -410,7 +410,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first message before `start` that is equal but rendered differently; None without one."""
+        """Describes the first equal message before `start` that is rendered differently; None if there is none."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -1,4 +1,4 @@
-"""`Drift`: the first of given ids that encoding their text does not return, and the cause.
+"""`Drift`: the first id at which given ids differ from the encoding of their text, and the cause.
 
 The cause is found only from the ids around the difference: a group of old and new ids that have the same text.
 """
@@ -63,7 +63,7 @@ class CanonicalTokenizer(ChatTokenizer, Protocol):
 
 
 class Group(NamedTuple):
-    """Smallest group of old and new ids around a difference that have the same text.
+    """The smallest groups of old and of new ids that cover a difference and have the same text.
 
     Attributes:
         old: the given ids.
@@ -88,8 +88,8 @@ class Drift:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
             ``"split"``: the encoder divides the text of one id.
-            ``"unreachable"``: as ``"split"``, and the encoder does not return the id for its text alone, after a
-            letter, or after a space either. (`jeton.audit` proves whether any text encodes to an id.)
+            ``"unreachable"``: as ``"split"``, but the encoder also returns other ids if the text of the id stands
+            alone, after a letter, or after a space. (`jeton.audit` proves whether any text encodes to an id.)
             ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it.
             ``"normalization"``: the encoder changes the text. ``"dropped"``: the encoder drops a part of the text.
             ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
@@ -137,7 +137,7 @@ def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) ->
 
 
 def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
-    """Returns the number of U+FFFD in a group's text that replace bytes that are not UTF-8."""
+    """Counts the U+FFFD in a group's text that stand for invalid UTF-8, without those that the tokens spell."""
     if _REPLACEMENT not in group.text:
         return 0
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())

@@ -1,12 +1,13 @@
-"""Encoding of rendered chats: special tokens of the template are control; if a message spells one, it is plain text.
+"""Encoding of rendered chats: the template's special tokens are matched, but those that a message spells are text.
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
 template did not write is replaced. The text between two of them is encoded without permitted special tokens. A special
 token is put before it, so that its context is the same as in the whole text.
 
-`encode` returns only ids. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, which returns
-all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without running the model.
+`encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
+`tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without
+running the model.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode
 # Candidates for mask characters, by number of UTF-8 bytes (1 to 4). No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
 _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂☙⌘", "🜀🜁🜂🜃")
-# Columns of an encoding whose spans move with a segment.
+# Columns of an encoding that contain positions. The positions are shifted if a segment is moved.
 _BYTE_COLUMNS = ("byte_spans", "pretokens", "dropped")
 _CHAR_COLUMNS = ("char_spans", "hf_offsets")
 _MARK = "\ue5a1jeton\ue5a1"
@@ -75,7 +76,7 @@ def encode(
     Args:
         tok: the tokenizer.
         text: the rendered text.
-        pieces: origins of its characters, tiling it.
+        pieces: origins of successive ranges of characters, which cover the text without gaps.
         special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
     Returns:
@@ -83,8 +84,8 @@ def encode(
 
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
-        ChatTemplateError: a special token is in text that combines the template's with a message's, so its origin is
-            unknown.
+        ChatTemplateError: the template has combined its own text with a message's, and a special token in the result
+            has no known origin.
     """
     permitted = permission(special, tok.special_tokens)
     if permitted == "all":
@@ -296,7 +297,7 @@ class _TokenSlice(NamedTuple):
 
 
 def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
-    """Joins the special tokens, from the encoding of the masked text, with encodings of the text between them."""
+    """Joins the special tokens, taken from the encoding of the masked text, and the encodings of texts between them."""
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
     byte_spans = masked.byte_spans
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}

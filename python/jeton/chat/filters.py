@@ -46,7 +46,7 @@ _ITERATE = frozenset({
     "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr",
     "slice", "sort", "sum", "unique",
 })  # fmt: skip
-_OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that do not convert to text
+_OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that accept only a `str`
 _MAKES_TEXT = frozenset({*OF_TEXT, "filesizeformat", "reverse", "tojson"})
 _BOUND_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "sum", "unique"})
 
@@ -68,7 +68,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
                 held.reverse()
                 return held
-        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter raises, or slices a list (`truncate`)
+        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter fails, or `truncate` slices a list
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
         if name in OF_TEXT:
@@ -160,10 +160,10 @@ def _tojson(
 
 
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter that joins pieces of its arguments, which have lost their origins.
+    """Wraps a filter that cuts its arguments into pieces, which lose their origins, and joins the pieces.
 
-    The filter gets text without origins. Otherwise its pieces, joined with a text that has origins, would count as text
-    of the template.
+    The filter gets text without origins. If it got text with origins, pieces could be joined with such text and would
+    then count as text of the template.
     """
 
     @wraps(filter)
@@ -184,7 +184,7 @@ def _forceescape(value: str) -> str:
 
 
 def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    """Implements Jinja's `indent` with origins, which Jinja's own loses, because it joins lines by a plain string."""
+    """Implements Jinja's `indent` with origins. Jinja's own loses them, because it joins lines with a plain `str`."""
     indention = width if isinstance(width, str) else " " * width
     if isinstance(s, TracedMarkup):
         indention = marked(indention)

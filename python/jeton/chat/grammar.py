@@ -9,7 +9,7 @@ result is a finite-state grammar: its states are slots, and its edges are the te
 The grammar accepts more than the template writes, because it records only adjacent pairs. Therefore `parsing` proves
 each message by rendering it.
 
-Left out: templates that change the spelling of a key, or that escape a value otherwise than JSON or Python.
+Left out: templates that change the spelling of a key, or that escape a value in other ways than JSON or Python do.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Edge:
     target: str
 
     def pattern(self, is_relaxed: bool) -> re.Pattern[str]:
-        """Returns a regular expression for the literal; if relaxed, it also matches other white space."""
+        """Returns a regular expression for the literal. If relaxed, the amount and kind of white space can differ."""
         return _pattern(self.literal, is_relaxed)
 
 
@@ -192,14 +192,14 @@ def decode_json(text: str, start: int) -> tuple[Any, int] | None:
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
-        json.dumps(value, ensure_ascii=False).encode()  # raises for a lone surrogate, which is not text
+        json.dumps(value, ensure_ascii=False).encode()  # raises an error for a lone surrogate, which is not text
     except (ValueError, RecursionError):
         return None
     return value, end
 
 
 def unified(pattern: Any, value: Any) -> dict[str, Any] | None:
-    """Matches a JSON value with a pattern; returns the values of its placeholders, or None without a match.
+    """Matches a JSON value with a pattern. Returns the values of the pattern's placeholders; None if it does not match.
 
     Examples:
         >>> unified({"name": "\\0name", "arguments": "\\0arguments"}, {"arguments": {}, "name": "f"})
@@ -263,7 +263,7 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the spellings of a value to search for; for truth values and null, see `_with_constants`."""
+        """Adds the spellings of a value to the texts to search for. `_with_constants` finds truth values and null."""
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null. `slots` does not find these, as they are not unique."""
+        """Splits the text after a key at a truth value or null. `slots` cannot find them, as they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -463,7 +463,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds slots for lists and objects that the template writes by its own rules; their edges are those of numbers."""
+    """Adds slots for lists and objects written by the template's own rules. Edges are copied from the number slot."""
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:

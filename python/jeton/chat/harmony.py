@@ -5,7 +5,7 @@
 
 A message has an author; an assistant's message also has a *channel*: ``analysis`` (reasoning), ``commentary`` (function
 calls) or ``final`` (the answer). Ids are equal to those of `openai-harmony` 0.0.8, which encodes each field separately.
-Only the renderer writes special tokens; one that a message spells is encoded as text.
+Only the renderer writes special tokens; a special token that a message spells is encoded as text.
 
 Messages are dicts, in the form of that library's ``Message.to_dict()``. For messages of chat completions
 (``reasoning_content``, ``tool_calls``), use `Tokenizer.chat` with the model's template.
@@ -35,7 +35,8 @@ _ROLES = ("user", "assistant", "system", "developer", "tool")
 _TOKENS = ("<|start|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>", "<|channel|>", "<|constrain|>")
 _CONSTRAIN = "<|constrain|>"
 _CHANNEL = "<|channel|>"
-# White space as in Rust: of `split_ascii_whitespace`, then of Unicode. `str.isspace` and `str.split` use other sets.
+# White space as defined by Rust's `is_ascii_whitespace` and `is_whitespace`. `str.isspace` and `str.split` use other
+# sets.
 _ASCII_SPACES = " \t\n\x0c\r"
 _SPACES = _ASCII_SPACES + "\x0b\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
@@ -48,7 +49,7 @@ class HarmonyMessage(TypedDict, total=False):
         name: name of the author; required for a tool (``"functions.weather"``).
         content: a text, or a list with items ``{"type": "text", "text": …}`` and items from `system` and `developer`.
         channel: ``"analysis"``, ``"commentary"`` or ``"final"``.
-        recipient: ``"functions.weather"`` in a call, ``"assistant"`` in its result.
+        recipient: ``"functions.weather"`` in a call, ``"assistant"`` in the result of the call.
         content_type: ``"<|constrain|>json"`` or ``"json"``.
     """
 
@@ -236,7 +237,7 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks an item of a content; returns its text, or the object with its tools as a list, sorted by key."""
+    """Checks an item of a content. Returns its text, or the object with its tools as a list in the order of keys."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")
@@ -307,10 +308,10 @@ class HarmonyIds(NamedTuple):
 
     Attributes:
         ids: the ids.
-        mask: for each id, whether the model generates it. These are all ids of a reply after ``<|start|>assistant``,
-            including the end token. If a reply follows another one in the same turn, ``<|start|>assistant`` is
-            generated, too. The ``<|end|>`` of an earlier final message is not: the model generated ``<|return|>``
-            there.
+        mask: for each id, whether the model generates it. The model generates all ids of a reply after
+            ``<|start|>assistant``, including the end token. If a reply follows another one in the same turn, the model
+            generates ``<|start|>assistant``, too. It does not generate the ``<|end|>`` of an earlier final message,
+            because it generated ``<|return|>`` there.
         spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
     """
 
@@ -349,7 +350,7 @@ class Harmony:
         """Checks that the tokenizer has the special tokens.
 
         Raises:
-            ConfigError: some are missing; names them.
+            ConfigError: some special tokens are missing. The error names them.
         """
         missing = [token for token in _TOKENS if token not in tok.special_tokens]
         if missing:
@@ -385,7 +386,7 @@ class Harmony:
                 ``analysis`` before the first final message are dropped.
 
         Raises:
-            ConfigError: a message or a tool has another form; says which field, and where.
+            ConfigError: a message or a tool has another form. The error names the field and its place.
             InvalidTextError: a text has a lone surrogate.
         """
         flag(training, "training")
@@ -430,7 +431,7 @@ class Harmony:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def _message(self, message: _Message, has_functions: bool) -> tuple[list[int], list[int]]:
-        """Returns the ids of a message in two parts: ``<|start|>`` with the author, and all others."""
+        """Returns the ids of a message in two parts: ``<|start|>`` with the author, and all other ids."""
         header = [self._id["<|start|>"]]
         if message.role == "tool":
             header += self._text(message.name or "")
@@ -472,7 +473,7 @@ class Harmony:
             strict: if False, a header without content is accepted as a message, whose text is the rest of the header.
 
         Raises:
-            FormatError: the ids are not in harmony's format; names the id.
+            FormatError: the ids are not in harmony's format. The error names the first wrong id.
             UnknownTokenError: an id is not in the vocabulary.
         """
         parser = self.parser(role=role, strict=strict)
@@ -488,7 +489,7 @@ class Harmony:
 
 
 def _dropped(messages: Sequence[_Message]) -> range:
-    """Returns the messages whose reasoning is dropped: those before the first final one, if the last reply is final."""
+    """Returns the messages whose reasoning is dropped: if the last reply is final, those before the first final one."""
     replies = [message for message in messages if message.role == "assistant"]
     if not replies or replies[-1].channel != "final":
         return range(0)
@@ -608,8 +609,9 @@ def _fields(header: str, role: str | None, error: Any, *, is_content: bool = Fal
     Args:
         header: the text of the header.
         role: the role, if the prompt contains it; else None.
-        error: function that makes an exception of a message.
-        is_content: whether text after role and channel is content, not a recipient and a content type.
+        error: function that creates an exception with the given error message.
+        is_content: True if the text after the role and the channel is the content of the message; False if it is a
+            recipient and a content type.
 
     Returns:
         The fields of the message, and the remaining text.

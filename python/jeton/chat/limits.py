@@ -52,14 +52,15 @@ __all__ = [
     "width",
 ]
 
-MAX_SOURCE = 1 << 17  # characters; published templates have less than 50,000. Compiling so many takes 3 s and 250 MB
+MAX_SOURCE = 1 << 17  # characters, whose compilation takes 3 s and 250 MB; published templates have less than 50,000
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
 MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
-MAX_STEP = 1 << 30  # units of work between two readings of the clock, such as compared bytes; about a second at worst
+MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
 MAX_BITS = 100_000  # bits of an integer
-# Added to the limits for each byte of the caller's input (`size`); published templates copy a message about ten times.
+# Each byte of the caller's input (`size`) raises the limits by these amounts. Published templates copy a message about
+# ten times.
 _BYTES_PER_GIVEN = 32
 _OUTPUT_PER_GIVEN = 8
 _SECONDS_PER_GIVEN = 2e-7
@@ -129,7 +130,7 @@ class RenderBudget:
         Args:
             controls: spellings of the special tokens.
             given: size of messages and variables in bytes (`GivenDict._size` etc.).
-            printable: types that may be printed, beside strings and containers.
+            printable: types that may be printed, in addition to strings and containers.
         """
         self.controls = tuple(controls)
         self._printable = printable
@@ -143,7 +144,7 @@ class RenderBudget:
         self._deadline = time.monotonic() + self._seconds
         self._credit = _CREDIT
         self._depth = 0
-        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, kept alive; its size)
+        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, which this keeps alive; its size)
 
     # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -211,7 +212,7 @@ class RenderBudget:
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def size(self, value: Any, depth: int = 0) -> int:
-        """Returns the work of comparing or hashing a value: its bytes, with each nested value as often as it occurs.
+        """Returns the work of comparing or hashing a value, in bytes. A nested value is counted each time it occurs.
 
         The size of each container is cached, because templates cannot modify containers.
 
@@ -238,7 +239,7 @@ class RenderBudget:
         return total
 
     def compare(self, *values: Any) -> None:
-        """Charges a comparison or hashing before it runs; its work is bounded by the smallest of the values."""
+        """Charges the work of a comparison or hashing before it runs: at most the size of the smallest value."""
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:
@@ -275,7 +276,7 @@ class RenderBudget:
         length, wide = 0, 1
         for leaf in self.leaves(value, 2):
             if isinstance(leaf, str):
-                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # for Markup('…'),
+                length += (2 if leaf.isascii() and leaf.isprintable() else 10) * len(leaf) + 12  # Markup('') and comma
                 wide = max(wide, width(leaf))
             elif isinstance(leaf, int):
                 length += 16 + leaf.bit_length() // 3
@@ -316,9 +317,9 @@ class RenderBudget:
     def own(self, result: Any, *inputs: Any) -> Any:
         """Assigns an origin to a plain `str` that an operation computed from `inputs`.
 
-        If any input has text that the template did not write, the result does not count as the template's, and never
-        becomes a control token. If template text among the inputs spells a special token, the origin is ``mixed``: it
-        is unknown who wrote that token in the result.
+        If any input has text that the template did not write, the result does not count as text of the template, and no
+        part of it becomes a special token. If template text among the inputs spells a special token, the origin is
+        ``mixed``: it is unknown who wrote that token in the result.
         """
         if not isinstance(result, str) or isinstance(result, TracedStr):
             return result
@@ -376,5 +377,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering. It exists, because Jinja evaluates no expression at compile time."""
+    """Returns the state of the current rendering. There always is one: Jinja evaluates nothing at compile time."""
     return _RUNNING.get()

@@ -25,7 +25,7 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that is generated only by the template's ``{% generation %}`` blocks, or only by `replies`.
+    """A range of characters that only the template's ``{% generation %}`` blocks or only `replies` count as generated.
 
     Attributes:
         start, end: the range.
@@ -68,8 +68,8 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
     """Returns for each token whether it begins and ends in one of the ranges.
 
-    A token that begins before the text that the model generates is not the model's. A token that ends after this text
-    is not either, because the model's text is encoded without the text after it. An empty span counts as one character.
+    A token does not count as generated if it begins before the text that the model generates, or if it ends after this
+    text, because the model's text is encoded without the text after it. An empty span counts as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.

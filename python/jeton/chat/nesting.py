@@ -2,9 +2,9 @@
 
 Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. The texts
 that they write around elements, keys, values and strings are found by rendering a number in place of each value, and
-comparing. Values at every depth are assumed to be written in the same way.
+comparing the renderings. Values at every depth are assumed to be written in the same way.
 
-Left out: templates that write an empty list or object as an empty text, which is also an empty string.
+Left out: templates that write an empty list or object as an empty text. It cannot be told from an empty string.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class NestedForm(NamedTuple):
     object: _Container | None
 
     def read(self, text: str, start: int, kind: str) -> tuple[Any, int] | None:
-        """Reads a list or an object (``"list"`` or ``"dict"``) at an index; returns the value and its end, or None."""
+        """Reads a ``"list"`` or ``"dict"`` at an index. Returns the value and its end; None if there is none."""
         found = self._containers(_Source(text, {}), start, kind, 0)
         return found[0] if found else None
 
@@ -95,7 +95,7 @@ class NestedForm(NamedTuple):
         ends: list[tuple[int, int]],
         depth: int,
     ) -> int | None:
-        """Appends the item at an index, if there is one; returns the start of the next item, or None without one."""
+        """Appends the item that starts at `at`, if any. Returns the start of the next item; None if there is none."""
         text, key = source.text, ""
         if form.colon:
             end = text.find(form.colon, at)

@@ -55,7 +55,7 @@ class Reply:
         content: the text for the user; the whole reply if it cannot be parsed.
         reasoning: the reasoning, or None.
         tool_calls: calls as in OpenAI's messages: ``{"id", "type", "function": {"name", "arguments"}}``, the arguments
-            as an object. The id is the model's if the template writes ids, else it is numbered.
+            as an object. The id is the one in the reply if the template writes ids, else a generated number.
         refusal: the reason why possible reasoning or calls are left in the content; None if the reply is fully parsed.
         differences: how the rendering of `message` differs from the text of the reply; empty if they are equal.
         is_complete: whether the reply ends with the stop token, or with the text by which this template ends a turn.
@@ -222,7 +222,7 @@ class ReplyParser:
         return best
 
     def _first(self, grammar: ReplyGrammar, text: str, is_relaxed: bool) -> Reply | None:
-        """Returns the reply of the first reading that is proved; None if there is none."""
+        """Returns the reply of the first reading that a rendering proves; None if no reading is proved."""
         whole = grammar.prompt + text
         search = Search(grammar, whole, self._controls.any, is_relaxed, self._types)
         for _, group in groupby(_starts(grammar, whole, is_relaxed), key=lambda one: (one.edge.literal, one.notes)):
@@ -327,7 +327,7 @@ class _Controls:
         return "".join(parts)
 
     def of_text(self, text: str, pieces: list[RenderedRun]) -> str:
-        """Replaces the special tokens that the template writes in a text by their characters."""
+        """Replaces the special tokens that the template writes in a text by the characters that represent them."""
         parts: list[str] = []
         at = 0
         for match in control_spans(self._tok, text, pieces):
@@ -336,7 +336,7 @@ class _Controls:
         return "".join((*parts, text[at:]))
 
     def spelled(self, text: str) -> str:
-        """Replaces the characters of special tokens in a text by the tokens' spellings."""
+        """Replaces the characters that represent special tokens in a text by the tokens' spellings."""
         return text.translate(self._spelling)
 
     def ids(self, chars: Iterable[str]) -> list[int]:
@@ -370,7 +370,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """A start of a reply: its first edge, the index at which its first slot begins, and differences from the prompt."""
+    """A possible start of a reply: its first edge, where its first slot begins, and how it differs from the prompt."""
 
     edge: Edge
     at: int
@@ -457,7 +457,7 @@ def _assembled(reading: Reading) -> _Assembled | None:
 
 
 def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxed: bool) -> list[str] | None:
-    """Compares a rendering with a reading, slot by slot; returns differences of form, or None if content differs."""
+    """Compares a rendering with a reading, slot by slot. Returns differences of form; None if the content differs."""
     notes = []
     at = 0
     for part in reading:
@@ -492,7 +492,7 @@ def _stripped(text: str) -> re.Pattern[str]:
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """Returns the reason if a content is not fully parsed: it has template text that begins reasoning or a call."""
+    """Returns a message if a content still has template text that begins reasoning or a call; None if not."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):

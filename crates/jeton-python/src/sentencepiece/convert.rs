@@ -71,7 +71,7 @@ impl VectorBuffer {
         Ok(())
     }
 
-    /// Does nothing. It exists because NumPy keeps a view, not the object itself, if the class has this method.
+    /// Does nothing. If a class has this method, NumPy keeps a view of the object instead of the object itself.
     ///
     /// # Safety
     /// As in CPython: `view` is a view that `__getbuffer__` has filled.

@@ -130,8 +130,8 @@ impl PieceModel {
                 mapping.set_item("text", text_object(py, done.whole(), as_bytes)?)?;
                 mapping.set_item("ids", ids)?;
                 mapping.set_item("pieces", spelled)?;
-                // As in SentencePiece, the offsets refer to the text before the denormalizer, but are converted with
-                // the text after it.
+                // As in SentencePiece, the byte offsets refer to the text before denormalization, but are converted to
+                // characters with the denormalized text.
                 let ranges = done.pieces.iter().map(|piece| piece.range);
                 if !as_bytes && ranges.clone().any(|(_, end)| end > done.whole().len()) {
                     return Err(PyValueError::new_err(

@@ -83,8 +83,8 @@ fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, 
     }
 }
 
-/// Converts the starts of the normalized text from bytes to characters: one start for each character, in characters of
-/// the input, and one more start.
+/// Converts `starts` (normalized byte → input byte) to characters: for each normalized character, and for the end of
+/// the text, the index of a character in the input.
 fn of_characters(text: &str, normal: &str, starts: &[u32]) -> Vec<u32> {
     let indices = char_indices(text.as_bytes());
     let ends = normal.char_indices().map(|(at, _)| at).chain([normal.len()]);

@@ -42,8 +42,8 @@ def audit(
 
     Args:
         tok: the tokenizer.
-        corpus: as in `jeton.train`; the report then lists entries that it does not use. Weights of sources have no
-            effect.
+        corpus: as in `jeton.train`; the report then lists entries that do not occur in the corpus. Weights of sources
+            have no effect.
         embeddings: a ``.safetensors`` file, its index, or the folder of a model, to report candidates of glitch tokens.
         tensor: name of the tensor with the embeddings; None: the usual names of input embeddings are tried.
         max_examples: number of examples of each finding.
@@ -102,7 +102,7 @@ def audit(
 
 
 def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Reporter) -> Finding | None:
-    """Returns the finding of entries that some text can produce, but that no document of the corpus produces."""
+    """Returns a finding of the entries that some text can produce, but that no document of the corpus produces."""
     reader = open_corpus(corpus)
     counts = np.zeros(found.fates.size, np.int64)
     num_bytes = 0

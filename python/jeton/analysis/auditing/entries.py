@@ -71,8 +71,8 @@ PRIVATE = {
 }
 
 
-MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
-SHOWN = 64  # characters that a report shows of an entry or text longer than MAX_SHOWN
+MAX_SHOWN = GIANT_BYTES  # a report shows up to this many characters in full, which covers ordinary entries
+SHOWN = 64  # number of characters that a report shows of a longer entry or text
 
 
 class Entries:
@@ -97,7 +97,7 @@ class Entries:
 
     @property
     def is_unreached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for entries that provably no text produces."""
+        """bool[n]: True for an entry if it is proved that no text produces it."""
         unreached: NDArray[np.bool_] = self.fates >= SPELLING
         return unreached
 

@@ -1,8 +1,8 @@
-"""Candidates of glitch tokens, from the embeddings of a model.
+"""Finds candidates of glitch tokens in the embeddings of a model.
 
-If a model was hardly trained on a token, the token's row stays near its initial value or decays: its norm is small, or
-it has the direction of rows that were certainly not trained. Such untrained rows belong to entries that no text
-produces, and to special tokens whose names say "reserved" or "unused".
+If a model was hardly trained on a token, the token's row of the embedding matrix stays near its initial value or
+decays: the norm of the row is small, or the row has the direction of rows that were certainly not trained. Such
+untrained rows belong to entries that no text produces, and to special tokens whose names say "reserved" or "unused".
 
 Source: Land and Bartolo 2024, "Fishing for Magikarp", arXiv 2405.05417: the norm of input embeddings, and the cosine
 distance to the mean of untrained rows after removing the first principal component. Left out: verification by prompting
@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Returns the finding of reached entries whose rows resemble untrained rows.
+    """Returns a finding of entries that texts can produce, but whose rows resemble untrained rows.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.
@@ -81,8 +81,8 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_low = is_candidate & (logs < middle - LOW * max(spread, 1e-3))
     is_near = np.zeros(size, bool)
     if distances is not None:
-        # Candidates are as near to the mean as the nearest three quarters of the untrained rows. If many other rows are
-        # as near, the distance does not discriminate and is not used.
+        # A row is a candidate if it is at least as near to the mean as the nearest three quarters of the untrained
+        # rows. If this holds for many rows, the distance does not discriminate and is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)
         if np.count_nonzero(near) <= SHARE * max(int(is_candidate.sum()), 1):

@@ -127,7 +127,7 @@ class Template:
         tok: the tokenizer, or None.
         name: as `Tokenizer.chat` takes it: a name, the source, or None.
         variables: variables of the template.
-        own: special tokens of roles, by variable: ``{"eos_token": "</s>"}``.
+        own: the template's variables for the roles of special tokens, such as ``{"eos_token": "</s>"}``.
         controls: texts of special tokens.
         has_text_arguments: whether the arguments of tool calls are passed as JSON text, because the template fails on
             objects.
@@ -151,7 +151,7 @@ class Template:
             self.has_text_arguments = self._needs_text()
 
     def source(self, *, tools: bool = False) -> str:
-        """Returns the source of the template that is used with tools, or of the template without.
+        """Returns the source of the template that is used with tools, or of the template that is used without tools.
 
         Raises:
             ChatTemplateError: there is no such template.

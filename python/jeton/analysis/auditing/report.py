@@ -38,7 +38,7 @@ class Audit:
         findings: the finding of each rule that found a fault.
         passed: names of the rules that found no fault.
         skipped: rule → reason why it was not checked.
-        facts: number of entries, type of the model, number of ids by their fate, and the tokenizer's fingerprint.
+        facts: number of entries, type of the model, number of ids with each fate, and the tokenizer's fingerprint.
 
     Examples:
         >>> import jeton

@@ -1,4 +1,4 @@
-"""Rules for special tokens of chat templates: tokens that are not one id, a second bos, spellings in messages."""
+"""Rules for special tokens in chat templates: tokens of several ids, a second bos, tokens spelled in messages."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SYSTEM = SCENARIOS["system"].messages
 def tokens(template: Template, facts: Facts) -> Result:
     """Finds texts of the template that look like special tokens but are not single ids.
 
-    A text looks like a special token if it has the characters that one of the tokenizer's special tokens has before its
-    first letter and after its last. A single bracket can also be ordinary text, so it counts only in conversations
+    A text looks like a special token if it begins and ends with the same punctuation as one of the tokenizer's special
+    tokens, such as ``<|`` and ``|>``. A single bracket can also be ordinary text, so it counts only in conversations
     without tools.
     """
     tok = template.tok

@@ -1,9 +1,9 @@
 """Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
-Each rule renders the conversations of `renderings` and looks at the origin of the rendered text. So it holds for any
-template, without a list of the spellings of known models. Training on a conversation, and caching its prefix, require
-that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a stop token, which
-must end the assistant's turns in the template and be the role `eos`. Rules for other special tokens are in
+Each rule renders the conversations of `renderings` and looks at the origin of the rendered text. So the rules apply to
+any template, and need no list of the spellings of known models. Training on a conversation, and caching its prefix,
+require that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a stop
+token, which must end the assistant's turns in the template and be the role `eos`. Rules for other special tokens are in
 `template_tokens`.
 """
 
@@ -53,7 +53,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
         ChatTemplateError: the template does not exist or is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    facts: Facts = {"markers": has_generation(template.source())}  # raises if the template is broken
+    facts: Facts = {"markers": has_generation(template.source())}  # raises an error if the template is broken
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)
@@ -302,7 +302,7 @@ def _to_user() -> str:
 
 
 def _tools(template: Template, facts: Facts) -> Result:
-    """Tests whether the template renders complete definitions of tools, calls, several calls at once, and results."""
+    """Tests whether the template renders tools completely: definitions, calls, several calls at once, and results."""
     names = [each["function"]["name"] for each in TOOLS]
     details = [text for each in ("first", "second") for text in (f"Qdescription {each}", f"Qparameter_{each}")]
     asked = template.attempt(RESULTS[:1], TOOLS)

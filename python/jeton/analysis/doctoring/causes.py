@@ -37,7 +37,7 @@ class Cause(NamedTuple):
     """Cause of the difference between a reader and the reference.
 
     Attributes:
-        cause: name of the cause, for programs: ``"legacy"``, ``"normalizer"``.
+        cause: name of the cause, for use in programs, for example ``"legacy"`` or ``"normalizer"``.
         words: the cause in words, with the reader as the subject.
         proven: True if an experiment reproduced the ids of the reader.
         text: the first text whose ids change because of this cause.
@@ -57,7 +57,7 @@ class Results:
 
     Attributes:
         ids: for each text, its ids; None if they are not compared.
-        framed: for each text of `FRAMED`, its ids with the tokens of the template; None: the reader adds none.
+        framed: for each text of `FRAMED`, its ids with the tokens of the template; None if the reader adds no tokens.
     """
 
     ids: list[Ids | None]
@@ -90,7 +90,7 @@ def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Re
 
 
 def _of_tokenizer(tok: Tokenizer, texts: Sequence[str]) -> Results:
-    """Returns `results` for a tokenizer of Jeton."""
+    """Encodes the texts with a tokenizer of Jeton, and returns what `results` returns for a reader."""
     framed = [_encoded(tok, text, add_special_tokens=True) for text in FRAMED]
     try:
         return Results([list(map(int, ids)) for ids in tok.encode_batch(texts, special="all", threads=1)], framed)
@@ -124,7 +124,9 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    for reader, alone in theirs:  # only a reader without a definition may have encoded some of the texts
+    # The combined results can differ on texts that only readers without a definition have encoded. So search with the
+    # texts of each reader that has a definition, too.
+    for reader, alone in theirs:
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
     found = found or search.by_variants(ours, readers)
@@ -169,7 +171,7 @@ class _Search:
         self._first = ids[:64]
 
     def numbering(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
-        """Tests whether the tokens are equal and only their ids differ."""
+        """Returns the cause "numbering" if the tokens are equal and only their ids differ, else []."""
         spell_a, spell_b = (next((one.spell for one in side if one.spell), None) for side in (ours, theirs))
         if spell_a is None or spell_b is None:
             return []
@@ -201,7 +203,7 @@ class _Search:
         return []
 
     def _by_steps(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Finds causes between SentencePiece's and Hugging Face's definitions, with a conversion in between.
+        """Finds causes in two steps: one definition is first converted from SentencePiece's form to Hugging Face's.
 
         Hugging Face's components do not exactly reproduce SentencePiece's normalizer, so the conversion itself can be a
         cause.
@@ -222,7 +224,7 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Finds which differences of two tokenizers change ids; [] if all of them together do not explain the ids."""
+        """Finds which differences between two tokenizers change ids; [] if even all of them do not explain the ids."""
         changes = Changes(a, b)
         # the ids can still differ, because some differences, such as the decoder's, are not among the changes
         if not changes.all or self._mismatches(changes, changes.all):
@@ -246,7 +248,7 @@ class _Search:
         return Cause(change.cause, change.words, True, text, num_texts)
 
     def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
-        """Yields pairs of tokenizers that reproduce the ids of the two sides, first pairs with one type of model."""
+        """Yields pairs of tokenizers that reproduce the ids of the two sides, pairs with equal types of model first."""
         sides = []
         for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
             twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}
@@ -256,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Returns indices of texts whose ids differ from the second side's; only some of them, unless `complete`."""
+        """Applies changes, and returns indices of texts whose ids then still differ; all of them if `complete`."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):

@@ -4,8 +4,8 @@
 of the model, flags of added tokens, tokens and merges. ``apply`` applies any selection of changes to the first
 tokenizer; all changes together give the second. So experiments show which changes affect ids.
 
-Differences that only make sense together form one change: the components that write `▁`, the vocabulary of another
-model.
+Differences that only make sense together form one change, such as all components that write `▁`, or another type of
+model and its vocabulary.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .marks import prefix_scheme, writes_mark
 __all__ = ["Change", "Changes"]
 
 _WHOLE = ("whole",)  # key of the change that replaces the whole tokenizer
-_MARKS = "marks"  # name of the change of all components that write ▁
+_MARKS = "marks"  # key of the single change that covers all components that write ▁
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One difference of two definitions.
+    """One difference between two definitions.
 
     Attributes:
-        cause: name of the cause, for programs: ``"normalizer"``, ``"legacy"``.
+        cause: name of the cause, for use in programs, for example ``"normalizer"`` or ``"legacy"``.
         words: the difference in words, with the second tokenizer as the subject.
         key: identifies the change for `Changes.apply`.
     """
@@ -47,7 +47,7 @@ class Change:
 
 
 class Changes:
-    """The differences of two tokenizers, as a list of `Change`s that can be applied."""
+    """The differences between two tokenizers, as a list of `Change`s that can be applied."""
 
     def __init__(self, a: Tokenizer, b: Tokenizer) -> None:
         self._a, self._b = a, b
@@ -156,7 +156,8 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        if name == "pretokenizer" and len(differing) > 1:  # components of another pattern, useless one by one
+        # The components express another pattern only together, so they form one change.
+        if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
             )
@@ -192,8 +193,8 @@ class Changes:
             yield Change("model", words, ("model",))
             return
         for option in vars(a):
-            # `ranks` is skipped: a list of merges and ranks by id express the same order, which `_of_vocabulary`
-            # compares
+            # `ranks` is skipped. It says whether the order of merges is given by a list or by ids; `_of_vocabulary`
+            # compares the order itself.
             if option != "ranks" and getattr(a, option) != getattr(b, option):
                 yield Change(*wording.of_option(option, getattr(a, option), getattr(b, option)), ("option", option))
 
@@ -275,17 +276,17 @@ class _Segment:
 
     @property
     def is_marks(self) -> bool:
-        """Tests whether the components differ and each that exists writes ▁."""
+        """Tests whether the components differ and write ▁. A missing component is ignored."""
         return not self.is_equal and all(part is None or writes_mark(part) for part in (self.a, self.b))
 
     def values(self, field: str) -> tuple[str, str, Any, Any]:
-        """Returns the type of the components, the field, and the field's two values."""
+        """Returns the type of the components, the name of the field, and its values in the two components."""
         a, b = self.a or {}, self.b or {}
         return str(a["type"]), field, a.get(field), b.get(field)
 
     @property
     def fields(self) -> list[str]:
-        """Returns the fields that differ, if both components have the same type and several options."""
+        """Returns the fields that differ, if both components have the same type and several options; else []."""
         if self.a is None or self.b is None or self.a["type"] != self.b["type"] or "regex" in {*self.a, *self.b}:
             return []
         if self.a["type"] == "Pattern":

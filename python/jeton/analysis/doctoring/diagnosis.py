@@ -79,7 +79,7 @@ class Diagnosis:
         readers: all readers, including those that were not checked.
         differences: the differences, in the order of the readers.
         num_texts: number of texts compared.
-        lock: ``"written"`` or ``"checked"`` for the lock file; None without one.
+        lock: what was done with the lock file: ``"written"`` or ``"checked"``; None if there is no lock file.
         lock_differences: the differences from the lock file.
 
     Examples:
@@ -100,10 +100,7 @@ class Diagnosis:
 
     @property
     def agrees(self) -> bool:
-        """True if all checked readers give the same ids and texts, or those recorded in the lock file.
-
-        Differences between readers that the lock file records are accepted.
-        """
+        """True if all checked readers give the same ids and texts, or all give those that the lock file records."""
         return not self.lock_differences and (self.lock == "checked" or not self.differences)
 
     def to_json(self) -> dict[str, Any]:
@@ -208,7 +205,7 @@ def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
 
 
 def _causes(one: Disagreement) -> list[str]:
-    """Returns a sentence for each proven cause or, without any, a sentence on the differences of the definitions."""
+    """Returns a sentence for each proven cause. If there is none, one sentence lists how the definitions differ."""
     if one.causes and not one.causes[0].proven:
         words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
         if one.causes[0].cause == "unknown":

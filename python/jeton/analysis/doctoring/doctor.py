@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Returns the readers of a second place, renamed so that their names differ from those of the first place."""
+    """Returns the readers `more` of the files at `place`, renamed where their names are also names of `readers`."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
@@ -158,7 +158,9 @@ class _Comparison:
     def _of_group(self, group: _Group) -> Disagreement:
         reference = self.groups[0]
         differing = reference.results.differing(group.results)
-        if not differing:  # equal on all texts of the reference: take a group with results on more texts
+        # The group equals the reference on all texts that both have encoded. Compare with a group that has encoded more
+        # texts.
+        if not differing:
             reference = next(one for one in self.groups if one.results.differing(group.results))
             differing = reference.results.differing(group.results)
         first = differing[0]
@@ -175,7 +177,7 @@ class _Comparison:
         )
 
     def _of_decoding(self) -> list[Disagreement]:
-        """Returns the readers that decode ids of the reference to another text.
+        """Returns the disagreements of readers that decode the same ids to a text other than the reference's.
 
         Left out: texts with added or unknown tokens, and texts with ▁, which most decoders turn into a space.
         """

@@ -60,13 +60,13 @@ class Reader:
         detail: class that the library chose for the tokenizer, or another remark.
         reason: why the reader was not checked; None if it was checked.
         version: version of the library.
-        encode: text → ids, with special tokens matched as the library does.
-        frame: text → ids, including the tokens that a template adds; None: the library adds none.
-        decode: ids → text; None: not compared.
+        encode: text → ids. Each library matches special tokens in its own way.
+        frame: text → ids, including the tokens that a template adds; None if the library adds no tokens.
+        decode: ids → text; None if decoding is not compared.
         spell: id → spelling of the token.
         matches_added: whether `encode` matches added tokens in the text.
         twin: Jeton's tokenizer with the same definition.
-        pre: ``tokenizer.ggml.pre`` of a GGUF file; empty without one.
+        pre: ``tokenizer.ggml.pre`` of a GGUF file; an empty text if the file lacks it or is not GGUF.
         is_gguf: whether the file is GGUF.
         is_installed: False if the library is not installed.
     """
@@ -156,7 +156,8 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    except PermissionError:  # a file with a tokenizer's name raises this error when it is read; others are ignored
+    # A file with the name of a tokenizer counts, so that reading it raises this error again; other files are ignored.
+    except PermissionError:
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
         return True
@@ -257,7 +258,7 @@ def _transformers(folder: str, name: str) -> list[Reader]:
 def _auto_tokenizer(
     library: Any, folder: str, name: str, way: str, version: str, options: Mapping[str, Any]
 ) -> Reader | None:
-    """Returns the reader of the fast or slow variant of the class; None if the class has only one variant."""
+    """Returns the reader of a class of Transformers; None for the slow variant of a class that has only a fast one."""
     options = {"trust_remote_code": False, "local_files_only": True, **options}
     with quiet():
         tok: Any = _tried(lambda: library.AutoTokenizer.from_pretrained(folder, **options))
@@ -280,7 +281,7 @@ def _auto_tokenizer(
 
 
 def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Reader]:
-    """Returns the readers of a SentencePiece model, with the ids of the folder's class."""
+    """Returns the readers of a SentencePiece model. Jeton's reader numbers the pieces as the class in `config` does."""
     layout = _tried(lambda: for_class(config)) if config else None
     numbering = layout if isinstance(layout, Mapping) else None
     detail = "" if numbering is None else translate("ids of {name}", name=config.get("tokenizer_class"))
@@ -399,7 +400,7 @@ def _unread(file: str, library: str, reason: str) -> Reader:
 
 
 def _version(name: str) -> str:
-    from importlib import metadata  # imported here because it imports the parser of e-mail
+    from importlib import metadata  # not at the top, because it imports the whole e-mail parser
 
     try:
         return metadata.version(name)

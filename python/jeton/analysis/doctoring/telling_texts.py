@@ -20,7 +20,8 @@ __all__ = ["FRAMED", "added_token_texts", "spells_added", "telling_texts"]
 # Texts that are also encoded with the tokens that a template adds.
 FRAMED = ("", "a", "Hello, world!")
 NUM_GENERATED = 300
-# Maximum number of added tokens whose spelling the texts contain; if there are thousands, the others behave alike.
+# Maximum number of added tokens whose spelling the texts contain. If a tokenizer has thousands of added tokens, most of
+# them behave alike.
 MAX_ADDED = 48
 # Search for texts on which two definitions differ: number of texts tried, and maximum number of texts added.
 NUM_SEARCHED = 4000
@@ -65,7 +66,7 @@ def spells_added(twins: Sequence[Tokenizer], texts: Sequence[str]) -> list[bool]
 
 
 def _search(a: Tokenizer, b: Tokenizer) -> Iterator[str]:
-    """Yields texts whose ids differ, from entries (by themselves and after a letter) and generated texts."""
+    """Yields the entries and generated texts that the two tokenizers encode to different ids."""
     for batch in _batches(chain(_entries(a), _entries(b), generate_texts(a, NUM_SEARCHED, 1, special=True))):
         try:
             left, right = (tok.encode_batch(batch, special="all") for tok in (a, b))

@@ -41,8 +41,8 @@ def plot_languages(
 
     Args:
         scripts: script -> its languages, in the order of the map.
-        relative: language -> relative number of tokens by tokenizer.
-        baseline: name of the language that the numbers are relative to.
+        relative: language -> for each tokenizer, the number of tokens relative to the baseline.
+        baseline: name of the language with whose number of tokens the others are compared.
         tokenizers: names of the tokenizers.
         path: path of the file.
     """

@@ -1,7 +1,8 @@
 """Names and families of languages, by ISO 639 code.
 
-``languages.csv`` has the languages in which Unicode publishes the Universal Declaration of Human Rights, and all other
-languages with a code of two letters. The family is the largest commonly accepted group.
+``languages.csv`` lists the languages in which Unicode publishes the Universal Declaration of Human Rights, and all
+other languages that have a code of two letters. The family of a language is the largest commonly accepted group that
+contains it.
 """
 
 from __future__ import annotations

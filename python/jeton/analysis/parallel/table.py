@@ -111,7 +111,7 @@ class LanguageTable:
         return sorted(found, key=lambda group: (-group.relative[0], group.name))
 
     def sorted_by(self, order: Literal["tokens", "key"] = "tokens") -> LanguageTable:
-        """Returns a copy with sorted rows: by tokens of the first tokenizer, the most first, or by key."""
+        """Returns a copy with sorted rows: by key, or by the tokens of the first tokenizer in descending order."""
         choice(order, "order", ("tokens", "key"))
         keys: Sequence[Any] = [
             -self.cells[index][0].tokens if order == "tokens" else language.key

@@ -65,7 +65,7 @@ def _html_cell(value: float) -> str:
 
 
 def _local(name: str, kind: str) -> str:
-    """Translates the name of a language, script or family. `kind` separates scripts and languages of equal name."""
+    """Translates the name of a language, script or family. `kind` tells a script from a language of the same name."""
     message = f"{name} ({kind})"
     found = translate(message)
     return name if found == message else found
