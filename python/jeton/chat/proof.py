@@ -1,4 +1,4 @@
-"""Checks that a rendering continues a previous one: finds the end of a sampled reply in it, or the reason against it.
+"""Checks that a rendering continues a previous one: returns the end of a sampled reply in it, or why it does not.
 
 The end of a reply is found by the origins of characters. It is after the last character that comes from the reply's
 message, and at the sampled stop token if there is one. No marker of a particular template is assumed.

@@ -435,7 +435,7 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Returns the longest end of a prompt that `between` begins with; tries other values of boolean variables."""
+        """Renders the prompt with other values of boolean variables; returns the longest tail that begins `between`."""
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):

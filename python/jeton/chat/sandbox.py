@@ -94,7 +94,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @cached_property
     def lexer(self) -> Lexer:
-        """The lexer, not from Jinja's own cache, whose lock could block a forked process forever."""
+        """A new lexer, because the lock of Jinja's lexer cache could block a forked process forever."""
         return Lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 # Maximum length of an id in digits, leading zeros included.
 LONGEST = 64
-# From this number of ids on, an array saves more time than the import of numpy takes.
+# Minimum number of ids for a numpy array: with fewer ids, importing numpy takes more time than the array saves.
 LARGE = 1 << 16
 
 

@@ -90,7 +90,7 @@ def is_file(argument: str) -> bool:
 
 
 def holds_rows(file: str) -> bool:
-    """Tests by its suffix whether a file has rows, each with a text; other files are one text."""
+    """Tests whether the suffix of a file is that of a format with rows, one text each; other files are one text."""
     return kind_of(file) != "text"
 
 

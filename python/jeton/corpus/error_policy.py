@@ -120,7 +120,7 @@ class ErrorHandler:
             self._on_skip(kind, place, reason)
 
     def encode(self, text: str, source: object, *, file: str) -> bytes | None:
-        """Encodes a `str` as UTF-8; returns None if it is skipped. The only possible error is a lone surrogate."""
+        """Encodes a `str` as UTF-8; returns None if the policy skips it. Only a lone surrogate can cause an error."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:

@@ -312,7 +312,7 @@ def _kinds(unread: Sequence[Unread]) -> str:
 
 
 def _content_reason(file: str, rules: Rules) -> str | None:
-    """Returns the reason if a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises."""
+    """Returns why a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises an error."""
     kind = kind_of(file)
     try:
         with (

@@ -266,6 +266,6 @@ def width_of(width: int, padding: Mapping[str, Any]) -> int:
 
 
 def threads() -> int:
-    """Returns the maximum number of threads; it is 1 if the environment variable TOKENIZERS_PARALLELISM means no."""
+    """Returns the maximum number of threads; 1 if the environment variable TOKENIZERS_PARALLELISM disables threads."""
     chosen = os.environ.get("TOKENIZERS_PARALLELISM")
     return 1 if chosen is not None and chosen.lower() in _NO else num_threads(None)

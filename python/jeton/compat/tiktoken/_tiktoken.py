@@ -121,7 +121,7 @@ class CoreBPE:
         """
         if not isinstance(allowed_special, set | frozenset):
             raise TypeError(f"allowed_special must be a set of strings, not {type(allowed_special).__name__}")
-        "".join(allowed_special).encode()  # raises for a lone surrogate
+        "".join(allowed_special).encode()  # raises an error if a string has a lone surrogate
         if not allowed_special:
             return None
         permitted = self._internal_ids.keys() & allowed_special
@@ -162,7 +162,7 @@ class CoreBPE:
         try:
             ids = self.core.encode(self._text(text), permission)
         except InvalidTextError:
-            text.encode()  # raises for a lone surrogate
+            text.encode()  # raises an error if the text has a lone surrogate
             raise
         return ids if self._external is None else self.external(ids)
 
@@ -175,7 +175,7 @@ class CoreBPE:
         try:
             ids = self.core.encode_array(self._text(text), permission, threads)
         except InvalidTextError:
-            text.encode()  # raises for a lone surrogate
+            text.encode()  # raises an error if the text has a lone surrogate
             raise
         return np.frombuffer(ids, "<u4")
 

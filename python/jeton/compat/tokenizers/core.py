@@ -119,7 +119,7 @@ class Tokenizer:
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
-        """Reads the content of a `tokenizer.json` in bytes."""
+        """Creates a tokenizer from `bytes` with the content of a `tokenizer.json`."""
         if not isinstance(buffer, bytes):
             raise TypeError(f"argument 'buffer': '{type(buffer).__name__}' object is not an instance of 'bytes'")
         try:
@@ -848,7 +848,7 @@ def _in_background(call: Any) -> Any:
 
 
 def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) -> Any:
-    """Encodes by the original's `async_encode`, because no other method returns offsets in bytes."""
+    """Encodes with the original's `async_encode`, which is its only method that returns offsets in bytes."""
     import asyncio
 
     async def encode() -> Any:

@@ -254,7 +254,7 @@ class State:
         self._ids: dict[str, int] = {}
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # tokenizer of the last build, with the same vocabulary
+        self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
         self._model_version: Any = None  # version of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
@@ -575,7 +575,7 @@ class State:
         return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
     def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
-        """Returns a tokenizer with the last build's vocabulary; None if the entries may differ, too."""
+        """Returns a tokenizer that shares the last build's vocabulary; None if entries may have changed since then."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
             return None
