@@ -46,7 +46,7 @@ class Rendering(NamedTuple):
         return Rendering(self.text[start:], runs)
 
     def before(self, end: int) -> Rendering:
-        """Returns the part of the rendering before a character's index."""
+        """Returns the part of the rendering before the character index `end`."""
         runs, at = [], 0
         for run in self.runs:
             if at < end:

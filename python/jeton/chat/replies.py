@@ -39,7 +39,7 @@ from .values import num_shared
 __all__ = ["RenderedMessages", "ReplySpans", "Span", "find_replies", "traced"]
 
 Span = tuple[int, int]  # half-open range of characters
-# JSON values in the template's text are ignored in cache keys: turns that differ only in them are of the same kind.
+# JSON values in the template's text, which cache keys ignore: turns that differ only in such values share a key.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
@@ -401,7 +401,7 @@ class _Derivation:
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
         """Returns the end of the last header before a reply; None if there is none.
 
-        A header is text of the template that begins like the generation prompt; it ends where the two differ.
+        A header is text of the template that begins like the generation prompt; it ends before the first difference.
         """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
@@ -594,7 +594,7 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after the mark that precedes the last `behind` marks of a message; or None."""
+        """Returns the template's text after a message's mark that precedes `behind` marks; None if `text` differs."""
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)

@@ -210,7 +210,7 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # counts as template text, of which templates build special tokens such as <|user|>
+    if _is_name(message["role"]):  # stays template text: templates build special tokens such as <|user|> of it
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Options that several commands share: decorators that add them, and pass their values as one object."""
+"""Options that several commands share. Decorators add the options and pass their values to a command as one object."""
 
 from __future__ import annotations
 

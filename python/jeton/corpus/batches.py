@@ -40,12 +40,12 @@ class DocumentChunk(NamedTuple):
 
     Attributes:
         texts: the documents.
-        name: their file, or ``"corpus"``; if they have several files, the first.
+        name: the file of the documents, or ``"corpus"``; the first file if the documents come from several files.
         numbers: line, row or index of each document; None for a file that is one document.
         weight_group: index of their weight group; see `ResolvedSource`.
         position: number of bytes of the corpus that have been read up to the end of these documents.
         size: approximate memory, in bytes.
-        lines_before: function that returns the number of lines in the file before the line with number 1: see `ranges`.
+        lines_before: function that returns how many lines of the file precede the line with number 1; see `ranges`.
         files: the file of each document, if the documents are whole files.
         fields: kept fields of each document's record, as JSON; None if no fields are kept.
     """
@@ -185,7 +185,7 @@ class PrefetchQueue:
         self.raise_if_closed()
 
     def raise_if_closed(self) -> None:
-        """Raises if the consumer has closed the queue."""
+        """Raises an error if the consumer has closed the queue."""
         if self._closed:
             raise _ClosedError
 

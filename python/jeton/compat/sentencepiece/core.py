@@ -405,7 +405,7 @@ class SentencePieceProcessor:
         return self._model.piece_size()  # type: ignore[no-any-return]
 
     def piece_to_id(self, piece: Any) -> Any:
-        """Returns the id of a piece, or the ids of a sequence; for text that is no piece, the id of ``<unk>``."""
+        """Returns the id of a piece, or the ids of a sequence of pieces; unknown pieces get the id of ``<unk>``."""
         return self._model.piece_to_id(piece)
 
     def id_to_piece(self, id: Any) -> Any:

@@ -239,7 +239,7 @@ class Encoding:
         word, sequence = _u32(word_index, "word_index"), _size(sequence_index, "sequence_index")
         start, end = self._range(sequence)
         words = self._column("words")[start:end]
-        # The words of a text's tokens ascend, apart from tokens without a word.
+        # The word indices of one text's tokens ascend; tokens without a word have None.
         first = next((at for at, own in enumerate(words) if own is not None and own >= word), None)
         if first is None or words[first] != word:
             return None

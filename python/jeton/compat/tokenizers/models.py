@@ -48,7 +48,7 @@ class Model(Part):
 
     kind = "model"
     __slots__ = ()
-    _order: ClassVar[tuple[str, ...]] = ()  # order of the members in the model's JSON
+    _order: ClassVar[tuple[str, ...]] = ()  # keys of the model's JSON, in the order in which they are written
 
     def __init__(self) -> None:
         self.cell = BPE().cell

@@ -171,7 +171,7 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template for one text, without and with special tokens; None unless it contains the text exactly once."""
+        """The template of one text, without and with special tokens; None if it does not contain the text once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
@@ -298,7 +298,7 @@ class State:
         return state
 
     def with_model(self, model: Any) -> State:
-        """Returns a state with another model, and the same ids of added tokens."""
+        """Returns a state with another model, in which the ids of added tokens stay the same."""
         made = State.of_model(model)
         made._copy_stages(self)
         made.added, made._ids, made._extra = self.added, self._ids, None
@@ -325,7 +325,7 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        if self.model is None and self._tok is not None:  # so that the new state does not refer to the older one
+        if self.model is None and self._tok is not None:  # replaces `_members`, which may refer to an older state
             made._members = made._written
         return made
 

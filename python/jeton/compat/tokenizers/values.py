@@ -107,7 +107,7 @@ def size(value: Any) -> int:
 
 
 def size_32(value: Any) -> int:
-    """Converts an unsigned 32-bit integer, such as an id; raises for other values."""
+    """Converts an unsigned 32-bit integer, such as an id; raises an error for other values."""
     number = index(value)
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
@@ -117,7 +117,7 @@ def size_32(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """Converts a real number to `float`; raises for other values."""
+    """Converts a real number to `float`; raises an error for other values."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"must be real number, not {type(value).__name__}")
     return float(value)
@@ -215,7 +215,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
         value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
         name: name of the type of an object.
         most: maximum number of items of a list; if there are more, an ellipsis is added.
-        longest: maximum number of bytes of a string, which is truncated in the same way; None is unlimited.
+        longest: maximum number of bytes of a string; a longer one is truncated and gets an ellipsis. None is unlimited.
 
     Examples:
         >>> shown({"type": "Split", "pattern": Named("String", {"String": " "}), "behavior": Word("Isolated")})
