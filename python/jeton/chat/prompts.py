@@ -28,7 +28,7 @@ class PromptTokenizer(Protocol):
 
 
 class Side(NamedTuple):
-    """One of the two requests, and the time at which it is rendered."""
+    """One of the two requests that are compared, and the time that its rendering uses as the current time."""
 
     request: ChatRequest
     date: datetime

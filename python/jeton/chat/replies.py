@@ -282,7 +282,7 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields each stop token between two marks that precedes the header of a reply, and the end of that header."""
+        """Yields each stop token that is between two marks and before a reply's header, with the end of that header."""
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
             between = self._whole.text[begin:end]

@@ -229,7 +229,7 @@ def _plan_options(command: Function) -> Function:
 
 
 def _check_corpus(corpus: tuple[str, ...], reading: Mapping[str, Any], mix: str | None) -> None:
-    """Checks that either a corpus or a mix is given, and that options of reading are not combined with a mix."""
+    """Checks that either a corpus or a mix is given, and that options for reading a corpus are not given with a mix."""
     ctx = click.get_current_context()
     if mix is None:
         if not corpus:

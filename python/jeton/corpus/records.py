@@ -97,8 +97,8 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# A JSON error means that the value is incomplete if the error has this message, or is less than this many characters
-# before the end of the text.
+# Signs that a JSON error is due to an incomplete value: the error's message, or an error that is less than this number
+# of characters before the end of the text.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -473,7 +473,10 @@ class _Forward:
 
 
 def _grouped(texts: Iterator[Read], name: str, keep: KeptFields | None) -> Iterator[Group]:
-    """Yields the documents that are not skipped, in groups of about a megabyte; then raises an error of `texts`."""
+    """Yields the documents that are not skipped, in groups of about a megabyte.
+
+    If reading `texts` raises an error, the documents read before it are yielded first.
+    """
     failed: Exception | None = None
     while failed is None:
         group: list[bytes] = []

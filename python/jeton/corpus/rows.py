@@ -104,7 +104,7 @@ def _look_again(
     offset: int,
     value: Callable[[object, str], str] | None = None,
 ) -> bytes | None:
-    """Slow path for a line that the core did not parse: it is blank, valid only for Python, or invalid."""
+    """Slow path for a line that the core did not parse: it is blank, valid only for Python's `json`, or invalid."""
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None

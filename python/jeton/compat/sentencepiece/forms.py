@@ -87,7 +87,7 @@ def decoded(form: Any, return_bytes: Any) -> int:
 
 
 def finished(form: Any, result: Any, is_batch: bool) -> Any:
-    """Converts the core's result to its form: buffers to arrays, and bytes to messages.
+    """Converts the core's result to the form `form`: buffers to arrays, or bytes to messages.
 
     Raises:
         MissingDependencyError: the form is a message, and protobuf is not installed.

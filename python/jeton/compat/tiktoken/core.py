@@ -239,8 +239,8 @@ class Encoding:
         """Returns ids that no further text can change, and sequences of ids that can follow; arguments as for `encode`.
 
         Returns:
-            The stable ids, and their possible continuations: the bytes of the stable ids with those of a continuation
-            begin with the text.
+            The stable ids, and their possible continuations. If the ids of a continuation are appended to the stable
+            ids, the result decodes to bytes that begin with the text.
 
         Examples:
             >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}

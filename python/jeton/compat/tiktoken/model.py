@@ -15,7 +15,7 @@ from .registry import get_encoding
 
 __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
 
-MODEL_PREFIX_TO_ENCODING: dict[str, str]  # the first matching prefix counts
+MODEL_PREFIX_TO_ENCODING: dict[str, str]  # if several prefixes match a name, the first one is used
 MODEL_TO_ENCODING: dict[str, str]
 
 

@@ -418,7 +418,7 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # only this one: others may have changed since they were recorded
+            if part is not None:  # record only this version: the other objects may have changed since their recording
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 

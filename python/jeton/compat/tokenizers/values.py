@@ -158,7 +158,7 @@ def optional(convert: Converter) -> Converter:
 
 
 def items(convert: Converter) -> Converter:
-    """Returns a converter of a sequence other than a string, which converts each item."""
+    """Returns a converter that applies `convert` to each item of a sequence and raises an error for a string."""
 
     def converted(value: Any) -> list[Any]:
         if isinstance(value, str):
@@ -199,7 +199,7 @@ def word(names: Mapping[str, str], message: str) -> Converter:
 
 
 def to_json(state: Any) -> str:
-    """Serializes a value as compact JSON, as the original.
+    """Serializes a value as compact JSON, as the original does.
 
     Examples:
         >>> to_json({"type": "Prepend", "prepend": "▁"})
