@@ -49,7 +49,7 @@ class Prompts:
         """Renders both requests.
 
         Raises:
-            ChatTemplateError: the template fails or refuses; names the request.
+            ChatTemplateError: the template fails or refuses a request; the message begins with "A: " or "B: ".
         """
         failed: ChatTemplateError | None = None
         for self.has_text_arguments in (False, True):

@@ -262,7 +262,7 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns, in order, the origins of text that the template did not write, from `start` on; without indices."""
+    """Returns, in order, the origins of all text after `start` that the template did not write; omits list indices."""
     origins = []
     at = 0
     for run in rendering.runs:

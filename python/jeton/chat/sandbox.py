@@ -52,7 +52,9 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # characters; smaller results are charged after the operation, and need no bound before it
+# Number of characters up to which a result is charged only after the operation. The size of a larger result is checked
+# before the operation.
+_SMALL = 1 << 12
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
     Markup,

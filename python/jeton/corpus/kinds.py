@@ -167,8 +167,8 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
     """Returns the first bytes of a stream, and whether the stream ends after them.
 
-    The number of bytes is about `HEAD_BYTES`. If they begin with an object, they include the whole first line and some
-    bytes after it.
+    The number of bytes is about `HEAD_BYTES`. If the stream begins with a JSON object, the bytes include the whole
+    first line and some bytes after it.
     """
     head = bytearray()
     while len(head) < HEAD_BYTES:

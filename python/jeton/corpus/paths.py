@@ -281,7 +281,7 @@ def remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
     name = next((name for name in names if info.get(name) is not None), None)
     value = info[name] if name is not None else ""
-    if isinstance(value, datetime):  # some file systems have numbers in listings, and a datetime for a single file
+    if isinstance(value, datetime):  # some file systems give the time as a number in listings but not for a single file
         value = value.timestamp()
     size = info.get("size")
     return None if size is None else int(size), "" if name is None else f"{name}:{value}"

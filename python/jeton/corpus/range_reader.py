@@ -24,7 +24,7 @@ __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
 # Small enough that the text and the ids of a batch stay in the CPU cache from reading to writing.
 BATCH_BYTES = 1 << 20
-MAX_DOCUMENT = 1 << 28  # maximum bytes of a document; for a line, `streams.LONGEST_LINE`
+MAX_DOCUMENT = 1 << 28  # maximum number of bytes of a document; `streams.LONGEST_LINE` is that of a line
 
 
 class RangeReader:

@@ -1,7 +1,7 @@
 """`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
 
-Options have the form of Hugging Face's: `truncation` and `padding` are the dictionaries of its properties of these
-names. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
+Options have Hugging Face's form: `truncation` and `padding` are the dictionaries that the properties of the same names
+return. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -59,7 +59,10 @@ class Engine:
 
     @cached_property
     def _shares_spaces(self) -> bool:
-        """True if two added tokens can strip the same white space, which Hugging Face assigns to both, Jeton to one."""
+        """True if two added tokens can strip the same white space.
+
+        Hugging Face assigns this white space to both tokens, Jeton to one of them.
+        """
         tokens = self.tok.added_tokens.values()
         takes_left = any(token.lstrip or token.content[0].isspace() for token in tokens)
         return takes_left and any(token.rstrip for token in tokens)

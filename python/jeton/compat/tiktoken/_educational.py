@@ -75,7 +75,7 @@ class SimpleBytePairEncoding:
 
 
 def bpe_encode(mergeable_ranks: dict[bytes, int], input: bytes, visualise: Picture = "colour") -> list[int]:
-    """Returns the ids of bytes: merges the neighbors of the lowest rank, until no two neighbors form a token.
+    """Returns the ids of bytes: merges the two neighbors with the lowest rank until no two neighbors form a token.
 
     Args:
         mergeable_ranks: token -> rank.

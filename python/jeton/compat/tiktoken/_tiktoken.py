@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
-# Patterns that match any text, and for which the core has scanners. tiktoken spells the first one differently.
+# Patterns for which the core has scanners, and whose matches cover every text. tiktoken's own spelling of the first
+# pattern differs.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LONGEST_TABLE = 1 << 20  # maximum number of ids in a table; with more, tokens are looked up in a dict

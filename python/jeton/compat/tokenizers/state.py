@@ -606,7 +606,7 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
         size: number of entries of the model.
     """
     vocab, merges = written_members(tok)
-    if not_entries and tok.vocab_size > size + len(not_entries):  # these may have ids between those of entries
+    if not_entries and tok.vocab_size > size + len(not_entries):  # added tokens may have ids between those of entries
         kept = {token: id for token, id in json.loads(vocab).items() if token not in not_entries}
         vocab = _dumps(kept).encode()
     return vocab, merges
