@@ -81,7 +81,7 @@ class Search:
         return self._num_steps > _MAX_STEPS
 
     def readings(self, first: Edge, start: int) -> Iterator[Reading]:
-        """Yields the readings whose first slot, to which the edge `first` leads, begins at `start`."""
+        """Yields the readings that begin at `start` with the slot to which the edge `first` leads."""
         if first.target == _END:
             if start == len(self._text):
                 yield [Part(first, first.literal, None)]

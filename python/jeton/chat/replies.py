@@ -699,10 +699,10 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
-    """Pairs a message's marks in the whole conversation with its marks in the conversation that ends with it, in order.
+    """Pairs a message's marks in two conversations: the whole one, and the one that ends with this message.
 
-    Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the whole conversation has,
-    such as the name of a tool before its result, have no pair.
+    The pairs are in order. Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the
+    whole conversation has, such as the name of a tool before its result, have no pair.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):

@@ -340,7 +340,7 @@ def compiled(source: str) -> CompiledTemplate:
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
-# Name of a class of Jeton, in messages of Jinja and Python -> name of the class that a template's author expects.
+# Name of a Jeton class in error messages of Jinja and Python -> name of the class that a template's author expects.
 _CLASSES = {
     "BriefUndefined": "Undefined",
     "GivenDict": "dict",

@@ -23,7 +23,7 @@ def missing(name: str) -> None:
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Begins to record names that objects of a class lack. Not on by default, because it slows attribute access."""
+    """Begins to record names that objects of a class lack. Off by default, because recording slows attribute access."""
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):

@@ -135,7 +135,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
 
 
 def _names_files(pattern: str) -> bool:
-    """Tests whether the last component of a glob has more than wildcards."""
+    """Tests whether the last component of a glob has letters or digits, not only wildcards and punctuation."""
     return any(character.isalnum() for character in pattern.rstrip("/").rpartition("/")[2])
 
 
@@ -373,7 +373,7 @@ def _is_url(name: str) -> bool:
 
 
 def is_remote(file: str) -> bool:
-    """Tests whether a name is a URL, and no local file has this name.
+    """Tests whether a name is a URL and not the name of a local file.
 
     Examples:
         >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")

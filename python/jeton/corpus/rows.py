@@ -206,7 +206,7 @@ def column_texts(
     try:
         size = raw.seek(0, 2)
         # Reading ahead uses threads of pyarrow. If one still holds bytes of a Python file when Python ends, the process
-        # aborts (seen with pyarrow 26.0). So only remote files are read ahead, whose reads have a long delay.
+        # aborts (seen with pyarrow 26.0). So only remote files are read ahead, because their reads have a long delay.
         ahead = is_remote(name)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"

@@ -318,7 +318,7 @@ class SentencePieceProcessor:
                 threads,
             )
         except TypeError as error:
-            if "surrogate" in str(error):  # SentencePiece then raises the error of a single text
+            if "surrogate" in str(error):  # for a batch, SentencePiece raises the same error as for a single text
                 raise RuntimeError(str(error)) from None
             raise
         return forms.finished(form, result, is_batch)

@@ -1,4 +1,4 @@
-"""`CoreBPE`: encodes and decodes for one `Encoding`, by a tokenizer of Jeton's core.
+"""`CoreBPE`: encodes and decodes for one `Encoding`, with a tokenizer of Jeton's core.
 
 Left out: checks of permitted special tokens (`core`), and completions of unstable text (`unstable`).
 

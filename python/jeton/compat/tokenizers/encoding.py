@@ -168,7 +168,7 @@ class Encoding:
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """Range of characters in its text, for each id."""
+        """For each id, the range of characters that it covers in its text."""
         return self._column("offsets")
 
     @property

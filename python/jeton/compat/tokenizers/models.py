@@ -304,7 +304,7 @@ class BPE(Model):
         if isinstance(vocab, str):
             vocab, merges = reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix)
         vocab, merges = vocab or {}, merges or []
-        if len(set(merges)) != len(merges):  # of repeated merges, the last rank counts
+        if len(set(merges)) != len(merges):  # a merge that is repeated has the rank of its last occurrence
             merges = list(dict.fromkeys(reversed(merges)))[::-1]
         check_merges(vocab, merges, len((state["continuing_subword_prefix"] or "").encode()))
         self.cell = Cell(state)

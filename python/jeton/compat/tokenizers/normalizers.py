@@ -159,7 +159,7 @@ class Precompiled(Normalizer):
 
 
 def no_pattern(pattern: Any) -> Any:
-    """Getter of `Replace.pattern` and `Split.pattern`: raises, as in the original."""
+    """Getter of `Replace.pattern` and `Split.pattern`; always raises an error, as in the original."""
     raise Exception("Cannot get pattern")
 
 
