@@ -142,7 +142,7 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
         special_tokens: spellings of the tokenizer's special and other added tokens.
 
     Raises:
-        ChatTemplateError: tokens are missing; names them.
+        ChatTemplateError: tokens are missing; the message names them.
     """
     missing = [token for token in PRESETS[name].tokens if token not in special_tokens]
     if missing:

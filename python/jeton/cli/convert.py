@@ -40,7 +40,7 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# Sizes of the chunks in which the user's files are compared: several lines, so that line ends are tested, too.
+# Maximum lines and bytes of a chunk in which the user's files are compared. Several lines, to test line ends, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 

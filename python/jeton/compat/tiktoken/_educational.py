@@ -39,7 +39,7 @@ class SimpleBytePairEncoding:
     """
 
     def __init__(self, *, pat_str: str, mergeable_ranks: dict[bytes, int]) -> None:
-        split_text("", pat_str, is_regex=True)  # raises if the regex does not compile
+        split_text("", pat_str, is_regex=True)  # raises an error if the regex does not compile
         self.pat_str = pat_str
         self.mergeable_ranks = mergeable_ranks
         self._decoder = {id: token for token, id in mergeable_ranks.items()}

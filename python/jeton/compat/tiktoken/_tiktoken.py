@@ -80,7 +80,7 @@ class CoreBPE:
         for mapping in (encoder, special_tokens_encoder):
             if not isinstance(mapping, dict | RankFile):
                 raise TypeError(f"tokens and their ids must be a dict, not {type(mapping).__name__}")
-        "".join(special_tokens_encoder).encode()  # raises if a spelling is not valid Unicode text
+        "".join(special_tokens_encoder).encode()  # raises an error if a spelling is not valid Unicode text
         self._special = {spelling: index(id) for spelling, id in special_tokens_encoder.items()}
         self._tokens = encoder
         self._pattern = pattern

@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
 
 
 def _table(name: str) -> dict[str, str]:
-    """Returns the table of this name; a program can have replaced it."""
+    """Returns the module's table of this name; if the program has assigned another table, returns that."""
     table: dict[str, str] = globals().setdefault(name, _tables()[name])
     return table
 

@@ -129,7 +129,7 @@ class Call:
                 return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
-        if not self.kind:  # the column is the words
+        if not self.kind:  # here and below, `name` is "words"
             return [[None] * self.length(row) for row in range(len(self.texts))]
         rows = self._again(words=True)
         return [rows.word_ids(row) for row in range(len(self.texts))]
@@ -289,7 +289,7 @@ class Call:
         return pieces
 
     def _cut_text(self, row: int) -> int:
-        """Returns the index of the pair's text from which truncation removed ids."""
+        """Returns 0 if truncation removed ids from the first text of a pair, else 1."""
         settings = {**self.settings, "truncation": None, "padding": None, "add_special_tokens": False}
         whole = self.built.encode([self.texts[row]], **settings)
         start, end = self._ranges(row)[0]

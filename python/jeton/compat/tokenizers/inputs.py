@@ -184,7 +184,7 @@ def string(value: Any, name: str) -> str:
 
 
 def known_options(options: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Returns the known options; reports others on standard output, as the original package."""
+    """Returns the known options; reports others on standard output, as the original package does."""
     names = set(known)
     for name in options:
         if name not in names:

@@ -163,7 +163,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # if there is not enough space for special tokens, the original keeps all pieces of its last pruning
+        try:  # if the pieces leave too few ids for special tokens, the original keeps all pieces of its last pruning
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

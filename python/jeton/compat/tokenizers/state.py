@@ -162,7 +162,10 @@ class Built(Engine):
 
     @cached_property
     def shown_ids(self) -> frozenset[int]:
-        """Ids that are shown as the text that they match: Unigram's unknown token, added tokens that strip spaces."""
+        """Ids whose tokens are shown as the text that they match, not as their spelling.
+
+        They are the ids of Unigram's unknown token and of added tokens that strip spaces.
+        """
         model = self.tok.definition.model
         shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
         if isinstance(model, Unigram) and model.unk_token:

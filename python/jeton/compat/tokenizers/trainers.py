@@ -369,7 +369,7 @@ class ParityBpeTrainer:
             tokenizer: the tokenizer, whose model is replaced.
             train_iterators: texts of each language.
             dev_iterators: texts of each language, by which the language of the next merge is chosen.
-            ratio: the desired ratio of lengths.
+            ratio: the desired ratio between the lengths of the languages' encoded texts.
         """
         theirs = original.module().Tokenizer.from_str(tokenizer.to_str())
         self._trainer.train_from_iterator(theirs, train_iterators, dev_iterators, ratio)
