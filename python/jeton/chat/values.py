@@ -71,7 +71,7 @@ def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """Returns a value as JSON, without sorting keys: the order of keys counts, because templates print it."""
+    """Returns a value as JSON; keys are not sorted, because templates print them in this order."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -109,7 +109,7 @@ class Rules(NamedTuple):
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Matches a glob with the file's name or, if the glob has a slash, with its path below the folder."""
+    """Tests whether a glob matches a file's name or, if the glob has a slash, the file's path below the folder."""
     path = PurePath(name).as_posix()
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
 

@@ -126,7 +126,7 @@ class _JsonText:
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # at the end of the text, a number may continue
+                if end < len(self._held) or self._is_last:  # a number that ends with the text read so far may be longer
                     self.at = end
                     return value
             except RecursionError as error:

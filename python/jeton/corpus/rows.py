@@ -86,7 +86,7 @@ def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
-    """Returns the text of a row that is a mapping, or None if it is skipped."""
+    """Returns the text of a row that is a mapping; None if the row is skipped."""
     try:
         text = text_of(row, field)
     except BadRowError as bad:
@@ -194,12 +194,12 @@ def column_texts(
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: range of bytes; row groups whose middle is in it are read. `end` None is the end of the file.
+        start, end: range of bytes; row groups are read if their middle is in this range. None is the end of the file.
         conversations: whether the column has lists instead of texts; lists are yielded as JSON.
         keep: fields to keep, which are yielded as JSON; if None, None is yielded for them.
 
     Raises:
-        FormatError: the Parquet is corrupt, the column is missing, or it has no text.
+        FormatError: the Parquet is corrupt, or the column is missing or is not of text.
         MissingDependencyError: pyarrow is not installed.
     """
     pa, pq = arrow_modules()

@@ -361,7 +361,7 @@ class Tokenizer:
         return "a column of its result"
 
     def _by_original(self, call: Call, row: int) -> Encoding:
-        """Encodes a text of a call by the original package."""
+        """Encodes one text of a call with the original package."""
         settings = dict(call.settings)
         rows = call.rows
         if settings["padding"] is not None:
@@ -384,7 +384,7 @@ class Tokenizer:
     def async_encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
-        """Returns an awaitable that encodes on a thread, as `encode`; offsets are in bytes, as in the original."""
+        """Returns an awaitable that runs `encode` on a thread; offsets are in bytes, as in the original."""
         is_words = flag(is_pretokenized, "is_pretokenized")
         given = [(one_input(sequence, is_words), None if pair is None else one_input(pair, is_words))]
         adds = flag(add_special_tokens, "add_special_tokens")
