@@ -55,7 +55,7 @@ class _MissingModules(MetaPathFinder):
 
 
 def main(argv: list[str]) -> None:
-    """Runs the program in the command line's arguments.
+    """Runs the program that the command line names.
 
     Args:
         argv: arguments of the command line, without the interpreter and this module.

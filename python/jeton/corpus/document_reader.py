@@ -114,7 +114,7 @@ class DocumentReader:
 
     @property
     def num_documents(self) -> int:
-        """Number of documents read; for a sample, of all documents examined."""
+        """Number of documents read; with a sample, documents that were read but not chosen are included."""
         return self._stats.num_documents
 
     @property

@@ -76,7 +76,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         _check_ranks(ids)
         missing = sorted(_BYTES - tokens.keys())
         is_plain = b"" not in tokens
-        if not is_plain:  # the empty token is not an exception, because it never occurs in the ids of a text
+        if not is_plain:  # the empty token is left out of the vocabulary, because no encoded text contains its id
             at = contents.index(b"")
             del contents[at], ids[at]
         is_dense = max(ids, default=0) > _MAX_PLAIN_ID

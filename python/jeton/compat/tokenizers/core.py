@@ -571,8 +571,8 @@ class Tokenizer:
         """Pads texts in all later calls.
 
         Args:
-            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None is
-                that of the longest text of a batch), ``pad_to_multiple_of``.
+            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None means
+                the length of the longest text of a batch), ``pad_to_multiple_of``.
         """
         chosen = {
             "length": None, "pad_to_multiple_of": None, "pad_id": 0, "pad_token": "[PAD]", "pad_type_id": 0,
@@ -729,7 +729,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects, by the original package if it is installed; raises the original's errors.
+    """Reads a file that Jeton rejects, with the original package if it is installed; raises the original's errors.
 
     Raises:
         Exception: both reject the file.

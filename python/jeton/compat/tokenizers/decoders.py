@@ -101,7 +101,7 @@ class Fuse(Decoder):
 
 
 class Metaspace(Decoder):
-    """Replaces marks, which the pre-tokenizer `Metaspace` has put in place of spaces, by spaces.
+    """Replaces the marks of the pre-tokenizer `Metaspace` by the spaces for which they stand.
 
     Args:
         replacement: the mark.
