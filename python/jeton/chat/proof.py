@@ -179,9 +179,9 @@ def describe_change(
 ) -> str | None:
     """Returns a reason if the template omits or changes text of a reply, else None.
 
-    The rendered reply must be the sampled text, up to white space. If the caller gives the reply as a message, the
-    caller guarantees that it matches the ids; the template must then write all of its fields, and begin and end the
-    reply as it was sampled. White space and the form of tool calls are allowed to differ.
+    The rendered reply must be the sampled text, apart from white space. If the caller gives the reply as a message, the
+    caller guarantees that the message matches the ids. The template must then write all fields of the message, and must
+    begin and end the reply as it was sampled. White space and the form of tool calls are allowed to differ.
 
     Args:
         rendering: the rendering.

@@ -156,9 +156,10 @@ class Search:
                         yield end, edge, len(self._text)
 
     def _last_ends(self, edge: Edge, slot: str) -> Iterator[int]:
-        """Yields the possible ends of the last slot: before the literal that ends a reply, or before a prefix of it.
+        """Yields the possible ends of the last slot: before the literal that ends a reply, or before its prefix.
 
-        The reply can lack the stop token. Content can be cut off anywhere; other slots need their closing text.
+        A prefix of the literal is possible because a reply can lack the stop token, and because content can be cut off
+        anywhere. Slots other than content need their closing text.
         """
         literal, is_regex = edge.literal, "\0" in edge.literal
         least = 0

@@ -132,7 +132,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.concat(map(current().text, values))
 
     def made(self, value: Any) -> Any:
-        """Charges a list, tuple or dict that a literal creates."""
+        """Charges the rendering for the memory of a list, tuple or dict that a literal creates."""
         current().charge(VALUE + 2 * SLOT * len(value))
         return value
 
@@ -158,7 +158,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[wanted]
 
     def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Evaluates a slice of a literal. Jinja folds it as a lookup, so an invalid slice gives undefined, no error."""
+        """Evaluates a slice of a literal.
+
+        Jinja evaluates such a slice at compile time as a lookup, so an invalid one is undefined and raises no error.
+        """
         try:
             return self.sliced(value, start, stop, step)
         except (TypeError, LookupError):

@@ -88,7 +88,9 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
 
 
 def difference_of_values(one: Any, two: Any, name: str = "") -> str:
-    """Describes the first difference of two JSON values; `name` begins its path, and None counts as a missing value.
+    """Describes the first difference of two JSON values, with its path.
+
+    `name` is the path of the values themselves. None is treated as a missing value.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})
@@ -221,7 +223,7 @@ def _kind(one: str, two: str, at: int) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str, at: int) -> bool:
-    """Tests whether a match of a pattern contains the character at an index, or ends before it."""
+    """Tests whether a match of a pattern contains the character at an index, or ends directly before this character."""
     start = max(0, at - _SHOWN)
     window = text[start : at + _SHOWN]
     return any(match.start() <= at - start <= match.end() for match in pattern.finditer(window))

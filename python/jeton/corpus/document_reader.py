@@ -74,7 +74,8 @@ class DocumentReader:
     Attributes:
         total_bytes: size on disk of all files, before decompression; None if unknown (streams, documents in memory,
             pipes).
-        num_files, num_documents: number of opened files and of documents read; for a sample, of all documents examined.
+        num_files: number of opened files.
+        num_documents: number of documents read; with a sample, documents that were read but not chosen are included.
         num_empty: number of empty files, which are not errors.
         replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
         skipped: kind of error -> skipped records.

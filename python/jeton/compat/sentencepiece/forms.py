@@ -27,7 +27,7 @@ _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping
 # Forms that contain the text of pieces.
 SPELLED = frozenset({str, bytes, "proto", "serialized_proto", "offset_mapping"})
 
-# Forms of the core's results, which need no conversion.
+# Forms in which the core already returns results, so that they need no conversion.
 READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
 
 

@@ -107,7 +107,7 @@ def populated(spec: Mapping[str, Any]) -> Spec:
     """Returns a copy of a spec with its character map filled in.
 
     Raises:
-        RuntimeError: there are no rules with its name, or its file cannot be read.
+        RuntimeError: no rules have the spec's name, or the spec's file of rules cannot be read.
     """
     spec = dict(spec)
     if spec.get("normalization_rule_tsv"):

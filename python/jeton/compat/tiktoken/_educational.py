@@ -1,6 +1,6 @@
 """Byte-pair encoding in plain Python that prints a picture of each step, like tiktoken's module of this name.
 
-Left out: speed, for which use `jeton.train` and `Encoding`. `jeton.reference` explains the algorithm in more detail.
+It is slow; `jeton.train` and `Encoding` are fast. `jeton.reference` explains the algorithm in more detail.
 
 Source: openai/tiktoken, tiktoken/_educational.py (behavior).
 """

@@ -232,7 +232,7 @@ class Call:
         return fill + tokens[len(fill) :] if self.rows.is_left else tokens[:own] + fill
 
     def ranges(self, row: int) -> dict[int, tuple[int, int]]:
-        """Returns sequence -> range of its tokens; empty if there is one sequence with all tokens."""
+        """Returns sequence -> range of its tokens; empty if a single sequence has all tokens."""
         built, is_pair = self.built, self.pairs is not None
         if not is_pair and built.state.stage_json("post_processor") is None:
             return {}

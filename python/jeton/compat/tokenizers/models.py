@@ -429,7 +429,7 @@ class Unigram(Model):
     """Model that selects the segmentation with the highest score.
 
     Args:
-        vocab: pairs of piece and score, by id; None is a vocabulary of only an unknown token.
+        vocab: pairs of piece and score, by id; None means a vocabulary with only an unknown token.
         unk_id: the id of unknown characters.
         byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
         alpha: smoothing of sampling.
