@@ -450,7 +450,7 @@ class _Derivation:
         return found
 
     def _after_header(self, message: int, between: str, begin: int, error: ChatTemplateError) -> int:
-        """Returns the start of a reply if no prompt can be rendered for it: after the only header before it."""
+        """Returns the start of a reply whose prompt cannot be rendered: it is after the only header in `between`."""
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)

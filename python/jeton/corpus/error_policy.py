@@ -135,7 +135,10 @@ class ErrorHandler:
         return None
 
     def check(self, data: bytes, source: object, *, file: str, offset: int = 0) -> bytes | None:
-        """Returns the bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
+        """Returns the bytes if they are UTF-8; else repairs them under ``"replace"``, or returns None under ``"skip"``.
+
+        `offset` is the position in the file at which `data` begins.
+        """
         invalid = find_invalid_utf8(data)
         if invalid is None:
             return data

@@ -91,7 +91,7 @@ class Listing:
 
 
 class Rules(NamedTuple):
-    """Rules that select the files of a place that are read: options of `jeton.Corpus` and `jeton.Source`."""
+    """Rules that select which files of a place are read. They are options of `jeton.Corpus` and `jeton.Source`."""
 
     field: str = "text"
     encoding: str = "utf-8"

@@ -53,10 +53,10 @@ T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 4 << 20  # bytes per request to a remote file; large, because each request takes tens of milliseconds
 HEAD_BLOCK = 1 << 16  # bytes per request if only the first lines of a remote file are read
-# Errors of files that the policy "skip" leaves out: dangling links, circular links, and files without read permission.
+# Errors for which the policy "skip" leaves out a file: a dangling or circular link, or no permission to read.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"
-# Exceptions that fsspec raises without an errno, and the errno that they get.
+# Exceptions that fsspec raises without an errno -> the errno that is set instead.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval in seconds, for a pipe without data
 WARN_AFTER_S = 2.0

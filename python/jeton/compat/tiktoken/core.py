@@ -80,7 +80,8 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
-        # The core, if its ids need no translation, for direct calls: through `CoreBPE`, short calls take 50% longer.
+        # The core, if its ids need no translation. It is called directly, because through `CoreBPE`, short calls take
+        # 50% longer.
         self._plain_core = bpe.core if bpe.is_plain else None
         # Tables for calls of single tokens, filled by the first such call.
         self._id_of: dict[bytes, int] = {}

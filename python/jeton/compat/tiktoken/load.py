@@ -87,7 +87,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
     Raises:
         ValueError: the content has another hash.
-        OSError: the file cannot be read, or the cache that the environment variable sets cannot be written.
+        OSError: the file cannot be read, or the cache folder that an environment variable names cannot be written.
     """
     path = cached_path(blobpath)
     if path is None:

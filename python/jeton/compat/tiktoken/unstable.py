@@ -132,7 +132,10 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Returns the tokens if the pattern splits before white space at the end, as ``\\s+(?!\\S)``; else None."""
+    """Returns the ids of `unstable` if it is split before the white space at its end, as ``\\s+(?!\\S)`` can split it.
+
+    None if it does not end in white space, or has only one character.
+    """
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]
     if not head or end not in _WHITE_SPACE:

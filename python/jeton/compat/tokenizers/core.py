@@ -251,7 +251,7 @@ class Tokenizer:
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
-        """Encodes as `encode_batch`, but the results have no offsets, words or tokens."""
+        """Encodes as `encode_batch` does, but the results have no offsets, words or tokens."""
         return self._batch(input, is_pretokenized, add_special_tokens, "")
 
     def _batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> list[Encoding]:

@@ -1,8 +1,9 @@
 """`State`: the components of a tokenizer, and the engine that Jeton builds from them on the next use.
 
 A state is immutable except for its component objects, which callers can change in place. A build records the versions
-of the objects that callers have got, and a later use compares them. The vocabulary of a model is stored as two members
-of a `tokenizer.json`. If a component changes in a way that affects how entries are read, the core writes them again.
+of the objects that callers hold, and a later use compares them with the current versions. The vocabulary of a model is
+stored as two members of a `tokenizer.json`, the JSON of the vocabulary and of the merges. If a component changes in a
+way that affects how entries are read, the core writes these members again.
 
 An added token gets its id by Hugging Face's rule: the id of an equal entry, or else the next id after all entries and
 added tokens.
@@ -480,7 +481,7 @@ class State:
 
         Args:
             settings: truncation and padding as JSON.
-            without_custom: whether components that are Python objects are left out, instead of raising.
+            without_custom: whether components that are Python objects are left out; otherwise they raise an error.
         """
         custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
         left_out = custom if without_custom else ()
