@@ -20,7 +20,7 @@ from .grammar import INVALID, JSON_SLOTS, Edge, ReplyGrammar, decode_json, unifi
 __all__ = ["Part", "Reading", "Search", "value_at"]
 
 _MAX_STEPS = 20_000  # limit of steps; a reply with one call takes about 20
-_STEP = 1 << 12  # characters of a slot that count as a step
+_STEP = 1 << 12  # number of characters of a slot that are counted as one more step
 _MAX_LITERAL = 100_000  # maximum length of a Python literal, in characters
 _NAME = re.compile(r"""[^\s"'<>(){}\[\]=]+""")
 _NAMES = ("name", "id", "key")

@@ -120,7 +120,7 @@ class _Text(NamedTuple):
 
 
 def traced(text: str, pieces: Iterable[RenderedRun]) -> _Text:
-    """Collects the runs of a rendering that the template did not write. Roles count as text of the template."""
+    """Collects the runs of a rendering that the template did not write. Roles are treated as text of the template."""
     marks: list[_Mark] = []
     edges: list[int] = []
     at = 0

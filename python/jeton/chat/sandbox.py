@@ -137,7 +137,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value
 
     def key(self, value: Any) -> Any:
-        """Charges the hashing of a dict key."""
+        """Charges the rendering for hashing a dict key; returns the key."""
         if type(value) not in SIMPLE:
             current().compare(value)
         return value

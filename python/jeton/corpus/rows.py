@@ -248,7 +248,7 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """Returns the row groups whose middle is in a range of bytes, and the numbers of rows before and in them.
+    """Returns the row groups whose middle is in a range of bytes, the number of rows before them, and in them.
 
     Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read, because pyarrow's
     `RowGroupMetaData.column` aborts the process if they are damaged (seen with 26.0).

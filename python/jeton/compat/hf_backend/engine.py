@@ -223,7 +223,8 @@ class Engine:
         first, second = list(texts), None if pairs is None else list(pairs)
         limit = cut.max_length
         if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
-            # Probably no text is too long, so texts are first encoded untruncated; the core then adds the template.
+            # Texts with so few characters rarely need truncation. So they are first encoded without it, in which case
+            # the core also adds the template.
             cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
             batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
             if int(np.diff(batch.offsets).max(initial=0)) <= limit:

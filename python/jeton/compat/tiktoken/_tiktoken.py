@@ -131,7 +131,7 @@ class CoreBPE:
         return [self._internal_ids[token] for token in permitted] or None
 
     def permission_for(self, text: str, allowed_special: Set[str]) -> str | list[int] | None:
-        """Calls `permission`; if the text is wrong, too, raises the error of the text instead."""
+        """Calls `permission`; if that fails and the text is also invalid, raises the error for the text instead."""
         try:
             return self.permission(allowed_special)
         except (TypeError, UnicodeEncodeError):
@@ -289,7 +289,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. If tokens share an id, the mergeable one counts, else the first special one."""
+        """Id of the encoding -> bytes. If tokens share an id, the mergeable one is used, or the first special one."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table

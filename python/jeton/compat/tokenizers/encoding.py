@@ -62,7 +62,7 @@ class Encoding:
 
         Args:
             overflowing: pieces that truncation removed.
-            ranges: sequence → (start, end) of its tokens; empty if there is one sequence with all tokens.
+            ranges: sequence → (start, end) of its tokens; empty if a single sequence has all tokens.
             columns: ``ids``, ``type_ids``, ``tokens``, ``words``, ``offsets``, ``special_tokens_mask``,
                 ``attention_mask``.
 

@@ -126,7 +126,10 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Unigram's unknown token, if offsets are trimmed: in the original, its displayed text decides the trimming."""
+        """Id of Unigram's unknown token, if offsets are trimmed; else empty.
+
+        The original trims the offsets of this token by the text that it displays for it.
+        """
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
@@ -153,7 +156,10 @@ class Built(Engine):
 
     @cached_property
     def kept_ids(self) -> frozenset[int]:
-        """Special tokens that decoding never leaves out: the original compares their normalized content."""
+        """Ids of special tokens that decoding does not skip.
+
+        Their normalized content differs from their content, and the original compares the normalized one.
+        """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)
 
@@ -352,7 +358,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # computed before adding this token: the call's new ids begin there
+                next_id = self._next_id()  # first id for later new tokens; not affected by adding this token
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1

@@ -90,7 +90,7 @@ def text(value: Any) -> str:
 
 
 def character(value: Any) -> str:
-    """Converts a string of one character; raises for other values."""
+    """Converts a string of one character; raises an error for other values."""
     if len(text(value)) != 1:
         raise ValueError("expected a string of length 1")
     return str(value)
