@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 @dataclass(frozen=True)
 class RenderedMessages:
-    """The arguments of a rendering, with which beginnings of the conversation are rendered again.
+    """The arguments of a rendering, which are used to render the first messages of the conversation again.
 
     Attributes:
         source: source of the template.
@@ -420,7 +420,10 @@ class _Derivation:
         return self._whole.text[: next(users, 0)]
 
     def _edge(self, begin: int, length: int) -> int:
-        """Shortens a length of text after `begin` to the last end of an expression, special token, word or space."""
+        """Returns the largest length up to `length` at which the text from `begin` on can be cut.
+
+        It can be cut at the end of an expression of the template, a special token, a word or a space.
+        """
         text, cut = self._whole.text, begin + length
         for match in self._special.finditer(text, begin):
             if match.start() >= cut:

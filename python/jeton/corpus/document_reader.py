@@ -69,7 +69,9 @@ def open_corpus(
 
 
 class DocumentReader:
-    """Documents in order, with reading statistics. Each iteration starts again, except over an iterator or a stream.
+    """Documents in order, with reading statistics.
+
+    Each iteration begins at the first document again, except if the corpus is an iterator or a stream.
 
     Attributes:
         total_bytes: size on disk of all files, before decompression; None if unknown (streams, documents in memory,

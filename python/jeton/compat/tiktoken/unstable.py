@@ -36,8 +36,8 @@ _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u300
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
     """Returns the ids of bytes.
 
-    From the first invalid byte on, bytes are joined with the last match of the pattern before them, and encoded without
-    a pattern.
+    The bytes from the first invalid byte on are appended to the pattern's last match in the text before them. The
+    result is encoded without splitting it by the pattern.
 
     Args:
         bpe: the encoding.

@@ -59,7 +59,7 @@ class Decoder(Part):
 
 
 def _decode(parts_json: str, tokens: list[str]) -> str:
-    """Decodes tokens by a temporary tokenizer, whose vocabulary consists of these tokens."""
+    """Decodes tokens with a temporary vocabulary that consists of these tokens."""
     ids = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
     vocabulary = _core.Vocabulary(list(ids.values()), [TOKEN] * len(ids), [token.encode() for token in ids], [])
     return vocabulary.decode_parts(parts_json, False, [ids[token] for token in tokens], False)[1]
