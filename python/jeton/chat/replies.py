@@ -626,7 +626,7 @@ class _Derivation:
         return frozenset(match[0] for match in self._specials(between))
 
     def _stop(self, last: int, after: str, closing: _Closing) -> Span:
-        """Returns the range of the stop token in the text after a reply; an empty range at the reply's end without one.
+        """Returns the range of the stop token in the text after a reply; an empty range at the reply's end for none.
 
         Args:
             last: index of the end of the reply's text.

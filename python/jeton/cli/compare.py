@@ -54,7 +54,7 @@ def compare(
 def _diff(
     common: CommonOptions, toks: dict[str, jeton.Tokenizer], texts: list[InputText], options: TextOptions
 ) -> None:
-    """Compares the tokens of two texts by one tokenizer."""
+    """Compares the tokens that one tokenizer makes of two texts."""
     if len(toks) != 1 or len(texts) != 2:
         raise click.UsageError("--diff takes one tokenizer and two texts")
     (tok,) = toks.values()

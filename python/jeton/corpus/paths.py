@@ -87,14 +87,14 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
     """Returns the files of one path, folder, glob or URL, sorted by name.
 
     The files of a folder are all files below it, including those of linked folders; each folder is listed once. The
-    files of a glob count as named by the caller if its last component has more than wildcards (``*.md``), and else
-    (``*``, ``**``) as files of their folders.
+    files of a glob are treated as named by the caller if the last component of the glob has letters or digits
+    (``*.md``), otherwise (``*``, ``**``) as files of their folders.
 
     Args:
         place: the path, folder, glob or URL.
         unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
             files, and links to folders that are read anyway or form a cycle.
-        skips: report folders that cannot be read to `unread`, instead of raising.
+        skips: whether folders that cannot be read are reported to `unread`; otherwise they raise an error.
 
     Raises:
         FileNotFoundError: there is no such file, or the glob has no match.

@@ -173,19 +173,19 @@ class Engine:
 
         Args:
             texts: strings, or with `is_pretokenized` sequences of strings.
-            pairs: the second text of each.
+            pairs: for each text, the second text of the pair; None if the texts are not pairs.
             is_pretokenized: whether texts are sequences of words.
             add_special_tokens: whether the template is applied.
             splits_special: as for `encode_one`.
-            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None is no truncation.
-            padding: ``length`` (None is that of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
-                ``pad_to_multiple_of``; None is no padding.
+            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None means no truncation.
+            padding: ``length`` (None means that of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
+                ``pad_to_multiple_of``; None means no padding.
             overflow: whether removed ids form further rows.
             offsets: whether the result has ``offset_mapping``.
             words: whether the result has `Rows.word_ids`; not together with `offsets`.
 
         Raises:
-            Unproven: the result may differ, or Hugging Face raises an exception, too.
+            Unproven: the result may differ from Hugging Face's, or Hugging Face would also raise an exception.
         """
         if (offsets or words) and self._shares_spaces:
             raise Unproven("offsets of added tokens that may share a white space")

@@ -49,7 +49,7 @@ class Call:
         texts: the texts, or lists of words.
         pairs: the second texts, or None.
         settings: ``is_pretokenized``, ``add_special_tokens``, ``splits_special``, ``truncation`` and ``padding``.
-        fallback: function that encodes the text with an index by the original.
+        fallback: function that encodes one text of the call, given by its index, with the original package.
         kind: unit of offsets: ``"char"``, ``"byte"``, or ``""`` for `encode_batch_fast`, whose results have neither
             offsets, words nor tokens.
         rows: the rows, if they have already been computed.

@@ -277,7 +277,7 @@ class Tokenizer:
     def _rows(
         self, texts: list[Any], pairs: list[Any] | None, settings: dict[str, Any], kind: str
     ) -> list[Encoding] | None:
-        """Encodes by Jeton; returns None if the result may differ from the original's."""
+        """Encodes with Jeton's engine; returns None if the result may differ from the original's."""
         built = self._state.current()
         if built is None:
             return None

@@ -168,7 +168,7 @@ class Model(Part):
         if options["type"] == "Unigram":
             if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # the text, also of unknown characters
+            values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too, the text itself
         if options["type"] == "BPE" and options["unk_token"] is None:  # ranges omit unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
