@@ -230,13 +230,13 @@ class TracedStr(str):
         pieces = self.split("%s")
         plain = "%" not in "".join(pieces) and all(isinstance(part, str | int | float) for part in parts)
         if not plain or len(pieces) != len(parts) + 1:
-            return str.__mod__(self, values)  # conversions other than %s lose the origins; or it raises
+            return str.__mod__(self, values)  # loses the origins (conversions other than %s), or raises an error
         return join(
             [pieces[0], *(text for part, piece in zip(parts, pieces[1:], strict=True) for text in (str(part), piece))]
         )
 
     def _same_length(self, text: str) -> str:
-        """Copies the origins to a text of equal length. Characters of other texts cannot be mapped one to one."""
+        """Copies the origins to `text` if it has the same length; else its characters cannot be mapped one to one."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:

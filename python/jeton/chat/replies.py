@@ -19,7 +19,7 @@ The derivation depends on no marker or name of a particular template. If it prov
 why. Results are cached by the template's text around a message, so the number of renderings grows with the variety of
 turns, not with the length of the conversation.
 
-Left out: reasoning inside a message's content (``<think>…</think>``) counts as content.
+Left out: reasoning inside a message's content (``<think>…</think>``) is not told apart from the content.
 """
 
 from __future__ import annotations
@@ -578,7 +578,8 @@ class _Derivation:
             if one is not None
         ]
         if len(set(texts)) == 1 and len(self._specials(texts[0])) > 1:
-            # The template may always write a generation prompt at the end; before another message, it does not.
+            # Perhaps the template writes a generation prompt at the end even if none is requested. So the text is also
+            # rendered before another message, where no generation prompt is written.
             other = self._render([*messages, {"role": "user", "content": "x"}], False)
             after = self._behind(other, message, behind, plain.of(plain.marks[mark]))
             texts += [] if after is None else [after]

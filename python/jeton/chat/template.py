@@ -271,7 +271,7 @@ def has_generation(source: str) -> bool:
     """Tests whether a template has ``{% generation %}`` blocks, which mark the text that the model generates.
 
     Raises:
-        ChatTemplateError: the source is not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; the message names the line.
         MissingDependencyError: Jinja is not installed.
 
     Examples:
@@ -315,7 +315,7 @@ def compiled(source: str) -> CompiledTemplate:
     """Compiles a template; the last 32 are cached.
 
     Raises:
-        ChatTemplateError: the source is not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; the message names the line.
         MissingDependencyError: Jinja is not installed.
     """
     jinja2 = import_optional("jinja2", "a chat template", "chat")

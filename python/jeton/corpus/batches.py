@@ -128,7 +128,7 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and its row or line in the range, or None if it is a whole file."""
+        """Returns the file of a document, and its row or line in the range; None if the document is the whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 

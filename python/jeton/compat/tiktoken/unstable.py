@@ -119,7 +119,7 @@ def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
     """Returns the slice of a sorted sequence of tokens that begin with `prefix`."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
-    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all with the prefix
+    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all tokens with the prefix
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 

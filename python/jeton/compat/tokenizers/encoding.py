@@ -194,7 +194,7 @@ class Encoding:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """Index of the text of each id: 0, or 1 for the second of a pair; None for ids of the template."""
+        """For each id, the index of its text: 0, or 1 for the second text of a pair; None for ids of the template."""
         size = len(self)
         found: list[int | None] = [None] * size
         for sequence in range(self.n_sequences):

@@ -181,7 +181,7 @@ class Model(Part):
         suffix = self.cell._state["end_of_word_suffix"] or ""
         for at, token in enumerate(tokens):
             if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
-                yield "?"  # any character, because the token is a single byte
+                yield "?"  # a placeholder of one byte, as the token
                 continue
             bare = token if at == 0 and sequence.startswith(token) else token.removeprefix(prefix)
             yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare
