@@ -152,7 +152,8 @@ def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, 
     """
     last, following = start, len(rendering.text)
     at = 0
-    is_over = False  # set after the message: a later turn can repeat its fields, such as the called function's name
+    # True after the message's turn, because later turns can repeat its fields, such as the name of the called function.
+    is_over = False
     for run in rendering.runs:
         if at >= start:
             is_over = is_over or (run.turn is not None and run.turn > message)

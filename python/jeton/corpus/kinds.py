@@ -96,7 +96,7 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """Tests by its suffix whether a folder's file is read; for ``.json``, ``.csv``, ``.tsv`` the content counts, too.
+    """Tests whether a folder's file has a suffix that is read; ``.json``, ``.csv`` and ``.tsv`` also need rows.
 
     Examples:
         >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")

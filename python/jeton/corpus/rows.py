@@ -327,7 +327,7 @@ def _without_nulls(value: Any) -> Any:
 def valid_column(
     column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
-    """Returns the texts that are neither null nor invalid UTF-8, with their row numbers."""
+    """Returns the texts of a column that are valid UTF-8 and not null, with their row numbers."""
     column = checked_texts(column)
     texts = column_of(column, borrow=True) if column.null_count == 0 else None
     if texts is not None:

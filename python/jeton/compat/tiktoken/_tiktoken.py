@@ -50,7 +50,7 @@ def _build(
     whole_first: bool = True,
 ) -> _core.Tokenizer:
     """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
-    from ...definition import Bpe, Definition  # on use: takes longer than importing this package
+    from ...definition import Bpe, Definition  # imported on use, because it takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
     return Definition(model, pretokenizer=pretokenizer).build(vocabulary)

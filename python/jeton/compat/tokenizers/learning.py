@@ -150,7 +150,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
         "seed_sentencepiece_size": max(state["seed_size"], 1),
         "shrinking_factor": state["shrinking_factor"],
         "num_sub_iterations": state["n_sub_iterations"],
-        "bug_compatible": True,  # as in the original, pieces that occur only at the ends of words are not seeds
+        "bug_compatible": True,  # pieces that occur only at the ends of words are not seeds, as in the original
         "single_precision": False,
     }
 
