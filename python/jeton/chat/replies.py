@@ -149,7 +149,7 @@ def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun
         A `ReplySpans` for each assistant message in the text, in order.
 
     Raises:
-        ChatTemplateError: the renderings do not prove the generated text; says for which message, and why.
+        ChatTemplateError: the renderings do not prove which text is generated; the error names the message and reason.
     """
     return list(_Derivation(chat, traced(text, pieces)).replies())
 
@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Raises if a message without its own runs could be inside text that was computed from several messages."""
+        """Raises an error if the message, which has no own runs, could be in text computed from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "

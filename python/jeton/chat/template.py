@@ -378,7 +378,8 @@ def _failure(error: Exception, template: Template, messages: Sequence[Mapping[st
 def _unusual(messages: Sequence[Mapping[str, Any]], is_of_types: bool) -> str:
     """Returns a clause that names the first message whose content is missing or of a wrong type; else an empty text.
 
-    A list as content is named only if the error `is_of_types`: many templates accept it.
+    A list as content is named only if `is_of_types`, which means that the template failed with an error about types.
+    Many templates accept such a list.
     """
     for index, message in enumerate(messages):
         if "content" not in message:

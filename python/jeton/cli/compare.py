@@ -73,6 +73,6 @@ def _diff(
 
 
 def _checked(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> bytes | str:
-    """Returns the text unchanged if the tokenizer can encode it; raises otherwise."""
+    """Returns the text unchanged if the tokenizer can encode it; otherwise raises an error."""
     tok.count(data, special=options.special)
     return data

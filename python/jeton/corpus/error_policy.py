@@ -1,10 +1,10 @@
 """Error policy for invalid text and unreadable records.
 
-``"strict"`` raises at the first error; ``"replace"`` replaces invalid UTF-8 by U+FFFD, and raises for all other errors;
+``"strict"`` raises the first error; ``"replace"`` replaces invalid UTF-8 by U+FFFD, and raises all other errors;
 ``"skip"`` skips the record. Replacements and skipped records are counted, and reported once, at the end. A record is
 one potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: paths and globs without files, which raise under every policy. Under ``"skip"``, `source_reader` and
+Left out: paths and globs without files, which are errors under every policy. Under ``"skip"``, `source_reader` and
 `jeton.shards` skip files that cannot be opened, and `paths` skips folders that cannot be read.
 """
 

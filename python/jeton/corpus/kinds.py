@@ -96,7 +96,9 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """Tests whether a folder's file has a suffix that is read; ``.json``, ``.csv`` and ``.tsv`` also need rows.
+    """Tests whether the suffix of a folder's file is one that is read.
+
+    For ``.json``, ``.csv`` and ``.tsv``, the content of the file must also be checked.
 
     Examples:
         >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")

@@ -436,7 +436,7 @@ def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
 
     Raises:
         MissingDependencyError: fsspec, or the package for the protocol, is not installed.
-        ConfigError: the protocol is unknown; names the option.
+        ConfigError: the protocol is unknown; the message names the option.
     """
     fsspec = import_optional("fsspec", url, "data")
     try:

@@ -73,7 +73,10 @@ def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """Returns the lists in JSON lines, such as conversations, as JSON, with their line numbers; ignores blank lines."""
+    """Reads lists, such as conversations, from JSON lines; returns them as JSON, with their line numbers.
+
+    Blank lines are ignored.
+    """
     kept, numbers, offset = [], [], lines.offset
     for number, line in enumerate(lines.data.split(b"\n"), lines.first):
         place = LinePlace(name, number, lines.lines_before)

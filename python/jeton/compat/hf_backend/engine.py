@@ -28,7 +28,7 @@ __all__ = ["Engine", "Unproven", "width_of"]
 WHOLE = Truncation()
 KEEPS_OVERFLOW = Truncation(overflow=True)
 CHARACTERS_PER_ID = 3  # low estimate; most texts have more characters per id
-_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that mean no
+_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that disable threads
 
 
 class Unproven(Exception):  # noqa: N818 - not an error: the caller then calls the library

@@ -309,7 +309,7 @@ class CoreBPE:
         """Returns the bytes of an id; None if it is not in the vocabulary."""
         if self._external is None:
             return self.core.decoded(token)
-        self.core.kind(token)  # raises if `token` is not an id
+        self.core.kind(token)  # raises an error if `token` is not an id
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
@@ -324,7 +324,7 @@ class CoreBPE:
                 return self.core.decode_tokens(ids)
             except (JetonError, OverflowError, TypeError):
                 pass
-        return list(map(self.decode_single_token_bytes, ids))  # raises for the first wrong id
+        return list(map(self.decode_single_token_bytes, ids))  # raises the error for the first unknown id
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
         """Returns the text of ids, and for each id the index of the first character that its bytes belong to.
@@ -433,7 +433,7 @@ def components(pattern: str) -> tuple[Component, ...]:
     if pattern in _named():
         return ({"type": "Pattern", "regex": pattern},)
     try:
-        _core.split_text("", pattern, is_regex=True)  # raises if it does not compile
+        _core.split_text("", pattern, is_regex=True)  # raises an error if the pattern does not compile
     except ConfigError as error:
         raise ValueError(str(error)) from None
     regex, unsupported = _core.oniguruma_pattern(pattern, is_regex=True)

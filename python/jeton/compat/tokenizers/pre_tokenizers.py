@@ -190,7 +190,7 @@ class Split(PreTokenizer):
 
 
 class UnicodeScripts(PreTokenizer):
-    """Splits where the script of the characters changes, as SentencePiece."""
+    """Splits where the script of the characters changes, as SentencePiece does."""
 
 
 class Whitespace(PreTokenizer):

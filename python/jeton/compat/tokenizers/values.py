@@ -76,7 +76,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Converts a string without lone surrogates; raises for other values.
+    """Converts a string without lone surrogates; raises an error for other values.
 
     Examples:
         >>> text("low")
@@ -97,7 +97,7 @@ def character(value: Any) -> str:
 
 
 def size(value: Any) -> int:
-    """Converts an unsigned 64-bit integer; raises for other values."""
+    """Converts an unsigned 64-bit integer; raises an error for other values."""
     number = index(value)
     if number < 0:
         raise OverflowError("can't convert negative int to unsigned")
