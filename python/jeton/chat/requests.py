@@ -110,7 +110,7 @@ def with_text_arguments(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
-    """Converts a message of chat completions or of Anthropic's; one of the latter can become several messages."""
+    """Converts a message of OpenAI's chat completions or of Anthropic's; the latter can become several messages."""
     made = dict(message)
     if calls := made.get("tool_calls"):
         made["tool_calls"] = [_call(call) for _, call in _each(calls, f"{path}.tool_calls")]

@@ -209,7 +209,7 @@ class Lister:
         return False
 
     def key(self, file: str) -> str:
-        """Returns the path of a file without links; files are equal if these are. Each folder is resolved only once."""
+        """Returns the path of a file with links resolved, which identifies the file; resolves each folder only once."""
         if is_remote(file):
             return file
         if os.path.islink(file):

@@ -1,4 +1,4 @@
-"""`SentencePieceNormalizer`: normalizes as a model, or by given rules.
+"""`SentencePieceNormalizer`: normalizes as a model does, or by given rules.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece, src/builder.cc (behavior).
 """

@@ -224,7 +224,10 @@ class CoreBPE:
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """Tokenizer without a pattern, for bytes as Latin-1 text: the core splits at bytes that are not UTF-8."""
+        """Tokenizer without a pattern, for bytes that are decoded as Latin-1.
+
+        This keeps the bytes together, because the core splits at bytes that are not UTF-8.
+        """
         return self._of_latin1(whole_first=True)
 
     @cached_property

@@ -124,7 +124,7 @@ def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
 
 
 def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
-    """Returns a list with one batch, the ids of texts and their offsets; an empty list if there are no texts."""
+    """Encodes texts to a batch of ids and offsets; returns a list with this batch, or an empty list without texts."""
     if not texts:
         return []
     ids, offsets = core.encode_batch(texts, None, 1)

@@ -230,8 +230,8 @@ class State:
     Attributes:
         options: JSON of the model, without its vocabulary and merges.
         members: function that returns vocabulary and merges as JSON.
-        stages: JSON of each component whose object no caller has got.
-        objects: components that callers have got or assigned.
+        stages: JSON of the components; only used for those that are not in `objects`.
+        objects: the components that have been returned to callers or assigned by them.
         added: id -> added token.
     """
 
@@ -455,7 +455,7 @@ class State:
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
-        """Records the versions of all components that callers have got, before a build."""
+        """Records the versions of all components that callers hold, before a build."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
