@@ -148,7 +148,8 @@ def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, 
     Args:
         rendering: the rendering.
         message: index of the message.
-        start: first character of its turn, and the first result if the rendering has no text of the message.
+        start: index of the first character of the message's turn. It is returned as the end of the message's text if
+            the rendering has no text of the message.
     """
     last, following = start, len(rendering.text)
     at = 0

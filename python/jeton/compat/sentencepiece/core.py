@@ -421,7 +421,7 @@ class SentencePieceProcessor:
         return self._model.is_unknown(id)
 
     def is_control(self, id: Any) -> Any:
-        """Tests whether an id is that of a control piece, which no text spells."""
+        """Tests whether an id is that of a control piece, which encoding a text never produces."""
         return self._model.is_control(id)
 
     def is_unused(self, id: Any) -> Any:

@@ -93,7 +93,7 @@ NORMALIZER = (
 
 
 def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
-    """Serializes the values of fields as a message, by ascending number; fields without a value are omitted.
+    """Serializes the values of fields as a message, in the order of field numbers; omits fields without a value.
 
     Examples:
         >>> serialize(NORMALIZER, {"add_dummy_prefix": False, "name": "nfkc"})
