@@ -37,7 +37,7 @@ class Rendering(NamedTuple):
     runs: list[RenderedRun]
 
     def after(self, start: int) -> Rendering:
-        """Returns the part of the rendering from a character's index on."""
+        """Returns the part of the rendering from the character index `start` on."""
         runs, at = [], 0
         for run in self.runs:
             at += run.length

@@ -129,7 +129,8 @@ def _arriving_ids(stream: BufferedIOBase, name: str = "standard input") -> Itera
 def _end_of_ids(block: bytes) -> int:
     """Returns the length of a block without the last id, which may continue in the next block."""
     end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
-    return len(block) if not end and len(block) > LONGEST else end  # too long for an id; parsing raises the error
+    # A block without white space that is too long for an id is returned whole, so that parsing it raises the error.
+    return len(block) if not end and len(block) > LONGEST else end
 
 
 def _from_arguments(ids: tuple[str, ...]) -> array[int]:

@@ -164,7 +164,7 @@ class Lister:
                 num_left_out += 1
                 continue
             if not rules.skips:
-                kind_of(entry.file, rules.input_type)  # raises here, before any file is read
+                kind_of(entry.file, rules.input_type)  # raises the error for a wrong kind before any file is read
             if self._is_new(entry.file, rules, options):
                 files.append(entry.file)
             else:

@@ -145,8 +145,9 @@ def open_path(
 ) -> Iterator[BufferedReader]:
     """Opens a file of a listing as a stream of bytes, whose ``tell()`` is the read position.
 
-    If a named pipe has no writer, it waits for one, and logs a warning after 2 seconds. While waiting, it repeatedly
-    calls `check_canceled`, which can raise to stop. `block` is the number of bytes of a request to a remote file.
+    If a named pipe has no writer, the function waits for one, and logs a warning after 2 seconds. While waiting, it
+    repeatedly calls `check_canceled`, which can raise an exception to stop it. `block` is the number of bytes of a
+    request to a remote file.
 
     Raises:
         ConfigError: the file is a device.

@@ -65,7 +65,7 @@ def _array_texts(
 def _row_text(
     row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
 ) -> bytes | None:
-    """Returns the text of a row, in which lone surrogates stand for bytes that are not UTF-8; None if it is skipped."""
+    """Returns the text of a row, whose lone surrogates stand for invalid UTF-8 bytes; None if the row is skipped."""
     try:
         text = value(row, field)
     except BadRowError as bad:

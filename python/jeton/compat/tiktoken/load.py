@@ -138,7 +138,7 @@ def read_rank_file(url: str, sha256: str) -> RankFile:
 
 
 def _lenient(data: bytes, source: str) -> dict[bytes, int]:
-    """Parses a rank file as tiktoken: any white space can separate token and rank, and Python reads the integer."""
+    """Parses a rank file as tiktoken does: any white space separates token and rank, and `int` parses the rank."""
     from base64 import b64decode
 
     ranks = {}

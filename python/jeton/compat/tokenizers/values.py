@@ -1,4 +1,4 @@
-"""Converts arguments, with the same exceptions as Hugging Face's package, and formats its `repr` of objects.
+"""Converts arguments, with the same exceptions as Hugging Face's package, and formats objects as its `repr` does.
 
 A converter takes an argument and returns its value in `tokenizer.json`, or raises the original's exception.
 
