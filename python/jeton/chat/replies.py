@@ -491,7 +491,7 @@ class _Derivation:
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _ends_of(self, message: int, own: list[int], start: int) -> list[_End]:
-        """Groups consecutive marks of a message that the model generates; leaves out marks that are copies of them."""
+        """Groups consecutive marks of a message that come from generated text; leaves out copies of such marks."""
         whole = self._whole
         shape: list[Any] = []
         for at, index in enumerate(own):

@@ -49,7 +49,7 @@ def read_request(request: Any) -> ChatRequest:
 
     Raises:
         ConfigError: the argument is neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; the message has its path.
 
     Examples:
         >>> made = read_request({"system": "Be short.", "messages": [{"role": "user", "content": "hi"}]})

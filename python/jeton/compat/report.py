@@ -50,8 +50,9 @@ def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
 
     Args:
         library: the library.
-        originals: function that returns the names that the library itself has; called if any name was missing. Names
-            that the library lacks, too, are not listed: programs look up names to find the library of an object.
+        originals: function that returns the names that the library itself has; called if any name was missing. A
+            missing name that the library itself lacks is not listed, because programs look up such names only to find
+            out which library an object comes from.
 
     Examples:
         >>> missing("library.name")

@@ -385,7 +385,7 @@ class Encoding:
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, it splits text in Python.)"""
+        """Calls `encode_ordinary`, for text without lone surrogates; tiktoken's method splits the text in Python."""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:

@@ -136,7 +136,7 @@ class FixedLength(PreTokenizer):
 
 
 class Metaspace(PreTokenizer):
-    """Replaces spaces by a mark, as SentencePiece, and splits before each mark.
+    """Replaces spaces by a mark, as SentencePiece does, and splits before each mark.
 
     Args:
         replacement: the mark.
