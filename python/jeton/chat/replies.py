@@ -330,7 +330,7 @@ class _Derivation:
                 raise self._unproven(message, "the text before it differs from the prompt of the preceding messages")
             tail = self._tails[key] = prompt.text[prompt.gap(len(prompt.marks))[0] :]
         if len(tail) > len(between) and whole.text.startswith(tail, begin):
-            return begin + len(tail)  # the beginning of the message's text is the end of the prompt
+            return begin + len(tail)  # the message's text begins with the last part of the prompt
         length = self._header(message, first, tail, has_text)
         if length is None and not has_text:
             return None

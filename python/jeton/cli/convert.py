@@ -214,7 +214,7 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
-    """Returns the tokenizer without its template if that is an accepted loss, so that only texts' ids are compared."""
+    """Returns the tokenizer without its template if that is an accepted loss; then only ids of texts are compared."""
     if "template" not in lost:
         return tok
     return jeton.Tokenizer(replace(tok.definition, template=None), tok._core.vocabulary())

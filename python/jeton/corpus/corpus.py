@@ -1,4 +1,4 @@
-"""`Corpus`: sources of documents, and options of reading."""
+"""`Corpus`: sources of documents, and options for reading them."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Lister:
         return files
 
     def add_source(self, source: Source, rules: Rules) -> list[str]:
-        """Returns the files of a source, as `add`; an empty list if the source does not consist only of paths."""
+        """Returns the files of a source, as `add` does; an empty list if not everything in the source is a path."""
         place: Any = source.place
         options = source.documents, source.exact_weight
         if isinstance(place, str | os.PathLike):

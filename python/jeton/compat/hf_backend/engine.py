@@ -257,8 +257,8 @@ class Engine:
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Returns the permitted special tokens, in the core's form.
 
-    If special tokens are plain text, Hugging Face's models may still produce them; Jeton's never do. Therefore texts
-    that contain a special token raise, and the library encodes them.
+    If special tokens in texts are plain text, the models of Hugging Face can still produce these tokens, but those of
+    Jeton cannot. Therefore a text that contains a special token raises an error, and the library encodes this text.
     """
     return "raise" if splits_special else "all"
 

@@ -460,7 +460,7 @@ class FramedCall(Call):
 
 
 class _Overflow(Call):
-    """A call with one text, whose rows are the pieces that truncation makes of it."""
+    """A call with one text, whose rows are the pieces into which truncation divides the text."""
 
     __slots__ = ()
 
