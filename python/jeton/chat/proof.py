@@ -31,7 +31,7 @@ _QUOTED = 40  # maximum number of characters of a text that a reason quotes
 
 
 class Rendering(NamedTuple):
-    """A rendered text and the runs that tile it."""
+    """A rendered text and the runs of characters that it consists of."""
 
     text: str
     runs: list[RenderedRun]

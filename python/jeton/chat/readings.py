@@ -1,4 +1,4 @@
-"""Searches for the ways to read a reply by the grammar of its template.
+"""Searches for the ways in which the grammar of a template can read a reply.
 
 A *reading* is a sequence of slots that covers the text. A slot of free text ends at any of the template's texts that
 can follow it; the earliest is tried first. A slot of JSON ends where the JSON value ends, so a string in it can contain

@@ -1,7 +1,7 @@
 """Selection and rendering of chat templates.
 
 A template gets plain JSON: a copy of the messages in which every string is a `TracedStr`. The rendered text is returned
-with runs that tile it; each run has an origin and a turn.
+with runs that cover it; each run has an origin and a turn.
 """
 
 from __future__ import annotations

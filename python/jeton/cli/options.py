@@ -460,7 +460,7 @@ class Count(click.ParamType[int]):
 
 
 class RowLength(click.ParamType[int]):
-    """Type of a parameter that is the length of a row: 2048, 2Ki. 2k is rejected: lengths are often powers of two."""
+    """Type of a parameter that is the length of a row: 2048, 2Ki. 2k is rejected: it could be 2000 or 2048."""
 
     name = "length"
 

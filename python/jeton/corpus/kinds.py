@@ -61,7 +61,7 @@ SUFFIXES: dict[str, InputType] = {
 }
 # Suffixes that are rejected because they are not text. Most other binary files are rejected because they are not UTF-8.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-HEAD_BYTES = 1 << 16  # number of bytes in which to search for a row if the first line is not one
+HEAD_BYTES = 1 << 16  # number of bytes that are searched for a row if the first line is not a row
 BOM = b"\xef\xbb\xbf"
 
 

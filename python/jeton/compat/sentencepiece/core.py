@@ -241,7 +241,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """Returns the n best segmentations of a text, or of each text of a list, the best first (only Unigram)."""
+        """Returns the n best segmentations of a text, or of each text of a list, best first; Unigram models only."""
         form = forms.resolve(return_type, out_type, self._return_type)
         if nbest_size is None:
             nbest_size = self._nbest_size

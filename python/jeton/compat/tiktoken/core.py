@@ -1,7 +1,7 @@
 """`Encoding`: tiktoken's class, over Jeton's core.
 
-Calls with one text run the core's loops; a batch is a single call of the core. A text with a lone surrogate is repaired
-in the same way as in tiktoken.
+The loops over bytes and tokens are in the core; a batch of texts is a single call of the core. A text with a lone
+surrogate is repaired in the same way as in tiktoken.
 
 Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for special tokens).
 """

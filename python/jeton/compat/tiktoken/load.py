@@ -64,7 +64,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
         >>> check_hash(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         True
     """
-    from hashlib import sha256  # imported on use: with OpenSSL, that takes as long as loading an encoding
+    from hashlib import sha256  # imported on use: with OpenSSL, the import takes as long as loading an encoding
 
     return sha256(data).hexdigest() == expected_hash
 

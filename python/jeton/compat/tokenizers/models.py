@@ -169,7 +169,7 @@ class Model(Part):
             if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
             values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too, the text itself
-        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges omit unknown characters
+        if options["type"] == "BPE" and options["unk_token"] is None:  # the original's ranges skip unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
                 spans = list(pairwise(ends))
