@@ -118,7 +118,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.turn = value._message
 
     def passed(self) -> bool:
-        """Charges an evaluation of a loop's filter condition."""
+        """Charges the rendering for evaluating a loop's filter condition."""
         current().charge()
         return True
 

@@ -182,7 +182,10 @@ def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
 
 
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
-    """Returns the runs of one expression's output. Outside of a turn, template text gets the turn of text beside it."""
+    """Returns the runs of one expression's output.
+
+    Outside of a turn, the template's text in this output gets the turn of the message whose text the output contains.
+    """
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
     around = messages.pop() if turn is None and len(messages) == 1 else turn

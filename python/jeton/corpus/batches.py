@@ -167,7 +167,7 @@ JOIN_S = 0.3
 class PrefetchQueue:
     """Queue of chunks between one producer and one consumer, bounded in bytes.
 
-    A forked process has no producer thread, but a copy of the lock, which that thread may have held.
+    A forked process has no producer thread, but it has a copy of the lock, which that thread may have held at the fork.
     """
 
     def __init__(self, num_bytes: int) -> None:

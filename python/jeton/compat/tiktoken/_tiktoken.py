@@ -421,7 +421,7 @@ def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
 
 
 def _list_of_ids(tokens: Any) -> list[int]:
-    """Returns the items of a sequence (in Python's C API: indexable, and neither a string nor a mapping) as a list."""
+    """Converts a sequence to a list. As in Python's C API, it must be indexable, and neither a string nor a dict."""
     kind = type(tokens)
     if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
         raise TypeError(f"ids must be a sequence of integers, not {kind.__name__}")

@@ -131,7 +131,7 @@ class Tokenizer:
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
-        """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, by ``huggingface_hub``."""
+        """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, with the package ``huggingface_hub``."""
         from huggingface_hub import hf_hub_download
 
         return Tokenizer.from_file(

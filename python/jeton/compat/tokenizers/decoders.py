@@ -115,7 +115,7 @@ class Metaspace(Decoder):
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files of versions before 0.15
+        if "add_prefix_space" in state and "prepend_scheme" not in state:  # written by a version before 0.15
             state = {**state, "prepend_scheme": "always" if state["add_prefix_space"] else "never"}
         return super()._of_state(state)
 
