@@ -232,7 +232,7 @@ def _is_json(grammar: ReplyGrammar, slot: str) -> bool:
 
 
 def _decoded(grammar: ReplyGrammar, slot: str, raw: str) -> Any:
-    """Decodes the text of a slot that is not JSON; returns `INVALID` if it cannot be."""
+    """Decodes the text of a slot that is not JSON; returns `INVALID` if it cannot be decoded."""
     name = slot.partition("#")[0]
     if name in _NAMES:
         return raw if _NAME.fullmatch(raw) else INVALID

@@ -6,7 +6,7 @@
 
 A template takes messages with a text as content, ``reasoning_content``, ``tool_calls`` with arguments as an object, and
 one message with the role ``tool`` for each result. Content that has no such form (images, server tools, earlier
-messages that only the provider stores) is an error that names its place.
+messages that only the provider stores) raises an error that names the path of the content.
 
 Left out: sampling options, which do not change the prompt, and cache markers.
 """

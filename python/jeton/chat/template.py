@@ -139,15 +139,16 @@ def render(
     Args:
         source: Jinja source.
         messages: the caller's messages.
-        variables: the caller's variables, tools included; their text is never control, like a message's.
+        variables: the caller's variables, tools included. Their text, like that of messages, never becomes special
+            tokens.
         own: the tokenizer's variables, such as ``bos_token``.
         controls: spellings of the special tokens.
 
     Returns:
-        The text, and the runs that tile it.
+        The text, and the runs that cover it.
 
     Raises:
-        ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; names the line.
+        ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; the message names the line.
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER.inside(name), name) for name, value in variables.items()}

@@ -40,7 +40,7 @@ def is_private(name: str) -> bool:
 
 def is_module(package: str, name: str) -> bool:
     """Tests whether a name is a module of a package, even if it has not been imported yet."""
-    from importlib.util import find_spec  # imported here because that takes a millisecond
+    from importlib.util import find_spec  # imported here because the import takes a millisecond
 
     return find_spec(f"{package}.{name}") is not None
 

@@ -372,7 +372,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of each id, then as many None, so that a negative id, which indexes from the end, gives None."""
+        """The bytes of each id, followed by the same number of None, because negative ids index from the end."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
@@ -432,7 +432,7 @@ def _list_of_ids(tokens: Any) -> list[int]:
 
 
 def components(pattern: str) -> tuple[Component, ...]:
-    """Returns pre-tokenizer components that yield only the matches of a pattern: tiktoken drops text between them."""
+    """Returns pre-tokenizer components that yield only the matches of a pattern, because tiktoken drops other text."""
     if pattern in _named():
         return ({"type": "Pattern", "regex": pattern},)
     try:

@@ -191,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """For ids whose token is, in Hugging Face, the text that they match, replaces the token by this text."""
+        """Replaces tokens by the text that they match, for the ids for which Hugging Face returns this text."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
