@@ -160,7 +160,8 @@ def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], si
         yield Batch(group, weights[group[0].weight_group])
 
 
-# Timeout in seconds for joining the thread: longer than any of its steps, and well below one second, for Ctrl-C.
+# Timeout in seconds for joining the thread. It is longer than any step of the thread, and well below one second,
+# because Ctrl-C must stop a program within a second.
 JOIN_S = 0.3
 
 

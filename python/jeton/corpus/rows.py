@@ -286,7 +286,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
 def check_column(
     path: ColumnPath | None, schema: pa.Schema, field: str, name: str, expected: str, format: str = "parquet"
 ) -> ColumnPath:
-    """Checks that a schema has the column, with values of the type.
+    """Checks that a schema has the column of a field, and that the type of its values is the expected one.
 
     Raises:
         FormatError: the column is missing, or has another type.

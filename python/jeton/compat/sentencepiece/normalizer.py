@@ -65,7 +65,7 @@ def charsmap_of(name: str) -> bytes:
 
 
 def rules_of_file(path: str) -> list[tuple[str, str]]:
-    """Returns the rules of a file, whose lines are: code points in hexadecimal, a tab, code points.
+    """Returns the rules of a file. A line has hexadecimal code points, a tab, and their replacement.
 
     Raises:
         RuntimeError: the file cannot be read, or has another format.

@@ -498,7 +498,7 @@ class Tokenizer:
         return self._add([_added(each, is_special=False) for each in _token_list(tokens)])
 
     def add_special_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """Adds tokens as `add_tokens`, but as special tokens, which `decode` can leave out."""
+        """Adds tokens as `add_tokens` does, but as special tokens, which `decode` can leave out."""
         return self._add([_added(each, is_special=True) for each in _token_list(tokens)])
 
     def _add(self, tokens: Iterable[Added]) -> int:
