@@ -1,7 +1,8 @@
-"""Checks that a rendering continues a previous one: returns the end of a sampled reply in it, or why it does not.
+"""Checks that a rendering continues a previous one.
 
-The end of a reply is found by the origins of characters. It is after the last character that comes from the reply's
-message, and at the sampled stop token if there is one. No marker of a particular template is assumed.
+Finds the end of a sampled reply in the new rendering, or the reason why that rendering is no continuation. The end of a
+reply is found by the origins of characters. It is after the last character that comes from the reply's message, and at
+the sampled stop token if there is one. No marker of a particular template is assumed.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class Search:
                         yield end, edge, len(self._text)
 
     def _last_ends(self, edge: Edge, slot: str) -> Iterator[int]:
-        """Yields the possible ends of the last slot: before the literal that ends a reply, or before its prefix.
+        """Yields the possible ends of the last slot: before the literal that ends a reply, or before a prefix of it.
 
         A prefix of the literal is possible because a reply can lack the stop token, and because content can be cut off
         anywhere. Slots other than content need their closing text.

@@ -438,7 +438,10 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Renders the prompt with other values of boolean variables; returns the longest tail that begins `between`."""
+        """Returns the longest tail of a prompt with which `between` begins; an empty text if there is none.
+
+        The prompts are rendered with other values of the template's boolean variables.
+        """
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):
@@ -627,7 +630,7 @@ class _Derivation:
         return frozenset(match[0] for match in self._specials(between))
 
     def _stop(self, last: int, after: str, closing: _Closing) -> Span:
-        """Returns the range of the stop token in the text after a reply; an empty range at the reply's end for none.
+        """Returns the range of the stop token after a reply; an empty range at the reply's end if there is none.
 
         Args:
             last: index of the end of the reply's text.

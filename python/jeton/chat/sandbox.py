@@ -96,7 +96,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @cached_property
     def lexer(self) -> Lexer:
-        """A new lexer, because the lock of Jinja's lexer cache could block a forked process forever."""
+        """A new lexer, not one from Jinja's own cache, whose lock could block a forked process forever."""
         return Lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -160,7 +160,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
         """Evaluates a slice of a literal.
 
-        Jinja evaluates such a slice at compile time as a lookup, so an invalid one is undefined and raises no error.
+        Jinja itself evaluates such a slice at compile time, as a lookup. Therefore an invalid slice is undefined, and
+        raises no error.
         """
         try:
             return self.sliced(value, start, stop, step)
@@ -263,7 +264,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # checked, because the text of an IndexError contains it
+                        state.printed(value)  # checked, because the message of an IndexError contains the value
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)

@@ -65,7 +65,9 @@ def charsmap_of(name: str) -> bytes:
 
 
 def rules_of_file(path: str) -> list[tuple[str, str]]:
-    """Returns the rules of a file. A line has hexadecimal code points, a tab, and their replacement.
+    """Returns the rules of a file.
+
+    Each line has code points in hexadecimal, a tab, and the code points that replace them.
 
     Raises:
         RuntimeError: the file cannot be read, or has another format.

@@ -68,7 +68,7 @@ def _base(name: str) -> RankFile:
 
 
 def _gpt2_ranks() -> RankFile:
-    """Reads GPT-2's ranks from the file of r50k_base, which has the same ranks, if cached; else from two files."""
+    """Reads GPT-2's ranks from its two files, or from the cached file of r50k_base, which has the same ranks."""
     path = cached_path(f"{_URL}/encodings/r50k_base.tiktoken")
     if path is not None and os.path.exists(path):
         return _base("r50k_base")

@@ -314,7 +314,10 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with an original tokenizer in a state; no other call uses this tokenizer meanwhile."""
+        """Calls a function with a tokenizer of the original package that is in the given state.
+
+        No other call uses this tokenizer at the same time.
+        """
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
