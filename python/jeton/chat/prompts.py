@@ -69,7 +69,7 @@ class Prompts:
             raise
 
     def __call__(self, side: Side, **options: Any) -> Chat:
-        """Renders a request; `options` override those of the comparison."""
+        """Renders a request; `options` override the options of the comparison."""
         request = side.request
         messages = with_text_arguments(request.messages) if self.has_text_arguments else request.messages
         given = {

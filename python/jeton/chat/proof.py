@@ -247,7 +247,7 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes how a rendering differs from an earlier rendering, with which it should begin.
+    """Describes how a rendering that should begin with an earlier rendering differs from it.
 
     Args:
         old: the earlier rendering; its messages are numbered as in the conversation.
@@ -291,7 +291,7 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns the name of a field. Indices are removed, except those of tool calls; all reasoning has the same name."""
+    """Returns the name of a field, without an index except for tool calls; all fields of reasoning have one name."""
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field

@@ -5,7 +5,7 @@ special tokens. Messages are therefore passed to the template as `TracedStr`. Th
 concatenation, slicing, stripping, splitting, replacing and changes of case keep the origin of every character.
 Operations that are not implemented here return a plain `str`; `limits.RenderBudget.own` then assigns it an origin.
 
-A plain `str` counts as the template's own text.
+A plain `str` is treated as the template's own text.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of_all(cls, origins: Collection[Origin]) -> Origin:
-        """Returns the origin of text computed from texts with the given origins, none of which is the template.
+        """Returns the origin of a text computed from texts with the given origins, which do not include the template.
 
         Examples:
             >>> Origin.of_all([Origin("message", 0, field="content[0]"), Origin("message", 0, field="content[1]")])

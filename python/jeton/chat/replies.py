@@ -94,7 +94,7 @@ class _Mark(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A rendered text, with the runs of it that come from messages or variables.
+    """A rendered text, with its runs that come from messages or variables.
 
     Attributes:
         text: the text.
@@ -305,7 +305,7 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
             has_text: whether the message has a mark.
         """
         whole = self._whole
@@ -352,7 +352,7 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
             tail: the template's text at the end of the generation prompt, after its last mark.
             has_text: whether the message has a mark.
         """
@@ -409,7 +409,7 @@ class _Derivation:
         if at < 0:
             return None
         length = self._edge(begin + at, num_shared(between[at:], self._added))
-        # A match of only the opening token is not enough, because it may begin a turn of any role.
+        # A match of only the opening token is not enough, because this token can begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
 
@@ -464,7 +464,7 @@ class _Derivation:
 
     @cached_property
     def _added(self) -> str:
-        """The text that ``add_generation_prompt`` appends after a user's message; empty if it changes earlier text."""
+        """The text that ``add_generation_prompt`` appends after a user's message; empty if other text changes, too."""
         messages = self._chat.messages
         users = (index for index, facts in enumerate(messages) if facts["role"] == "user")
         num = next((index + 1 for index in users if messages[index + 1 : index + 2]), len(messages))

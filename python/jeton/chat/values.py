@@ -60,8 +60,9 @@ def num_shared(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
-    """Returns the first index in which two texts or lists differ, the length of the shorter one if it begins the other,
-    and None if they are equal.
+    """Returns the first index at which two texts or lists differ; None if they are equal.
+
+    If one of them begins with the other, the index is the length of the shorter one.
 
     Examples:
         >>> first_difference("abc", "abd"), first_difference("ab", "abd"), first_difference("ab", "ab")

@@ -40,7 +40,8 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# Maximum lines and bytes of a chunk in which the user's files are compared. Several lines, to test line ends, too.
+# Maximum number of lines, and of bytes, of a chunk of the user's files that is compared. A chunk has several lines, so
+# that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 

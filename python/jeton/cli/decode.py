@@ -148,7 +148,7 @@ def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
 
 
 def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
-    """Reads all ids of a stream: separated by white space, or as JSON."""
+    """Reads all ids of a stream, which are separated by white space, or are JSON."""
     numbers = array("I")
     rest = b""
     is_first = True

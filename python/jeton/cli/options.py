@@ -102,7 +102,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         name, equals, value = part.partition("=")
-        if param := options.get(name.partition("[")[0]):  # `partition`, because the name can be that of a list item
+        if param := options.get(name.partition("[")[0]):  # a list item, such as `tokens[0]`, has the option of its list
             clauses[-1] += _with_value(param, value)
         elif equals and value and "settings" in options:  # an option of a training preset
             clauses[-1] += f"--set {part}"

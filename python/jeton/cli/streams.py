@@ -90,7 +90,7 @@ def is_file(argument: str) -> bool:
 
 
 def holds_rows(file: str) -> bool:
-    """Tests whether the suffix of a file is that of a format with rows, one text each; other files are one text."""
+    """Tests whether a file has, by its suffix, a format with rows, each with a text; any other file is one text."""
     return kind_of(file) != "text"
 
 

@@ -90,7 +90,7 @@ class Batch:
     Attributes:
         columns: the documents, as one column for each chunk.
         weight_group: index of their weight group, from 0.
-        weight: factor by which their counts are multiplied.
+        weight: factor for the counts of these documents.
         bytes_read: number of bytes of the corpus that have been read up to the end of these documents, out of
             `DocumentReader.total_bytes`.
         chunks: the chunks as they were read.

@@ -38,7 +38,7 @@ def open_corpus(
 
     Args:
         corpus: sources, a `Corpus`, or a `DocumentReader`, which is returned.
-        options: fields of `Corpus`, which override those of the corpus.
+        options: fields of `Corpus`, which override the fields of the given corpus.
 
     Returns:
         Its reader. Paths have been expanded; no document has been read.

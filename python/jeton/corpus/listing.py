@@ -146,7 +146,7 @@ class Lister:
         Args:
             place: a path, folder, glob or URL.
             rules: rules that select the files that are read.
-            options: unit of a document and weight; compared if an earlier place has the same file.
+            options: unit of a document, and weight. A file that an earlier place also has must have the same weight.
 
         Raises:
             FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.

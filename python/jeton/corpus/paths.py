@@ -56,7 +56,7 @@ HEAD_BLOCK = 1 << 16  # bytes per request if only the first lines of a remote fi
 # Errors for which the policy "skip" leaves out a file: a dangling or circular link, or no permission to read.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"
-# Exceptions that fsspec raises without an errno -> the errno that is set instead.
+# Exceptions that fsspec raises without an errno, each with the errno that Jeton sets.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval in seconds, for a pipe without data
 WARN_AFTER_S = 2.0

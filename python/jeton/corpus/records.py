@@ -126,7 +126,7 @@ class _JsonText:
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # a number that ends with the text read so far may be longer
+                if end < len(self._held) or self._is_last:  # else a number may continue in text that is not yet read
                     self.at = end
                     return value
             except RecursionError as error:
@@ -428,7 +428,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 class _Forward:
     """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice nor allocate memory.
+    `tarfile` seeks by the sizes in an archive. If they are damaged, it must not read data twice or allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -199,7 +199,7 @@ def column_texts(
         handler: policy for invalid texts.
         start, end: range of bytes; row groups are read if their middle is in this range. None is the end of the file.
         conversations: whether the column has lists instead of texts; lists are yielded as JSON.
-        keep: fields to keep, which are yielded as JSON; if None, None is yielded for them.
+        keep: fields to keep, which are yielded as JSON; if it is None, the yielded fields are None.
 
     Raises:
         FormatError: the Parquet is corrupt, or the column is missing or is not of text.

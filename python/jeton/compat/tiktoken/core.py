@@ -225,7 +225,7 @@ class Encoding:
                     raise SpecialTokenError
                 return self._core_bpe.encode_batch(texts, permission, threads)
             except (SpecialTokenError, TypeError, UnicodeEncodeError):
-                pass  # encoding one by one raises the error of the first wrong text
+                pass  # encoding the texts one by one, below, raises the error of the first invalid text
             except InvalidTextError:
                 report.fell_back("tiktoken", "Encoding.encode_batch", "lone surrogates: encoded one by one")
         return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))

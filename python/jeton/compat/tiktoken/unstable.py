@@ -88,7 +88,7 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
     """Removes the ids of the pattern's last match; returns the remaining ids, and the bytes of the removed ids.
 
-    If the last match is white space, white space before it is removed, too, because the pattern may match both at once.
+    If the last match is white space, white space before it is removed, too, because one match may cover both.
 
     Args:
         bpe: the encoding.
@@ -132,9 +132,9 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Returns the ids of `unstable` if it is split before the white space at its end, as ``\\s+(?!\\S)`` can split it.
+    """Returns the ids of `unstable` if it is split before its last character, as ``\\s+(?!\\S)`` can split it.
 
-    None if it does not end in white space, or has only one character.
+    Returns None if the last character is not white space, or is the only one.
     """
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]

@@ -135,7 +135,7 @@ class Call:
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
     def _offsets_by_text(self) -> list[list[Any]]:
-        """Computes offsets by the slow path, for texts of which the model drops parts."""
+        """Computes offsets by the slow path, for texts from which the model leaves out characters."""
         settings = self.settings
         is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
         if not is_plain or self.built._shares_spaces or not self._is_ascii():

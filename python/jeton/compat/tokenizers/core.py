@@ -690,7 +690,7 @@ class Tokenizer:
 
         Args:
             files: paths of texts in UTF-8.
-            trainer: a trainer of `trainers`; None is the default trainer of the model.
+            trainer: a trainer of `trainers`; None means the default trainer of the model.
         """
         paths = [string(path, "files") for path in items(files)]
         for path in paths:

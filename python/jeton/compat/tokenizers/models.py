@@ -87,7 +87,7 @@ class Model(Part):
         return cls._of_entries(state, Entries.of(vocab, None if merges is None else list(map(merge_of, merges))))
 
     def adopt(self, other: Model) -> None:
-        """Replaces options and entries by those of another model, as after training."""
+        """Replaces options and entries by those of another model, such as the result of training."""
         self.cell.entries = other.cell.entries
         self.cell.replace(other.cell._state)
 
@@ -168,7 +168,7 @@ class Model(Part):
         if options["type"] == "Unigram":
             if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # for unknown characters, too, the text itself
+            values = [data[at:end].decode() for at, end in spans]  # unknown characters are shown as themselves
         if options["type"] == "BPE" and options["unk_token"] is None:  # the original's ranges skip unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
@@ -181,7 +181,7 @@ class Model(Part):
         suffix = self.cell._state["end_of_word_suffix"] or ""
         for at, token in enumerate(tokens):
             if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
-                yield "?"  # a placeholder of one byte, as the token
+                yield "?"  # a placeholder of one byte, because the token is one byte
                 continue
             bare = token if at == 0 and sequence.startswith(token) else token.removeprefix(prefix)
             yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare

@@ -135,7 +135,7 @@ class Built(Engine):
 
     @cached_property
     def _lost(self) -> bytes | None:
-        """Single bytes that the model leaves out of texts; None if it can leave out other characters, too."""
+        """Single bytes that the model leaves out of texts; None if it can also leave out other characters."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
             return b""
@@ -147,7 +147,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Tests whether the model may leave out unknown characters of texts, which shifts offsets."""
+        """Tests whether the model may leave out unknown characters of texts, because this shifts offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""

@@ -212,7 +212,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
     """Formats a JSON value in the form of the original's `repr`.
 
     Args:
-        value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
+        value: the value; an object is shown with its ``"type"``, or as a dictionary if it has none.
         name: name of the type of an object.
         most: maximum number of items of a list; if there are more, an ellipsis is added.
         longest: maximum number of bytes of a string; a longer one is truncated and gets an ellipsis. None is unlimited.
@@ -251,7 +251,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
             return inner(Named(value.name, content)) if type(content) is dict else f"{value.name}({inner(content)})"
     if isinstance(value, Named):
         name = value.name
-    elif isinstance(value.get("type"), str):  # not a type if it is not a string: a vocabulary can have an entry "type"
+    elif isinstance(value.get("type"), str):  # an id is not a type: a vocabulary can have the entry "type"
         name = value["type"]
     if not name:
         return "{" + listed((f"{inner(key)}:{inner(item)}" for key, item in value.items()), len(value)) + "}"
