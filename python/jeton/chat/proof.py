@@ -188,7 +188,7 @@ def describe_change(
 
     Args:
         rendering: the rendering.
-        message: index of the reply's message in it.
+        message: index of the reply's message in the rendering.
         start: first character of the reply.
         located: the end of the reply.
         reply: the sampled text and its message.

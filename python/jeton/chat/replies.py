@@ -601,7 +601,10 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a message's mark that precedes `behind` marks; None if `text` differs."""
+        """Returns the template's text after a mark of a message; None if this mark does not have the text `text`.
+
+        The mark is the one that `behind` marks of the message follow.
+        """
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)

@@ -201,7 +201,7 @@ def common_options(command: Function) -> Function:
 
 
 def tokenizer_option(command: Function) -> Function:
-    """Adds -t and --pattern, passed as `tok`, the loaded tokenizer; without -t, the default tokenizer."""
+    """Adds -t and --pattern, and passes the loaded tokenizer as `tok`; without -t, loads the default tokenizer."""
 
     @click.option(
         "-t",
@@ -228,7 +228,7 @@ def tokenizer_option(command: Function) -> Function:
 
 
 def tokenizers_option(*, required: bool = False) -> Callable[[Function], Function]:
-    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; without -t, the default tokenizer."""
+    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; -t defaults to the default tokenizer."""
 
     def decorate(command: Function) -> Function:
         default = "" if required else " Default: the one that ships with Jeton."

@@ -90,7 +90,7 @@ def is_file(argument: str) -> bool:
 
 
 def holds_rows(file: str) -> bool:
-    """Tests whether a file has, by its suffix, a format with rows, each with a text; any other file is one text."""
+    """Tests by the suffix whether a file consists of rows with one text each; any other file is one text."""
     return kind_of(file) != "text"
 
 

@@ -88,7 +88,7 @@ class RangeReader:
 
     @property
     def lines(self) -> dict[str, int]:
-        """File -> number of lines that begin in its range; without files whose range is the whole file."""
+        """File -> number of lines that begin in its range; files whose range is the whole file are left out."""
         return self._stats.lines
 
     @property

@@ -34,7 +34,7 @@ class FileRange:
     """A range of a file, in bytes.
 
     Attributes:
-        file: the file, of a listing.
+        file: a file of a listing.
         start: first byte.
         end: one past the last byte; None if the whole file is read, which is possible for every kind of file.
 

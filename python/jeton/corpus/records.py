@@ -97,8 +97,8 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# Signs that a JSON error is due to an incomplete value: the error's message, or an error that is less than this number
-# of characters before the end of the text.
+# Signs that a JSON error is due to an incomplete value: the error has this message, or its position is less than this
+# number of characters before the end of the text.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -298,8 +298,8 @@ def tar_texts(
 ) -> Iterator[Group]:
     """Yields the texts of a tar in WebDataset's form, with their numbers from 1.
 
-    A sample consists of consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; if it
-    has none, the field of its ``.json``.
+    A sample consists of consecutive members whose names are equal up to the first dot. Its text is the member ``.txt``
+    or, if there is none, the field of the member ``.json``.
 
     Args:
         stream: the archive; members that are not read are skipped if it can seek.

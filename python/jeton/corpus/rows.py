@@ -251,10 +251,11 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """Returns the row groups whose middle is in a range of bytes, the number of rows before them, and in them.
+    """Returns row groups, the number of rows before them, and the number of rows in them.
 
-    Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read, because pyarrow's
-    `RowGroupMetaData.column` aborts the process if they are damaged (seen with 26.0).
+    The row groups are those whose middle is in a range of bytes. Positions are computed from the groups' shares of the
+    uncompressed bytes. Offsets are not read, because pyarrow's `RowGroupMetaData.column` aborts the process if they are
+    damaged (seen with 26.0).
     """
     if start == 0 and end is None:
         return list(range(metadata.num_row_groups)), 0, metadata.num_rows

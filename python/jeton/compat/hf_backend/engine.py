@@ -1,4 +1,4 @@
-"""`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
+"""`Engine`: runs the calls of a `tokenizers.Tokenizer` in one state on Jeton's core.
 
 Options have Hugging Face's form: `truncation` and `padding` are the dictionaries that the properties of the same names
 return. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.

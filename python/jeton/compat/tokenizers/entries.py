@@ -36,7 +36,7 @@ class Entries:
     """The vocabulary of a model, as JSON and as objects; each form is built from the other on use.
 
     Args:
-        members: function that returns the JSON of the vocabulary, and of the merges or None.
+        members: function that returns the JSON of the vocabulary, and the JSON of the merges or None.
     """
 
     def __init__(self, members: Callable[[], Members]) -> None:

@@ -101,7 +101,7 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     run = checkpointed_run(counts, {}, Limits.of(None, None))
     try:
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet exceeds the vocabulary size: as the original, keep it and learn no merges
+    except ConfigError:  # the alphabet exceeds the vocabulary size; like the original, keep it and learn no merges
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
     for token in special:

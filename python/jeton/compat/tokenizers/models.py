@@ -59,7 +59,8 @@ class Model(Part):
 
         Args:
             options: the model's JSON, without ``"vocab"`` and ``"merges"``.
-            members: function that returns these two as JSON; None in place of merges for models without merges.
+            members: function that returns the vocabulary and the merges as JSON, with None for the merges if the model
+                has none.
 
         Examples:
             >>> model = Model.of({"type": "WordLevel", "unk_token": "?"}, lambda: (b'{"low":0,"?":1}', None))

@@ -181,7 +181,7 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template of one text, without and with special tokens; None if it does not contain the text once."""
+        """The template of a text, without and with special tokens; None if the text is not in it exactly once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
