@@ -94,7 +94,7 @@ def _are_objects(values: Any) -> bool:
 
 
 def presets_for(tok: HasCore) -> list[str]:
-    """Returns the names in `PRESETS` whose special tokens a tokenizer has, presets with the most tokens first.
+    """Returns the names of the `PRESETS` whose special tokens a tokenizer has, sorted by descending number of tokens.
 
     The tokens indicate the format that a tokenizer was made for. They do not prove that its model was trained on this
     format. For a preset that is not in the list, ``PRESETS[name].tokens`` has the tokens to add.
@@ -148,7 +148,7 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
         special_tokens: spellings of the tokenizer's special and other added tokens.
 
     Raises:
-        ChatTemplateError: tokens are missing; names them.
+        ChatTemplateError: tokens are missing; the message names them.
     """
     missing = [token for token in PRESETS[name].tokens if token not in special_tokens]
     if missing:

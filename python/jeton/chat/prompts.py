@@ -28,7 +28,7 @@ class PromptTokenizer(Protocol):
 
 
 class Side(NamedTuple):
-    """One of the two requests, and the time at which it is rendered."""
+    """One of the two requests that are compared, and the time that its rendering uses as the current time."""
 
     request: ChatRequest
     date: datetime
@@ -49,7 +49,7 @@ class Prompts:
         """Renders both requests.
 
         Raises:
-            ChatTemplateError: the template fails or refuses; names the request.
+            ChatTemplateError: the template fails or refuses a request; the message begins with "A: " or "B: ".
         """
         failed: ChatTemplateError | None = None
         for self.has_text_arguments in (False, True):
@@ -69,7 +69,7 @@ class Prompts:
             raise
 
     def __call__(self, side: Side, **options: Any) -> Chat:
-        """Renders a request; `options` override those of the comparison."""
+        """Renders a request; `options` override the options of the comparison."""
         request = side.request
         messages = with_text_arguments(request.messages) if self.has_text_arguments else request.messages
         given = {

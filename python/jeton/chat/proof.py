@@ -1,7 +1,8 @@
-"""Checks that a rendering continues a previous one: finds the end of a sampled reply in it, or the reason against it.
+"""Checks that a rendering continues a previous one.
 
-The end of a reply is found by the origins of characters. It is after the last character that comes from the reply's
-message, and at the sampled stop token if there is one. No marker of a particular template is assumed.
+Finds the end of a sampled reply in the new rendering, or the reason why that rendering is no continuation. The end of a
+reply is found by the origins of characters. It is after the last character that comes from the reply's message, and at
+the sampled stop token if there is one. No marker of a particular template is assumed.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ _QUOTED = 40  # maximum number of characters of a text that a reason quotes
 
 
 class Rendering(NamedTuple):
-    """A rendered text and the runs that tile it."""
+    """A rendered text and the runs of characters that it consists of."""
 
     text: str
     runs: list[RenderedRun]
 
     def after(self, start: int) -> Rendering:
-        """Returns the part of the rendering from a character's index on."""
+        """Returns the part of the rendering from the character index `start` on."""
         runs, at = [], 0
         for run in self.runs:
             at += run.length
@@ -46,7 +47,7 @@ class Rendering(NamedTuple):
         return Rendering(self.text[start:], runs)
 
     def before(self, end: int) -> Rendering:
-        """Returns the part of the rendering before a character's index."""
+        """Returns the part of the rendering before the character index `end`."""
         runs, at = [], 0
         for run in self.runs:
             if at < end:
@@ -79,7 +80,7 @@ class Rendering(NamedTuple):
         return at
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Returns the first index from `start` to `end` at which the template itself wrote a text; -1 without one."""
+        """Returns the first index from `start` to `end` at which the template itself wrote `text`; -1 if none does."""
         at = self.text.find(text, start, end)
         while at >= 0 and not self.is_template(at, at + len(text)):
             at = self.text.find(text, at + 1, end)
@@ -148,11 +149,13 @@ def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, 
     Args:
         rendering: the rendering.
         message: index of the message.
-        start: first character of its turn, and the first result if the rendering has no text of the message.
+        start: index of the first character of the message's turn. It is returned as the end of the message's text if
+            the rendering has no text of the message.
     """
     last, following = start, len(rendering.text)
     at = 0
-    is_over = False  # set after the message: a later turn can repeat its fields, such as the called function's name
+    # True after the message's turn, because later turns can repeat its fields, such as the name of the called function.
+    is_over = False
     for run in rendering.runs:
         if at >= start:
             is_over = is_over or (run.turn is not None and run.turn > message)
@@ -179,13 +182,13 @@ def describe_change(
 ) -> str | None:
     """Returns a reason if the template omits or changes text of a reply, else None.
 
-    The rendered reply must be the sampled text, up to white space. If the caller gives the reply as a message, the
-    caller guarantees that it matches the ids; the template must then write all of its fields, and begin and end the
-    reply as it was sampled. White space and the form of tool calls are allowed to differ.
+    The rendered reply must be the sampled text, apart from white space. If the caller gives the reply as a message, the
+    caller guarantees that the message matches the ids. The template must then write all fields of the message, and must
+    begin and end the reply as it was sampled. White space and the form of tool calls are allowed to differ.
 
     Args:
         rendering: the rendering.
-        message: index of the reply's message in it.
+        message: index of the reply's message in the rendering.
         start: first character of the reply.
         located: the end of the reply.
         reply: the sampled text and its message.
@@ -244,7 +247,7 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes how a rendering differs from an earlier rendering, with which it should begin.
+    """Describes how a rendering that should begin with an earlier rendering differs from it.
 
     Args:
         old: the earlier rendering; its messages are numbered as in the conversation.
@@ -262,7 +265,7 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns, in order, the origins of text that the template did not write, from `start` on; without indices."""
+    """Returns, in order, the origins of all text after `start` that the template did not write; omits list indices."""
     origins = []
     at = 0
     for run in rendering.runs:
@@ -288,7 +291,7 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns the name of a field. Indices are removed, except those of tool calls; all reasoning has the same name."""
+    """Returns the name of a field, without an index except for tool calls; all fields of reasoning have one name."""
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field

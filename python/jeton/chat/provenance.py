@@ -5,7 +5,7 @@ special tokens. Messages are therefore passed to the template as `TracedStr`. Th
 concatenation, slicing, stripping, splitting, replacing and changes of case keep the origin of every character.
 Operations that are not implemented here return a plain `str`; `limits.RenderBudget.own` then assigns it an origin.
 
-A plain `str` counts as the template's own text.
+A plain `str` is treated as the template's own text.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of_all(cls, origins: Collection[Origin]) -> Origin:
-        """Returns the origin of text computed from texts with the given origins, none of which is the template.
+        """Returns the origin of a text computed from texts with the given origins, which do not include the template.
 
         Examples:
             >>> Origin.of_all([Origin("message", 0, field="content[0]"), Origin("message", 0, field="content[1]")])
@@ -90,7 +90,7 @@ class TracedStr(str):
     _runs: tuple[OriginRun, ...]
 
     def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
-        """Creates a string from runs that tile it. Without runs its origin is the caller, so it is never control."""
+        """Creates a string from runs that cover it. Without runs, all of it is text of the caller, never control."""
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
         return self
@@ -230,13 +230,13 @@ class TracedStr(str):
         pieces = self.split("%s")
         plain = "%" not in "".join(pieces) and all(isinstance(part, str | int | float) for part in parts)
         if not plain or len(pieces) != len(parts) + 1:
-            return str.__mod__(self, values)  # conversions other than %s lose the origins; or it raises
+            return str.__mod__(self, values)  # loses the origins (conversions other than %s), or raises an error
         return join(
             [pieces[0], *(text for part, piece in zip(parts, pieces[1:], strict=True) for text in (str(part), piece))]
         )
 
     def _same_length(self, text: str) -> str:
-        """Copies the origins to a text of equal length. Characters of other texts cannot be mapped one to one."""
+        """Copies the origins to `text` if it has the same length; else its characters cannot be mapped one to one."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:

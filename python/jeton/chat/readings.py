@@ -1,4 +1,4 @@
-"""Searches for the ways to read a reply by the grammar of its template.
+"""Searches for the ways in which the grammar of a template can read a reply.
 
 A *reading* is a sequence of slots that covers the text. A slot of free text ends at any of the template's texts that
 can follow it; the earliest is tried first. A slot of JSON ends where the JSON value ends, so a string in it can contain
@@ -20,7 +20,7 @@ from .grammar import INVALID, JSON_SLOTS, Edge, ReplyGrammar, decode_json, unifi
 __all__ = ["Part", "Reading", "Search", "value_at"]
 
 _MAX_STEPS = 20_000  # limit of steps; a reply with one call takes about 20
-_STEP = 1 << 12  # characters of a slot that count as a step
+_STEP = 1 << 12  # number of characters of a slot that are counted as one more step
 _MAX_LITERAL = 100_000  # maximum length of a Python literal, in characters
 _NAME = re.compile(r"""[^\s"'<>(){}\[\]=]+""")
 _NAMES = ("name", "id", "key")
@@ -81,7 +81,7 @@ class Search:
         return self._num_steps > _MAX_STEPS
 
     def readings(self, first: Edge, start: int) -> Iterator[Reading]:
-        """Yields the readings whose first slot, to which the edge `first` leads, begins at `start`."""
+        """Yields the readings that begin at `start` with the slot to which the edge `first` leads."""
         if first.target == _END:
             if start == len(self._text):
                 yield [Part(first, first.literal, None)]
@@ -158,7 +158,8 @@ class Search:
     def _last_ends(self, edge: Edge, slot: str) -> Iterator[int]:
         """Yields the possible ends of the last slot: before the literal that ends a reply, or before a prefix of it.
 
-        The reply can lack the stop token. Content can be cut off anywhere; other slots need their closing text.
+        A prefix of the literal is possible because a reply can lack the stop token, and because content can be cut off
+        anywhere. Slots other than content need their closing text.
         """
         literal, is_regex = edge.literal, "\0" in edge.literal
         least = 0
@@ -231,7 +232,7 @@ def _is_json(grammar: ReplyGrammar, slot: str) -> bool:
 
 
 def _decoded(grammar: ReplyGrammar, slot: str, raw: str) -> Any:
-    """Decodes the text of a slot that is not JSON; returns `INVALID` if it cannot be."""
+    """Decodes the text of a slot that is not JSON; returns `INVALID` if it cannot be decoded."""
     name = slot.partition("#")[0]
     if name in _NAMES:
         return raw if _NAME.fullmatch(raw) else INVALID

@@ -19,7 +19,7 @@ The derivation depends on no marker or name of a particular template. If it prov
 why. Results are cached by the template's text around a message, so the number of renderings grows with the variety of
 turns, not with the length of the conversation.
 
-Left out: reasoning inside a message's content (``<think>…</think>``) counts as content.
+Left out: reasoning inside a message's content (``<think>…</think>``) is not told apart from the content.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from .values import num_shared
 __all__ = ["RenderedMessages", "ReplySpans", "Span", "find_replies", "traced"]
 
 Span = tuple[int, int]  # half-open range of characters
-# JSON values in the template's text are ignored in cache keys: turns that differ only in them are of the same kind.
+# JSON values in the template's text, which cache keys ignore: turns that differ only in such values share a key.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
 @dataclass(frozen=True)
 class RenderedMessages:
-    """The arguments of a rendering, with which beginnings of the conversation are rendered again.
+    """The arguments of a rendering, which are used to render the first messages of the conversation again.
 
     Attributes:
         source: source of the template.
@@ -94,7 +94,7 @@ class _Mark(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A rendered text, with the runs of it that come from messages or variables.
+    """A rendered text, with its runs that come from messages or variables.
 
     Attributes:
         text: the text.
@@ -120,7 +120,7 @@ class _Text(NamedTuple):
 
 
 def traced(text: str, pieces: Iterable[RenderedRun]) -> _Text:
-    """Collects the runs of a rendering that the template did not write. Roles count as text of the template."""
+    """Collects the runs of a rendering that the template did not write. Roles are treated as text of the template."""
     marks: list[_Mark] = []
     edges: list[int] = []
     at = 0
@@ -149,7 +149,7 @@ def find_replies(chat: RenderedMessages, text: str, pieces: Sequence[RenderedRun
         A `ReplySpans` for each assistant message in the text, in order.
 
     Raises:
-        ChatTemplateError: the renderings do not prove the generated text; says for which message, and why.
+        ChatTemplateError: the renderings do not prove which text is generated; the error names the message and reason.
     """
     return list(_Derivation(chat, traced(text, pieces)).replies())
 
@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Raises if a message without its own runs could be inside text that was computed from several messages."""
+        """Raises an error if the message, which has no own runs, could be in text computed from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "
@@ -282,7 +282,7 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields each stop token between two marks that precedes the header of a reply, and the end of that header."""
+        """Yields each stop token that is between two marks and before a reply's header, with the end of that header."""
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
             between = self._whole.text[begin:end]
@@ -305,7 +305,7 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
             has_text: whether the message has a mark.
         """
         whole = self._whole
@@ -330,7 +330,7 @@ class _Derivation:
                 raise self._unproven(message, "the text before it differs from the prompt of the preceding messages")
             tail = self._tails[key] = prompt.text[prompt.gap(len(prompt.marks))[0] :]
         if len(tail) > len(between) and whole.text.startswith(tail, begin):
-            return begin + len(tail)  # the beginning of the message's text is the end of the prompt
+            return begin + len(tail)  # the message's text begins with the last part of the prompt
         length = self._header(message, first, tail, has_text)
         if length is None and not has_text:
             return None
@@ -352,7 +352,7 @@ class _Derivation:
 
         Args:
             message: index of the message.
-            first: index of the message's first mark; if it has no mark, of the first mark after it.
+            first: index of the message's first mark; if the message has no mark, of the first mark after the message.
             tail: the template's text at the end of the generation prompt, after its last mark.
             has_text: whether the message has a mark.
         """
@@ -401,7 +401,7 @@ class _Derivation:
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
         """Returns the end of the last header before a reply; None if there is none.
 
-        A header is text of the template that begins like the generation prompt; it ends where the two differ.
+        A header is text of the template that begins like the generation prompt; it ends before the first difference.
         """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
@@ -409,7 +409,7 @@ class _Derivation:
         if at < 0:
             return None
         length = self._edge(begin + at, num_shared(between[at:], self._added))
-        # A match of only the opening token is not enough, because it may begin a turn of any role.
+        # A match of only the opening token is not enough, because this token can begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
 
@@ -420,7 +420,10 @@ class _Derivation:
         return self._whole.text[: next(users, 0)]
 
     def _edge(self, begin: int, length: int) -> int:
-        """Shortens a length of text after `begin` to the last end of an expression, special token, word or space."""
+        """Returns the largest length up to `length` at which the text from `begin` on can be cut.
+
+        It can be cut at the end of an expression of the template, a special token, a word or a space.
+        """
         text, cut = self._whole.text, begin + length
         for match in self._special.finditer(text, begin):
             if match.start() >= cut:
@@ -435,7 +438,10 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Returns the longest end of a prompt that `between` begins with; tries other values of boolean variables."""
+        """Returns the longest tail of a prompt with which `between` begins; an empty text if there is none.
+
+        The prompts are rendered with other values of the template's boolean variables.
+        """
         chat = self._chat
         found = ""
         for name in sorted(variables_of(chat.source) - {"messages", "tools", "documents", *chat.own}):
@@ -450,7 +456,7 @@ class _Derivation:
         return found
 
     def _after_header(self, message: int, between: str, begin: int, error: ChatTemplateError) -> int:
-        """Returns the start of a reply if no prompt can be rendered for it: after the only header before it."""
+        """Returns the start of a reply whose prompt cannot be rendered: it is after the only header in `between`."""
         header = self._added
         if header and between.count(header) == 1:
             return begin + between.index(header) + len(header)
@@ -458,7 +464,7 @@ class _Derivation:
 
     @cached_property
     def _added(self) -> str:
-        """The text that ``add_generation_prompt`` appends after a user's message; empty if it changes earlier text."""
+        """The text that ``add_generation_prompt`` appends after a user's message; empty if other text changes, too."""
         messages = self._chat.messages
         users = (index for index, facts in enumerate(messages) if facts["role"] == "user")
         num = next((index + 1 for index in users if messages[index + 1 : index + 2]), len(messages))
@@ -488,7 +494,7 @@ class _Derivation:
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _ends_of(self, message: int, own: list[int], start: int) -> list[_End]:
-        """Groups consecutive marks of a message that the model generates; leaves out marks that are copies of them."""
+        """Groups consecutive marks of a message that come from generated text; leaves out copies of such marks."""
         whole = self._whole
         shape: list[Any] = []
         for at, index in enumerate(own):
@@ -575,7 +581,8 @@ class _Derivation:
             if one is not None
         ]
         if len(set(texts)) == 1 and len(self._specials(texts[0])) > 1:
-            # The template may always write a generation prompt at the end; before another message, it does not.
+            # Perhaps the template writes a generation prompt at the end even if none is requested. So the text is also
+            # rendered before another message, where no generation prompt is written.
             other = self._render([*messages, {"role": "user", "content": "x"}], False)
             after = self._behind(other, message, behind, plain.of(plain.marks[mark]))
             texts += [] if after is None else [after]
@@ -594,7 +601,10 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after the mark that precedes the last `behind` marks of a message; or None."""
+        """Returns the template's text after a mark of a message; None if this mark does not have the text `text`.
+
+        The mark is the one that `behind` marks of the message follow.
+        """
         if isinstance(one, ChatTemplateError):
             return None
         own = one.own(message)
@@ -623,7 +633,7 @@ class _Derivation:
         return frozenset(match[0] for match in self._specials(between))
 
     def _stop(self, last: int, after: str, closing: _Closing) -> Span:
-        """Returns the range of the stop token in the text after a reply; an empty range at the reply's end without one.
+        """Returns the range of the stop token after a reply; an empty range at the reply's end if there is none.
 
         Args:
             last: index of the end of the reply's text.
@@ -668,7 +678,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Returns the length of the text that ends reasoning, which the template also writes before any content."""
+        """Returns the length of the template's text that ends reasoning: the part that also precedes other content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):
@@ -699,10 +709,10 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
-    """Pairs a message's marks in the whole conversation with its marks in the conversation that ends with it, in order.
+    """Pairs a message's marks in two conversations: the whole one, and the one that ends with this message.
 
-    Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the whole conversation has,
-    such as the name of a tool before its result, have no pair.
+    The pairs are in order. Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the
+    whole conversation has, such as the name of a tool before its result, have no pair.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):

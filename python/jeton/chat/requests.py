@@ -6,7 +6,7 @@
 
 A template takes messages with a text as content, ``reasoning_content``, ``tool_calls`` with arguments as an object, and
 one message with the role ``tool`` for each result. Content that has no such form (images, server tools, earlier
-messages that only the provider stores) is an error that names its place.
+messages that only the provider stores) raises an error that names the path of the content.
 
 Left out: sampling options, which do not change the prompt, and cache markers.
 """
@@ -49,7 +49,7 @@ def read_request(request: Any) -> ChatRequest:
 
     Raises:
         ConfigError: the argument is neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; names its place.
+        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; the message has its path.
 
     Examples:
         >>> made = read_request({"system": "Be short.", "messages": [{"role": "user", "content": "hi"}]})
@@ -110,7 +110,7 @@ def with_text_arguments(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
 
 
 def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
-    """Converts a message of chat completions or of Anthropic's; one of the latter can become several messages."""
+    """Converts a message of OpenAI's chat completions or of Anthropic's; the latter can become several messages."""
     made = dict(message)
     if calls := made.get("tool_calls"):
         made["tool_calls"] = [_call(call) for _, call in _each(calls, f"{path}.tool_calls")]

@@ -1,4 +1,4 @@
-"""Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with origins of text.
+"""Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with the origins of text.
 
 Jinja's immutable sandbox denies a template access to Python's internals. This environment also meters every operation.
 Operators, comparisons, slices, literals and loops compile to calls of the `Sandbox` (`compiling`). Methods, filters,
@@ -52,7 +52,9 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-_SMALL = 1 << 12  # characters; smaller results are charged after the operation, and need no bound before it
+# Number of characters up to which a result is charged only after the operation. The size of a larger result is checked
+# before the operation.
+_SMALL = 1 << 12
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
     Markup,
@@ -94,7 +96,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     @cached_property
     def lexer(self) -> Lexer:
-        """The lexer, not from Jinja's own cache, whose lock could block a forked process forever."""
+        """A new lexer, not one from Jinja's own cache, whose lock could block a forked process forever."""
         return Lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -116,7 +118,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.turn = value._message
 
     def passed(self) -> bool:
-        """Charges an evaluation of a loop's filter condition."""
+        """Charges the rendering for evaluating a loop's filter condition."""
         current().charge()
         return True
 
@@ -130,12 +132,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.concat(map(current().text, values))
 
     def made(self, value: Any) -> Any:
-        """Charges a list, tuple or dict that a literal creates."""
+        """Charges the rendering for the memory of a list, tuple or dict that a literal creates."""
         current().charge(VALUE + 2 * SLOT * len(value))
         return value
 
     def key(self, value: Any) -> Any:
-        """Charges the hashing of a dict key."""
+        """Charges the rendering for hashing a dict key; returns the key."""
         if type(value) not in SIMPLE:
             current().compare(value)
         return value
@@ -156,7 +158,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return value[wanted]
 
     def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Evaluates a slice of a literal. Jinja folds it as a lookup, so an invalid slice gives undefined, no error."""
+        """Evaluates a slice of a literal.
+
+        Jinja itself evaluates such a slice at compile time, as a lookup. Therefore an invalid slice is undefined, and
+        raises no error.
+        """
         try:
             return self.sliced(value, start, stop, step)
         except (TypeError, LookupError):
@@ -258,7 +264,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # checked, because the text of an IndexError contains it
+                        state.printed(value)  # checked, because the message of an IndexError contains the value
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)

@@ -1,7 +1,7 @@
 """Selection and rendering of chat templates.
 
 A template gets plain JSON: a copy of the messages in which every string is a `TracedStr`. The rendered text is returned
-with runs that tile it; each run has an origin and a turn.
+with runs that cover it; each run has an origin and a turn.
 """
 
 from __future__ import annotations
@@ -139,15 +139,16 @@ def render(
     Args:
         source: Jinja source.
         messages: the caller's messages.
-        variables: the caller's variables, tools included; their text is never control, like a message's.
+        variables: the caller's variables, tools included. Their text, like that of messages, never becomes special
+            tokens.
         own: the tokenizer's variables, such as ``bos_token``.
         controls: spellings of the special tokens.
 
     Returns:
-        The text, and the runs that tile it.
+        The text, and the runs that cover it.
 
     Raises:
-        ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; names the line.
+        ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; the message names the line.
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER.inside(name), name) for name, value in variables.items()}
@@ -182,7 +183,10 @@ def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
 
 
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
-    """Returns the runs of one expression's output. Outside of a turn, template text gets the turn of text beside it."""
+    """Returns the runs of one expression's output.
+
+    Outside of a turn, the template's text in this output gets the turn of the message whose text the output contains.
+    """
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
     around = messages.pop() if turn is None and len(messages) == 1 else turn
@@ -210,7 +214,7 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # counts as template text, of which templates build special tokens such as <|user|>
+    if _is_name(message["role"]):  # stays template text, from which templates build special tokens such as <|user|>
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]
@@ -271,7 +275,7 @@ def has_generation(source: str) -> bool:
     """Tests whether a template has ``{% generation %}`` blocks, which mark the text that the model generates.
 
     Raises:
-        ChatTemplateError: the source is not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; the message names the line.
         MissingDependencyError: Jinja is not installed.
 
     Examples:
@@ -315,7 +319,7 @@ def compiled(source: str) -> CompiledTemplate:
     """Compiles a template; the last 32 are cached.
 
     Raises:
-        ChatTemplateError: the source is not a valid Jinja template; names the line.
+        ChatTemplateError: the source is not a valid Jinja template; the message names the line.
         MissingDependencyError: Jinja is not installed.
     """
     jinja2 = import_optional("jinja2", "a chat template", "chat")
@@ -340,7 +344,7 @@ def compiled(source: str) -> CompiledTemplate:
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
-# Name of a class of Jeton, in messages of Jinja and Python -> name of the class that a template's author expects.
+# Name of a Jeton class in error messages of Jinja and Python -> name of the class that a template's author expects.
 _CLASSES = {
     "BriefUndefined": "Undefined",
     "GivenDict": "dict",
@@ -378,7 +382,8 @@ def _failure(error: Exception, template: Template, messages: Sequence[Mapping[st
 def _unusual(messages: Sequence[Mapping[str, Any]], is_of_types: bool) -> str:
     """Returns a clause that names the first message whose content is missing or of a wrong type; else an empty text.
 
-    A list as content is named only if the error `is_of_types`: many templates accept it.
+    A list as content is named only if `is_of_types`, which means that the template failed with an error about types.
+    Many templates accept such a list.
     """
     for index, message in enumerate(messages):
         if "content" not in message:

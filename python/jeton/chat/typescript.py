@@ -144,7 +144,13 @@ def _choice(name: str, schema: Mapping[str, Any], indent: str, depth: int) -> st
 
 
 def _texts(schema: Any, *, only: str | None = None, quotes_enums: bool = False) -> list[str]:
-    """Returns a schema's description and default, or `only` one of them; `quotes_enums` quotes an enum's default."""
+    """Returns a schema's description and default for a comment.
+
+    Args:
+        schema: the schema.
+        only: ``"description"`` or ``"default"``, if only one of them is wanted.
+        quotes_enums: whether the default of an enum is put in quotation marks.
+    """
     texts: list[str] = []
     if not isinstance(schema, Mapping):
         return texts

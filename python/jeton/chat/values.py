@@ -25,8 +25,8 @@ __all__ = [
 
 _SHOWN = 40  # maximum number of characters of a text that a description shows
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-# Kinds of text that programs put into prompts and that change with each request. A description names the first kind
-# whose pattern matches both texts at the difference.
+# Kinds of text that programs put into prompts and that change with each request. If two texts differ, the description
+# of the difference names the first kind whose pattern matches there in both texts.
 KINDS = {
     "a time": re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?"),
     "a date": re.compile(
@@ -60,8 +60,9 @@ def num_shared(a: Sequence[Any], b: Sequence[Any]) -> int:
 
 
 def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
-    """Returns the first index in which two texts or lists differ, the length of the shorter one if it begins the other,
-    and None if they are equal.
+    """Returns the first index at which two texts or lists differ; None if they are equal.
+
+    If one of them begins with the other, the index is the length of the shorter one.
 
     Examples:
         >>> first_difference("abc", "abd"), first_difference("ab", "abd"), first_difference("ab", "ab")
@@ -71,7 +72,7 @@ def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """Returns a value as JSON, without sorting keys: the order of keys counts, because templates print it."""
+    """Returns a value as JSON; keys are not sorted, because templates print them in this order."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -88,7 +89,9 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
 
 
 def difference_of_values(one: Any, two: Any, name: str = "") -> str:
-    """Describes the first difference of two JSON values; `name` begins its path, and None counts as a missing value.
+    """Describes the first difference of two JSON values, with its path.
+
+    `name` is the path of the values themselves. None is treated as a missing value.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})
@@ -221,7 +224,7 @@ def _kind(one: str, two: str, at: int) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str, at: int) -> bool:
-    """Tests whether a match of a pattern contains the character at an index, or ends before it."""
+    """Tests whether a match of a pattern contains the character at an index, or ends directly before this character."""
     start = max(0, at - _SHOWN)
     window = text[start : at + _SHOWN]
     return any(match.start() <= at - start <= match.end() for match in pattern.finditer(window))

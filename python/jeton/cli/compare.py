@@ -54,7 +54,7 @@ def compare(
 def _diff(
     common: CommonOptions, toks: dict[str, jeton.Tokenizer], texts: list[InputText], options: TextOptions
 ) -> None:
-    """Compares the tokens of two texts by one tokenizer."""
+    """Compares the tokens that one tokenizer makes of two texts."""
     if len(toks) != 1 or len(texts) != 2:
         raise click.UsageError("--diff takes one tokenizer and two texts")
     (tok,) = toks.values()
@@ -73,6 +73,6 @@ def _diff(
 
 
 def _checked(tok: jeton.Tokenizer, data: bytes | str, options: TextOptions) -> bytes | str:
-    """Returns the text unchanged if the tokenizer can encode it; raises otherwise."""
+    """Returns the text unchanged if the tokenizer can encode it; otherwise raises an error."""
     tok.count(data, special=options.special)
     return data

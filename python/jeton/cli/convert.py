@@ -40,7 +40,8 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# Sizes of the chunks in which the user's files are compared: several lines, so that line ends are tested, too.
+# Maximum number of lines, and of bytes, of a chunk of the user's files that is compared. A chunk has several lines, so
+# that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 
@@ -214,7 +215,7 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
-    """Returns the tokenizer without its template if that is an accepted loss, so that only texts' ids are compared."""
+    """Returns the tokenizer without its template if that is an accepted loss; then only ids of texts are compared."""
     if "template" not in lost:
         return tok
     return jeton.Tokenizer(replace(tok.definition, template=None), tok._core.vocabulary())

@@ -65,7 +65,7 @@ def cost(
 
 
 def _by_name(option: str, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    """Returns an option's single value for all tokenizers, a dict with one for each, or None if it is not given."""
+    """Returns the values of an option: one value for all tokenizers, a dict by tokenizer, or None if not given."""
     if len(values) <= 1:
         return values[0] if values else None
     if len(values) != len(names):

@@ -32,7 +32,7 @@ def cut_options(units: Sequence[str]) -> Callable[[Function], Function]:
 
 
 def text_argument(common: CommonOptions, text: InputText, options: TextOptions) -> str:
-    """Returns the text as `str`; for bytes that are not UTF-8 raises, or uses U+FFFD with ``--errors replace``."""
+    """Returns the text as `str`; invalid UTF-8 raises an error, or becomes U+FFFD with ``--errors replace``."""
 
     def decoded(data: bytes | str) -> str:
         try:

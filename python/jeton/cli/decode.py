@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 # Maximum length of an id in digits, leading zeros included.
 LONGEST = 64
-# From this number of ids on, an array saves more time than the import of numpy takes.
+# Minimum number of ids for a numpy array: with fewer ids, importing numpy takes more time than the array saves.
 LARGE = 1 << 16
 
 
@@ -129,7 +129,8 @@ def _arriving_ids(stream: BufferedIOBase, name: str = "standard input") -> Itera
 def _end_of_ids(block: bytes) -> int:
     """Returns the length of a block without the last id, which may continue in the next block."""
     end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
-    return len(block) if not end and len(block) > LONGEST else end  # too long for an id; parsing raises the error
+    # A block without white space that is too long for an id is returned whole, so that parsing it raises the error.
+    return len(block) if not end and len(block) > LONGEST else end
 
 
 def _from_arguments(ids: tuple[str, ...]) -> array[int]:
@@ -147,7 +148,7 @@ def _as_array(numbers: array[int]) -> NDArray[np.uint32]:
 
 
 def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
-    """Reads all ids of a stream: separated by white space, or as JSON."""
+    """Reads all ids of a stream, which are separated by white space, or are JSON."""
     numbers = array("I")
     rest = b""
     is_first = True

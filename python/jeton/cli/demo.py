@@ -30,7 +30,8 @@ from .quantities import counted, seconds, size
 from .streams import terminal_look, write, write_json
 
 VOCAB_SIZE = 8_000
-# Installed packages differ between machines; the standard library is nearly the same on all.
+# Folders that are left out, because installed packages differ between machines. The standard library is nearly the
+# same on all machines.
 NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__"}
 FIRST_MERGES = 10
 BAR_CELLS = 40

@@ -26,7 +26,7 @@ from .streams import (
 if TYPE_CHECKING:
     import jeton
 
-# Number of bytes. For shorter texts, importing numpy takes longer than encoding, so the ids are a list.
+# Texts with fewer bytes are encoded to a list, because importing numpy would take longer than encoding them.
 LARGE = 1 << 20
 # Number of ids formatted at a time, which limits memory: digits take several times the memory of ids.
 CHUNK = 1 << 18

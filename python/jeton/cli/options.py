@@ -1,4 +1,4 @@
-"""Options that several commands share: decorators that add them, and pass their values as one object."""
+"""Options that several commands share. Decorators add the options and pass their values to a command as one object."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             clauses[-1] += command
             continue
         name, equals, value = re.sub(r" (of|to) jeton\.Corpus$", "", part).partition("=")
-        if param := options.get(name.partition("[")[0]):  # of an item of a list, too: `tokens[0]`
+        if param := options.get(name.partition("[")[0]):  # a list item, such as `tokens[0]`, has the option of its list
             clauses[-1] += _with_value(param, value)
             known[-1] &= not isinstance(param.type, click.Choice) or not value or _literal(value) in param.type.choices
         elif equals and value and "settings" in options:  # an option of a training preset
@@ -223,7 +223,7 @@ def common_options(command: Function) -> Function:
 
 
 def tokenizer_option(command: Function) -> Function:
-    """Adds -t and --pattern, passed as `tok`, the loaded tokenizer; without -t, the default tokenizer."""
+    """Adds -t and --pattern, and passes the loaded tokenizer as `tok`; without -t, loads the default tokenizer."""
 
     @click.option(
         "-t",
@@ -250,7 +250,7 @@ def tokenizer_option(command: Function) -> Function:
 
 
 def tokenizers_option(*, required: bool = False) -> Callable[[Function], Function]:
-    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; without -t, the default tokenizer."""
+    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; -t defaults to the default tokenizer."""
 
     def decorate(command: Function) -> Function:
         default = "" if required else " Default: the one that ships with Jeton."
@@ -482,7 +482,7 @@ class Count(click.ParamType[int]):
 
 
 class RowLength(click.ParamType[int]):
-    """Type of a parameter that is the length of a row: 2048, 2Ki. 2k is rejected: lengths are often powers of two."""
+    """Type of a parameter that is the length of a row: 2048, 2Ki. 2k is rejected: it could be 2000 or 2048."""
 
     name = "length"
 

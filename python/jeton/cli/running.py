@@ -116,7 +116,7 @@ def _show(error: click.ClickException) -> None:
 
 
 def _say(message: str) -> None:
-    """Prints a message on one line."""
+    """Prints a message on one line of standard error, after the name of the program."""
     print("jeton: " + " ".join(message.splitlines()), file=sys.stderr)
 
 

@@ -229,7 +229,7 @@ def _plan_options(command: Function) -> Function:
 
 
 def _check_corpus(corpus: tuple[str, ...], reading: Mapping[str, Any], mix: str | None) -> None:
-    """Checks that either a corpus or a mix is given, and that options of reading are not combined with a mix."""
+    """Checks that either a corpus or a mix is given, and that options for reading a corpus are not given with a mix."""
     ctx = click.get_current_context()
     if mix is None:
         if not corpus:
@@ -655,7 +655,7 @@ def script(
 
 
 def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Returns (index, number of jobs) of --job, or of a Slurm array or Kubernetes indexed Job; None without one."""
+    """Returns (index, number of jobs) of --job, a Slurm array or a Kubernetes indexed Job; None if there is none."""
     if job is not None:
         number, slash, count = job.partition("/")
         if not slash or not _is_number(number) or not _is_number(count) or not int(number) < int(count):

@@ -1,4 +1,4 @@
-"""``jeton split``: divides texts into chunks of at most so many tokens."""
+"""``jeton split``: divides texts into chunks with a maximum number of tokens."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def is_file(argument: str) -> bool:
 
 
 def holds_rows(file: str) -> bool:
-    """Tests by its suffix whether a file has rows, each with a text; other files are one text."""
+    """Tests by the suffix whether a file consists of rows with one text each; any other file is one text."""
     return kind_of(file) != "text"
 
 
@@ -160,7 +160,7 @@ def named(text: InputText) -> Iterator[None]:
 
 
 def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
-    """Applies `use` to a text. If it rejects invalid UTF-8, and ``--errors replace`` is given, retries with U+FFFD."""
+    """Applies `use` to a text. If it fails because of invalid UTF-8, retries with U+FFFD under ``--errors replace``."""
     try:
         return use(text.data)
     except InvalidTextError:

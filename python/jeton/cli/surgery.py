@@ -35,7 +35,7 @@ class SurgeryOutput:
         accept_loss: as in `Tokenizer.save`.
         plan: file for the plan as JSON, or None.
         model: paths of the model's old and new files, or None.
-        multiple_of: number to a multiple of which the rows of the model's embeddings are padded.
+        multiple_of: the number of rows of the model's embeddings is padded to a multiple of this number.
     """
 
     path: str

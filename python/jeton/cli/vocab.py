@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
     Attributes:
         id: id of the entry.
-        data: bytes of the entry in decoded text.
+        data: bytes that the entry decodes to.
         shown: bytes to display: `data`, or the spelling of an entry that decodes to other text (control, unknown).
         special: whether the entry is a special token.
         merge: left id, right id and rank of the merge that creates the entry.

@@ -16,7 +16,7 @@ _HUMP = re.compile("(?<!^)(?=[A-Z])")
 
 
 def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
-    """Returns the names of an installed package's modules, their definitions, and its classes' attributes.
+    """Returns the names of an installed package's modules, of their definitions, and of the attributes of classes.
 
     Args:
         library: name of the package.
@@ -24,7 +24,7 @@ def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
 
     Returns:
         The names, prefixed by the library, such as ``tiktoken.load`` and ``tiktoken.Encoding.encode``. The name of a
-        class is without its module, as programs import it. Empty if the library is not installed.
+        class omits its module, because programs import classes from the package. Empty if the library is not installed.
 
     Examples:
         >>> {"json.load", "json.decoder", "json.JSONDecoder.decode"} <= names_of("json")

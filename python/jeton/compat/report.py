@@ -23,7 +23,7 @@ def missing(name: str) -> None:
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Begins to record names that objects of a class lack. Not on by default, because it slows attribute access."""
+    """Begins to record names that objects of a class lack. Off by default, because recording slows attribute access."""
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):
@@ -40,7 +40,7 @@ def is_private(name: str) -> bool:
 
 def is_module(package: str, name: str) -> bool:
     """Tests whether a name is a module of a package, even if it has not been imported yet."""
-    from importlib.util import find_spec  # imported here because that takes a millisecond
+    from importlib.util import find_spec  # imported here because the import takes a millisecond
 
     return find_spec(f"{package}.{name}") is not None
 
@@ -50,8 +50,9 @@ def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
 
     Args:
         library: the library.
-        originals: function that returns the names that the library itself has; called if any name was missing. Names
-            that the library lacks, too, are not listed: programs look up names to find the library of an object.
+        originals: function that returns the names that the library itself has; called if any name was missing. A
+            missing name that the library itself lacks is not listed, because programs look up such names only to find
+            out which library an object comes from.
 
     Examples:
         >>> missing("library.name")

@@ -55,7 +55,7 @@ class _MissingModules(MetaPathFinder):
 
 
 def main(argv: list[str]) -> None:
-    """Runs the program in the command line's arguments.
+    """Runs the program that the command line names.
 
     Args:
         argv: arguments of the command line, without the interpreter and this module.
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
     if sys.flags.safe_path:
         sys.path[:0] = shims
     else:
-        sys.path[1:1] = shims  # after the program's folder, where Python puts the folders of PYTHONPATH
+        sys.path[1:1] = shims  # after the program's folder, as Python inserts the folders of PYTHONPATH
     sys.modules["__main__"] = _new_main()
     _run(kind, program[0], arguments)
 

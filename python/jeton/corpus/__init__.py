@@ -2,11 +2,11 @@
 
 The kind of a source depends only on the type of the argument, never on its content. A `str` or path is a path; an
 iterable contains documents (`str`, `bytes`), rows (mappings) or paths (`Path`); an object with ``read`` is a stream; a
-`Source` is any of these with a weight. The suffix of a file selects its format; for ``.json`` and ``.csv``, so does the
-content. Every document is returned as validated UTF-8 bytes.
+`Source` is any of these with a weight. The suffix of a file selects its format; for ``.json`` and ``.csv``, the content
+of the file is also examined. Every document is returned as validated UTF-8 bytes.
 
 ```text
-corpus           `Corpus`: sources and the options of reading; source: `Source`, a source with a weight
+corpus           `Corpus`: sources and the options for reading them; source: `Source`, a source with a weight
 paths            paths, globs, folders and URLs → files; listing: the files that are read, and a report of the others
 kinds            kind of a file, by suffix and content
 source_reader    one source → chunks of documents

@@ -40,12 +40,12 @@ class DocumentChunk(NamedTuple):
 
     Attributes:
         texts: the documents.
-        name: their file, or ``"corpus"``; if they have several files, the first.
+        name: the file of the documents, or ``"corpus"``; the first file if the documents come from several files.
         numbers: line, row or index of each document; None for a file that is one document.
         weight_group: index of their weight group; see `ResolvedSource`.
         position: number of bytes of the corpus that have been read up to the end of these documents.
         size: approximate memory, in bytes.
-        lines_before: function that returns the number of lines in the file before the line with number 1: see `ranges`.
+        lines_before: function that returns how many lines of the file precede the line with number 1; see `ranges`.
         files: the file of each document, if the documents are whole files.
         fields: kept fields of each document's record, as JSON; None if no fields are kept.
     """
@@ -90,7 +90,7 @@ class Batch:
     Attributes:
         columns: the documents, as one column for each chunk.
         weight_group: index of their weight group, from 0.
-        weight: factor by which their counts are multiplied.
+        weight: factor for the counts of these documents.
         bytes_read: number of bytes of the corpus that have been read up to the end of these documents, out of
             `DocumentReader.total_bytes`.
         chunks: the chunks as they were read.
@@ -128,7 +128,7 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and its row or line in the range, or None if it is a whole file."""
+        """Returns the file of a document, and its row or line in the range; None if the document is the whole file."""
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 
@@ -160,14 +160,15 @@ def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], si
         yield Batch(group, weights[group[0].weight_group])
 
 
-# Timeout in seconds for joining the thread: longer than any of its steps, and well below one second, for Ctrl-C.
+# Timeout in seconds for joining the thread. It is longer than any step of the thread, and well below one second,
+# because Ctrl-C must stop a program within a second.
 JOIN_S = 0.3
 
 
 class PrefetchQueue:
     """Queue of chunks between one producer and one consumer, bounded in bytes.
 
-    A forked process has no producer thread, but a copy of the lock, which that thread may have held.
+    A forked process has no producer thread, but it has a copy of the lock, which that thread may have held at the fork.
     """
 
     def __init__(self, num_bytes: int) -> None:
@@ -185,7 +186,7 @@ class PrefetchQueue:
         self.raise_if_closed()
 
     def raise_if_closed(self) -> None:
-        """Raises if the consumer has closed the queue."""
+        """Raises an error if the consumer has closed the queue."""
         if self._closed:
             raise _ClosedError
 

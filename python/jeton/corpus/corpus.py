@@ -1,4 +1,4 @@
-"""`Corpus`: sources of documents, and options of reading."""
+"""`Corpus`: sources of documents, and options for reading them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SEED = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Sources of documents, and the options of reading them.
+    """Sources of documents, and the options for reading them.
 
     `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` accept a `Corpus` instead of sources.
 
@@ -29,20 +29,20 @@ class Corpus:
         sources: a path, glob, folder (its files, sorted) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
             `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; JSON Lines, Parquet,
-            Arrow and CSV have one document per row. `listing` returns the files that are read, and those in folders
-            that are not.
+            Arrow and CSV have one document per row. `listing` returns the files that are read, and the files of folders
+            that are not read.
         documents: ``"file"``: a text file is one document; ``"line"``: each line is a document, without its line end.
         field: field of a row (JSON, Parquet, Arrow, CSV, mapping) that holds the text; ``"content.body"`` and
             ``"text.0"`` are nested fields, unless a key has this whole name.
-        errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
-            replaces invalid text by U+FFFD, and raises for other errors; ``"skip"`` skips the record, and files that
-            cannot be opened. Replacements and skipped records are logged.
+        errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises the error;
+            ``"replace"`` replaces invalid text by U+FFFD, and raises other errors; ``"skip"`` skips the record, and
+            files that cannot be opened. Replacements and skipped records are logged.
         encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows. Parquet
             is always UTF-8.
         max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; a larger ratio is
-            rejected as a decompression bomb. None is no limit.
-        sample_bytes: size of a sample in bytes: only about so many are read, in whole documents from all parts of the
-            corpus.
+            rejected as a decompression bomb. None means no limit.
+        sample_bytes: size of a sample in bytes. Only a sample of about this size is used, which consists of whole
+            documents from all parts of the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
         include: globs; only files that match a glob are read, also files that a folder would leave out: ``["*.md"]``.
             A glob without a slash matches the file's name; a glob with a slash matches its path below the folder. ``*``

@@ -38,7 +38,7 @@ def open_corpus(
 
     Args:
         corpus: sources, a `Corpus`, or a `DocumentReader`, which is returned.
-        options: fields of `Corpus`, which override those of the corpus.
+        options: fields of `Corpus`, which override the fields of the given corpus.
 
     Returns:
         Its reader. Paths have been expanded; no document has been read.
@@ -69,12 +69,15 @@ def open_corpus(
 
 
 class DocumentReader:
-    """Documents in order, with reading statistics. Each iteration starts again, except over an iterator or a stream.
+    """Documents in order, with reading statistics.
+
+    Each iteration begins at the first document again, except if the corpus is an iterator or a stream.
 
     Attributes:
         total_bytes: size on disk of all files, before decompression; None if unknown (streams, documents in memory,
             pipes).
-        num_files, num_documents: number of opened files and of documents read; for a sample, of all documents examined.
+        num_files: number of opened files.
+        num_documents: number of documents read; with a sample, documents that were read but not chosen are included.
         num_empty: number of empty files, which are not errors.
         replaced: file (or ``"corpus"`` for documents in memory) -> number of replacements by U+FFFD.
         skipped: kind of error -> skipped records.
@@ -95,9 +98,9 @@ class DocumentReader:
         keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
-        self._kept_before: list[DocumentChunk] | None = (
-            None  # held-out chunks that the other reader collects while it reads (`split`); they replace the sources
-        )
+        # For one reader of `split`: the held-out chunks that the other reader has collected. This reader returns them
+        # instead of reading the sources.
+        self._kept_before: list[DocumentChunk] | None = None
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         self._stats = ReadStats()
@@ -114,7 +117,7 @@ class DocumentReader:
 
     @property
     def num_documents(self) -> int:
-        """Number of documents read; for a sample, of all documents examined."""
+        """Number of documents read; with a sample, documents that were read but not chosen are included."""
         return self._stats.num_documents
 
     @property

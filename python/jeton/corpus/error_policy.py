@@ -1,10 +1,10 @@
 """Error policy for invalid text and unreadable records.
 
-``"strict"`` raises at the first error; ``"replace"`` replaces invalid UTF-8 by U+FFFD, and raises for all other errors;
+``"strict"`` raises the first error; ``"replace"`` replaces invalid UTF-8 by U+FFFD, and raises all other errors;
 ``"skip"`` skips the record. Replacements and skipped records are counted, and reported once, at the end. A record is
 one potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: paths and globs without files, which raise under every policy. Under ``"skip"``, `source_reader` and
+Left out: paths and globs without files, which are errors under every policy. Under ``"skip"``, `source_reader` and
 `jeton.shards` skip files that cannot be opened, and `paths` skips folders that cannot be read.
 """
 
@@ -123,7 +123,7 @@ class ErrorHandler:
             self._on_skip(kind, place, reason)
 
     def encode(self, text: str, source: object, *, file: str) -> bytes | None:
-        """Encodes a `str` as UTF-8; returns None if it is skipped. The only possible error is a lone surrogate."""
+        """Encodes a `str` as UTF-8; returns None if the policy skips it. Only a lone surrogate can cause an error."""
         try:
             return text.encode()
         except UnicodeEncodeError as error:
@@ -138,7 +138,10 @@ class ErrorHandler:
         return None
 
     def check(self, data: bytes, source: object, *, file: str, offset: int = 0) -> bytes | None:
-        """Returns the bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
+        """Returns the bytes if they are UTF-8; else repairs them under ``"replace"``, or returns None under ``"skip"``.
+
+        `offset` is the position in the file at which `data` begins.
+        """
         invalid = find_invalid_utf8(data)
         if invalid is None:
             return data

@@ -50,7 +50,7 @@ class ColumnPath:
     Attributes:
         column: name of the column in the schema.
         type: Arrow type of the values.
-        dotted: the path as Parquet takes it, which reads only the children in the path.
+        dotted: the path in the form for reading Parquet; only the children of structs that it names are read.
 
     Examples:
         >>> import pyarrow as pa

@@ -1,7 +1,7 @@
 """`KeptFields`: fields of records, such as ids, URLs and labels, that are stored as JSON with each document.
 
 The name of a field is its key in the record, ``"url"``, or its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). If a
-record lacks a field, its JSON does, too. For a document without a record, the JSON has its file and number instead.
+record lacks a field, its JSON lacks it, too. For a document without a record, the JSON has its file and number instead.
 
 Python parses each line again, because the core reads only the text. This takes about 4 seconds per gigabyte; encoding
 takes 6.

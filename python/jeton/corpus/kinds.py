@@ -61,7 +61,7 @@ SUFFIXES: dict[str, InputType] = {
 }
 # Suffixes that are rejected because they are not text. Most other binary files are rejected because they are not UTF-8.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-HEAD_BYTES = 1 << 16  # number of bytes in which to search for a row if the first line is not one
+HEAD_BYTES = 1 << 16  # number of bytes that are searched for a row if the first line is not a row
 BOM = b"\xef\xbb\xbf"
 
 
@@ -96,7 +96,9 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """Tests by its suffix whether a folder's file is read; for ``.json``, ``.csv``, ``.tsv`` the content counts, too.
+    """Tests whether the suffix of a folder's file is one that is read.
+
+    For ``.json``, ``.csv`` and ``.tsv``, the content of the file must also be checked.
 
     Examples:
         >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")
@@ -167,8 +169,8 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
     """Returns the first bytes of a stream, and whether the stream ends after them.
 
-    The number of bytes is about `HEAD_BYTES`. If they begin with an object, they include the whole first line and some
-    bytes after it.
+    The number of bytes is about `HEAD_BYTES`. If the stream begins with a JSON object, the bytes include the whole
+    first line and some bytes after it.
     """
     head = bytearray()
     while len(head) < HEAD_BYTES:

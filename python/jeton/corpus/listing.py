@@ -91,7 +91,7 @@ class Listing:
 
 
 class Rules(NamedTuple):
-    """Rules that select the files of a place that are read: options of `jeton.Corpus` and `jeton.Source`."""
+    """Rules that select which files of a place are read. They are options of `jeton.Corpus` and `jeton.Source`."""
 
     field: str = "text"
     encoding: str = "utf-8"
@@ -109,7 +109,7 @@ class Rules(NamedTuple):
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Matches a glob with the file's name or, if the glob has a slash, with its path below the folder."""
+    """Tests whether a glob matches a file's name or, if the glob has a slash, the file's path below the folder."""
     path = PurePath(name).as_posix()
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
 
@@ -146,7 +146,7 @@ class Lister:
         Args:
             place: a path, folder, glob or URL.
             rules: rules that select the files that are read.
-            options: unit of a document and weight; compared if an earlier place has the same file.
+            options: unit of a document, and weight. A file that an earlier place also has must have the same weight.
 
         Raises:
             FileNotFoundError: there is no such file, a glob has no match, or no file of a folder is read.
@@ -164,7 +164,7 @@ class Lister:
                 num_left_out += 1
                 continue
             if not rules.skips:
-                kind_of(entry.file, rules.input_type)  # raises here, before any file is read
+                kind_of(entry.file, rules.input_type)  # raises the error for a wrong kind before any file is read
             if self._is_new(entry.file, rules, options):
                 files.append(entry.file)
             else:
@@ -179,7 +179,7 @@ class Lister:
         return files
 
     def add_source(self, source: Source, rules: Rules) -> list[str]:
-        """Returns the files of a source, as `add`; an empty list if the source does not consist only of paths."""
+        """Returns the files of a source, as `add` does; an empty list if not everything in the source is a path."""
         place: Any = source.place
         options = source.documents, source.exact_weight
         if isinstance(place, str | os.PathLike):
@@ -209,7 +209,7 @@ class Lister:
         return False
 
     def key(self, file: str) -> str:
-        """Returns the path of a file without links; files are equal if these are. Each folder is resolved only once."""
+        """Returns the path of a file with links resolved, which identifies the file; resolves each folder only once."""
         if is_remote(file):
             return file
         if os.path.islink(file):
@@ -312,7 +312,7 @@ def _kinds(unread: Sequence[Unread]) -> str:
 
 
 def _content_reason(file: str, rules: Rules) -> str | None:
-    """Returns the reason if a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises."""
+    """Returns why a folder's ``.json`` or ``.csv`` is not read; None if it is read, or if reading raises an error."""
     kind = kind_of(file)
     try:
         with (

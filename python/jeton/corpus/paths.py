@@ -53,10 +53,10 @@ T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 4 << 20  # bytes per request to a remote file; large, because each request takes tens of milliseconds
 HEAD_BLOCK = 1 << 16  # bytes per request if only the first lines of a remote file are read
-# Errors of files that the policy "skip" leaves out: dangling links, circular links, and files without read permission.
+# Errors for which the policy "skip" leaves out a file: a dangling or circular link, or no permission to read.
 UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
 UNREADABLE_FOLDER = "folder that cannot be read"
-# Exceptions that fsspec raises without an errno, and the errno that they get.
+# Exceptions that fsspec raises without an errno, each with the errno that Jeton sets.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval in seconds, for a pipe without data
 WARN_AFTER_S = 2.0
@@ -87,14 +87,14 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
     """Returns the files of one path, folder, glob or URL, sorted by name.
 
     The files of a folder are all files below it, including those of linked folders; each folder is listed once. The
-    files of a glob count as named by the caller if its last component has more than wildcards (``*.md``), and else
-    (``*``, ``**``) as files of their folders.
+    files of a glob are treated as named by the caller if the last component of the glob has letters or digits
+    (``*.md``), otherwise (``*``, ``**``) as files of their folders.
 
     Args:
         place: the path, folder, glob or URL.
         unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
             files, and links to folders that are read anyway or form a cycle.
-        skips: report folders that cannot be read to `unread`, instead of raising.
+        skips: whether folders that cannot be read are reported to `unread`; otherwise they raise an error.
 
     Raises:
         FileNotFoundError: there is no such file, or the glob has no match.
@@ -135,7 +135,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
 
 
 def _names_files(pattern: str) -> bool:
-    """Tests whether the last component of a glob has more than wildcards."""
+    """Tests whether the last component of a glob has letters or digits, not only wildcards and punctuation."""
     return any(character.isalnum() for character in pattern.rstrip("/").rpartition("/")[2])
 
 
@@ -145,8 +145,9 @@ def open_path(
 ) -> Iterator[BufferedReader]:
     """Opens a file of a listing as a stream of bytes, whose ``tell()`` is the read position.
 
-    If a named pipe has no writer, it waits for one, and logs a warning after 2 seconds. While waiting, it repeatedly
-    calls `check_canceled`, which can raise to stop. `block` is the number of bytes of a request to a remote file.
+    If a named pipe has no writer, the function waits for one, and logs a warning after 2 seconds. While waiting, it
+    repeatedly calls `check_canceled`, which can raise an exception to stop it. `block` is the number of bytes of a
+    request to a remote file.
 
     Raises:
         ConfigError: the file is a device.
@@ -281,7 +282,7 @@ def remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
     name = next((name for name in names if info.get(name) is not None), None)
     value = info[name] if name is not None else ""
-    if isinstance(value, datetime):  # some file systems have numbers in listings, and a datetime for a single file
+    if isinstance(value, datetime):  # some file systems give the time as a number in listings but not for a single file
         value = value.timestamp()
     size = info.get("size")
     return None if size is None else int(size), "" if name is None else f"{name}:{value}"
@@ -373,7 +374,7 @@ def _is_url(name: str) -> bool:
 
 
 def is_remote(file: str) -> bool:
-    """Tests whether a name is a URL, and no local file has this name.
+    """Tests whether a name is a URL and not the name of a local file.
 
     Examples:
         >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
@@ -385,7 +386,7 @@ def is_remote(file: str) -> bool:
 def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
     """Returns the files of a URL, sorted by name, with their metadata from the listing.
 
-    A web address without ``*`` is one file, without a request, because HTTP has no folders.
+    A web address without ``*`` is returned as one file without a request, because HTTP has no folders.
     """
     if url.startswith(WEB) and "*" not in url:
         return [Entry(url, url, True)]
@@ -436,7 +437,7 @@ def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
 
     Raises:
         MissingDependencyError: fsspec, or the package for the protocol, is not installed.
-        ConfigError: the protocol is unknown; names the option.
+        ConfigError: the protocol is unknown; the message names the option.
     """
     fsspec = import_optional("fsspec", url, "data")
     try:

@@ -24,7 +24,7 @@ __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
 # Small enough that the text and the ids of a batch stay in the CPU cache from reading to writing.
 BATCH_BYTES = 1 << 20
-MAX_DOCUMENT = 1 << 28  # maximum bytes of a document; for a line, `streams.LONGEST_LINE`
+MAX_DOCUMENT = 1 << 28  # maximum number of bytes of a document; `streams.LONGEST_LINE` is that of a line
 
 
 class RangeReader:
@@ -32,12 +32,12 @@ class RangeReader:
 
     Args:
         ranges: the ranges to read, in order; at most one range of each file.
-        corpus: options of reading; its sources are not used.
-        check: function that is called often, and can raise to stop.
+        corpus: options for reading; its sources are not used.
+        check: function that is called often, and can raise an exception to stop the reading.
         conversations: whether the field of a row is a list, which is read as JSON, instead of a text.
         keep: names of fields of records to keep.
         select: function that selects documents of each chunk.
-        on_skip: called with kind, place and reason of each skipped record; the place as in `skipped`.
+        on_skip: called with kind, place and reason of each skipped record; the place has the same form as in `skipped`.
 
     Attributes:
         left_out: file -> number of documents that `select` left out.
@@ -88,7 +88,7 @@ class RangeReader:
 
     @property
     def lines(self) -> dict[str, int]:
-        """File -> number of lines that begin in its range; without files whose range is the whole file."""
+        """File -> number of lines that begin in its range; files whose range is the whole file are left out."""
         return self._stats.lines
 
     @property
@@ -122,7 +122,7 @@ class RangeReader:
         log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
-        """Removes documents over the maximum size, which only chunks of tables can have: other readers reject them."""
+        """Removes documents over the maximum size, which only chunks of tables contain; other readers reject them."""
         if chunk.texts.num_bytes <= MAX_DOCUMENT:
             return chunk
         import numpy as np

@@ -34,9 +34,9 @@ class FileRange:
     """A range of a file, in bytes.
 
     Attributes:
-        file: the file, of a listing.
+        file: a file of a listing.
         start: first byte.
-        end: one past the last byte; None for a file, of any kind, that is read whole.
+        end: one past the last byte; None if the whole file is read, which is possible for every kind of file.
 
     Examples:
         >>> FileRange("rows.jsonl", 0, 1 << 28).is_whole, FileRange("rows.jsonl.gz").is_whole
@@ -59,7 +59,7 @@ class FileRange:
 
 
 def count_lines(file: str, end: int) -> int:
-    """Counts the lines that begin before byte `end` of a file: those before a range that starts at `end`."""
+    """Counts the lines that begin before byte `end` of a file, which are the lines before a range that starts there."""
     if end == 0:
         return 0
     lines = 1

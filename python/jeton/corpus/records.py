@@ -65,7 +65,7 @@ def _array_texts(
 def _row_text(
     row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
 ) -> bytes | None:
-    """Returns the text of a row, in which lone surrogates stand for bytes that are not UTF-8; None if it is skipped."""
+    """Returns the text of a row, whose lone surrogates stand for invalid UTF-8 bytes; None if the row is skipped."""
     try:
         text = value(row, field)
     except BadRowError as bad:
@@ -97,8 +97,8 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# A JSON error means that the value is incomplete if the error has this message, or is less than this many characters
-# before the end of the text.
+# Signs that a JSON error is due to an incomplete value: the error has this message, or its position is less than this
+# number of characters before the end of the text.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -126,7 +126,7 @@ class _JsonText:
         while True:
             try:
                 value, end = self._decode(self._held, self.at)
-                if end < len(self._held) or self._is_last:  # at the end of the text, a number may continue
+                if end < len(self._held) or self._is_last:  # else a number may continue in text that is not yet read
                     self.at = end
                     return value
             except RecursionError as error:
@@ -298,8 +298,8 @@ def tar_texts(
 ) -> Iterator[Group]:
     """Yields the texts of a tar in WebDataset's form, with their numbers from 1.
 
-    A sample consists of consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; if it
-    has none, the field of its ``.json``.
+    A sample consists of consecutive members whose names are equal up to the first dot. Its text is the member ``.txt``
+    or, if there is none, the field of the member ``.json``.
 
     Args:
         stream: the archive; members that are not read are skipped if it can seek.
@@ -428,7 +428,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 class _Forward:
     """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice nor allocate memory.
+    `tarfile` seeks by the sizes in an archive. If they are damaged, it must not read data twice or allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -473,7 +473,10 @@ class _Forward:
 
 
 def _grouped(texts: Iterator[Read], name: str, keep: KeptFields | None) -> Iterator[Group]:
-    """Yields the documents that are not skipped, in groups of about a megabyte; then raises an error of `texts`."""
+    """Yields the documents that are not skipped, in groups of about a megabyte.
+
+    If reading `texts` raises an error, the documents read before it are yielded first.
+    """
     failed: Exception | None = None
     while failed is None:
         group: list[bytes] = []

@@ -73,7 +73,10 @@ def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
-    """Returns the lists in JSON lines, such as conversations, as JSON, with their line numbers; ignores blank lines."""
+    """Reads lists, such as conversations, from JSON lines; returns them as JSON, with their line numbers.
+
+    Blank lines are ignored.
+    """
     kept, numbers, offset = [], [], lines.offset
     for number, line in enumerate(lines.data.split(b"\n"), lines.first):
         place = LinePlace(name, number, lines.lines_before)
@@ -86,7 +89,7 @@ def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 
 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
-    """Returns the text of a row that is a mapping, or None if it is skipped."""
+    """Returns the text of a row that is a mapping; None if the row is skipped."""
     try:
         text = text_of(row, field)
     except BadRowError as bad:
@@ -104,7 +107,7 @@ def _look_again(
     offset: int,
     value: Callable[[object, str], str] | None = None,
 ) -> bytes | None:
-    """Slow path for a line that the core did not parse: it is blank, valid only for Python, or invalid."""
+    """Slow path for a line that the core did not parse: it is blank, valid only for Python's `json`, or invalid."""
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
@@ -194,19 +197,19 @@ def column_texts(
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: range of bytes; row groups whose middle is in it are read. `end` None is the end of the file.
+        start, end: range of bytes; row groups are read if their middle is in this range. None is the end of the file.
         conversations: whether the column has lists instead of texts; lists are yielded as JSON.
-        keep: fields to keep, which are yielded as JSON; if None, None is yielded for them.
+        keep: fields to keep, which are yielded as JSON; if it is None, the yielded fields are None.
 
     Raises:
-        FormatError: the Parquet is corrupt, the column is missing, or it has no text.
+        FormatError: the Parquet is corrupt, or the column is missing or is not of text.
         MissingDependencyError: pyarrow is not installed.
     """
     pa, pq = arrow_modules()
     try:
         size = raw.seek(0, 2)
         # Reading ahead uses threads of pyarrow. If one still holds bytes of a Python file when Python ends, the process
-        # aborts (seen with pyarrow 26.0). So only remote files are read ahead, whose reads have a long delay.
+        # aborts (seen with pyarrow 26.0). So only remote files are read ahead, because their reads have a long delay.
         ahead = is_remote(name)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"
@@ -248,10 +251,11 @@ def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
-    """Returns the row groups whose middle is in a range of bytes, and the numbers of rows before and in them.
+    """Returns row groups, the number of rows before them, and the number of rows in them.
 
-    Positions are computed from the groups' shares of the uncompressed bytes. Offsets are not read, because pyarrow's
-    `RowGroupMetaData.column` aborts the process if they are damaged (seen with 26.0).
+    The row groups are those whose middle is in a range of bytes. Positions are computed from the groups' shares of the
+    uncompressed bytes. Offsets are not read, because pyarrow's `RowGroupMetaData.column` aborts the process if they are
+    damaged (seen with 26.0).
     """
     if start == 0 and end is None:
         return list(range(metadata.num_row_groups)), 0, metadata.num_rows
@@ -283,7 +287,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
 def check_column(
     path: ColumnPath | None, schema: pa.Schema, field: str, name: str, expected: str, format: str = "parquet"
 ) -> ColumnPath:
-    """Checks that a schema has the column, with values of the type.
+    """Checks that a schema has the column of a field, and that the type of its values is the expected one.
 
     Raises:
         FormatError: the column is missing, or has another type.
@@ -327,7 +331,7 @@ def _without_nulls(value: Any) -> Any:
 def valid_column(
     column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
-    """Returns the texts that are neither null nor invalid UTF-8, with their row numbers."""
+    """Returns the texts of a column that are valid UTF-8 and not null, with their row numbers."""
     column = checked_texts(column)
     texts = column_of(column, borrow=True) if column.null_count == 0 else None
     if texts is not None:

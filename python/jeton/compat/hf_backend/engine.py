@@ -1,7 +1,7 @@
-"""`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
+"""`Engine`: runs the calls of a `tokenizers.Tokenizer` in one state on Jeton's core.
 
-Options have the form of Hugging Face's: `truncation` and `padding` are the dictionaries of its properties of these
-names. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
+Options have Hugging Face's form: `truncation` and `padding` are the dictionaries that the properties of the same names
+return. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -28,7 +28,7 @@ __all__ = ["Engine", "Unproven", "width_of"]
 WHOLE = Truncation()
 KEEPS_OVERFLOW = Truncation(overflow=True)
 CHARACTERS_PER_ID = 3  # low estimate; most texts have more characters per id
-_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that mean no
+_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM that disable threads
 
 
 class Unproven(Exception):  # noqa: N818 - not an error: the caller then calls the library
@@ -59,7 +59,10 @@ class Engine:
 
     @cached_property
     def _shares_spaces(self) -> bool:
-        """True if two added tokens can strip the same white space, which Hugging Face assigns to both, Jeton to one."""
+        """True if two added tokens can strip the same white space.
+
+        Hugging Face assigns this white space to both tokens, Jeton to one of them.
+        """
         tokens = self.tok.added_tokens.values()
         takes_left = any(token.lstrip or token.content[0].isspace() for token in tokens)
         return takes_left and any(token.rstrip for token in tokens)
@@ -170,19 +173,19 @@ class Engine:
 
         Args:
             texts: strings, or with `is_pretokenized` sequences of strings.
-            pairs: the second text of each.
+            pairs: for each text, the second text of the pair; None if the texts are not pairs.
             is_pretokenized: whether texts are sequences of words.
             add_special_tokens: whether the template is applied.
             splits_special: as for `encode_one`.
-            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None is no truncation.
-            padding: ``length`` (None is that of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
-                ``pad_to_multiple_of``; None is no padding.
+            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None means no truncation.
+            padding: ``length`` (None means that of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
+                ``pad_to_multiple_of``; None means no padding.
             overflow: whether removed ids form further rows.
             offsets: whether the result has ``offset_mapping``.
             words: whether the result has `Rows.word_ids`; not together with `offsets`.
 
         Raises:
-            Unproven: the result may differ, or Hugging Face raises an exception, too.
+            Unproven: the result may differ from Hugging Face's, or Hugging Face would also raise an exception.
         """
         if (offsets or words) and self._shares_spaces:
             raise Unproven("offsets of added tokens that may share a white space")
@@ -220,7 +223,8 @@ class Engine:
         first, second = list(texts), None if pairs is None else list(pairs)
         limit = cut.max_length
         if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
-            # Probably no text is too long, so texts are first encoded untruncated; the core then adds the template.
+            # Texts with so few characters rarely need truncation. So they are first encoded without it, in which case
+            # the core also adds the template.
             cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
             batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
             if int(np.diff(batch.offsets).max(initial=0)) <= limit:
@@ -253,8 +257,8 @@ class Engine:
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Returns the permitted special tokens, in the core's form.
 
-    If special tokens are plain text, Hugging Face's models may still produce them; Jeton's never do. Therefore texts
-    that contain a special token raise, and the library encodes them.
+    If special tokens in texts are plain text, the models of Hugging Face can still produce these tokens, but those of
+    Jeton cannot. Therefore a text that contains a special token raises an error, and the library encodes this text.
     """
     return "raise" if splits_special else "all"
 
@@ -266,6 +270,6 @@ def width_of(width: int, padding: Mapping[str, Any]) -> int:
 
 
 def threads() -> int:
-    """Returns the maximum number of threads; it is 1 if the environment variable TOKENIZERS_PARALLELISM means no."""
+    """Returns the maximum number of threads; 1 if the environment variable TOKENIZERS_PARALLELISM disables threads."""
     chosen = os.environ.get("TOKENIZERS_PARALLELISM")
     return 1 if chosen is not None and chosen.lower() in _NO else num_threads(None)

@@ -60,7 +60,7 @@ class Rows:
         return max(self.width, int(self.lengths.max(initial=0)))
 
     def lists(self, name: str) -> list[Any]:
-        """Returns a column as one list for each row; its name is that of transformers.
+        """Returns a column as one list for each row; columns have the names of `transformers`.
 
         Args:
             name: ``"input_ids"``, ``"token_type_ids"``, ``"attention_mask"``, ``"special_tokens_mask"``,

@@ -1,4 +1,6 @@
-"""Methods of sentencepiece's extension that its tests call: they decode batches of a known shape.
+"""Methods of sentencepiece's extension module that the tests of sentencepiece call.
+
+These methods decode batches of a known shape.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece/sentencepiece_pybind.cc (behavior).
 """

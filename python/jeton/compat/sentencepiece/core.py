@@ -241,7 +241,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """Returns the n best segmentations of a text, or of each text of a list, the best first (only Unigram)."""
+        """Returns the n best segmentations of a text, or of each text of a list, best first; Unigram models only."""
         form = forms.resolve(return_type, out_type, self._return_type)
         if nbest_size is None:
             nbest_size = self._nbest_size
@@ -291,7 +291,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """Calls `encode`. (SentencePiece encodes chunks of `chunk_len` characters on several threads.)"""
+        """Encodes as `encode` does; SentencePiece would split the text into chunks of `chunk_len` characters."""
         form = forms.resolve(return_type, out_type, self._return_type)
         if num_threads is None:
             num_threads = self._num_threads
@@ -318,7 +318,7 @@ class SentencePieceProcessor:
                 threads,
             )
         except TypeError as error:
-            if "surrogate" in str(error):  # SentencePiece then raises the error of a single text
+            if "surrogate" in str(error):  # for a batch, SentencePiece raises the same error as for a single text
                 raise RuntimeError(str(error)) from None
             raise
         return forms.finished(form, result, is_batch)
@@ -405,7 +405,7 @@ class SentencePieceProcessor:
         return self._model.piece_size()  # type: ignore[no-any-return]
 
     def piece_to_id(self, piece: Any) -> Any:
-        """Returns the id of a piece, or the ids of a sequence; for text that is no piece, the id of ``<unk>``."""
+        """Returns the id of a piece, or the ids of a sequence of pieces; unknown pieces get the id of ``<unk>``."""
         return self._model.piece_to_id(piece)
 
     def id_to_piece(self, id: Any) -> Any:
@@ -421,7 +421,7 @@ class SentencePieceProcessor:
         return self._model.is_unknown(id)
 
     def is_control(self, id: Any) -> Any:
-        """Tests whether an id is that of a control piece, which no text spells."""
+        """Tests whether an id is that of a control piece, which encoding a text never produces."""
         return self._model.is_control(id)
 
     def is_unused(self, id: Any) -> Any:

@@ -27,7 +27,7 @@ _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping
 # Forms that contain the text of pieces.
 SPELLED = frozenset({str, bytes, "proto", "serialized_proto", "offset_mapping"})
 
-# Forms of the core's results, which need no conversion.
+# Forms in which the core already returns results, so that they need no conversion.
 READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
 
 
@@ -55,7 +55,7 @@ def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
 
 
 def encoded(form: Any, input: Any, return_bytes: Any) -> int:
-    """Returns the core's number of a form of encoded text. `return_bytes` None is True for an input of `bytes`.
+    """Returns the core's number for a form of encoded text. None for `return_bytes` is True if the input is `bytes`.
 
     Examples:
         >>> encoded(int, "text", None), encoded("offset_mapping", b"text", None)
@@ -87,7 +87,7 @@ def decoded(form: Any, return_bytes: Any) -> int:
 
 
 def finished(form: Any, result: Any, is_batch: bool) -> Any:
-    """Converts the core's result to its form: buffers to arrays, and bytes to messages.
+    """Converts the core's result to the form `form`: buffers to arrays, or bytes to messages.
 
     Raises:
         MissingDependencyError: the form is a message, and protobuf is not installed.

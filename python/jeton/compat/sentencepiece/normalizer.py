@@ -1,4 +1,4 @@
-"""`SentencePieceNormalizer`: normalizes as a model, or by given rules.
+"""`SentencePieceNormalizer`: normalizes as a model does, or by given rules.
 
 Source: google/sentencepiece 0.2.3, python/src/sentencepiece, src/builder.cc (behavior).
 """
@@ -65,7 +65,9 @@ def charsmap_of(name: str) -> bytes:
 
 
 def rules_of_file(path: str) -> list[tuple[str, str]]:
-    """Returns the rules of a file, whose lines are: code points in hexadecimal, a tab, code points.
+    """Returns the rules of a file.
+
+    Each line has code points in hexadecimal, a tab, and the code points that replace them.
 
     Raises:
         RuntimeError: the file cannot be read, or has another format.
@@ -107,7 +109,7 @@ def populated(spec: Mapping[str, Any]) -> Spec:
     """Returns a copy of a spec with its character map filled in.
 
     Raises:
-        RuntimeError: there are no rules with its name, or its file cannot be read.
+        RuntimeError: no rules have the spec's name, or the spec's file of rules cannot be read.
     """
     spec = dict(spec)
     if spec.get("normalization_rule_tsv"):

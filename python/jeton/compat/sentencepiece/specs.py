@@ -20,7 +20,7 @@ class Field(NamedTuple):
         name: name of the field.
         number: number of the field.
         kind: a scalar type, or the name of another type, which begins with a dot.
-        default: default of the field; None is that of its type.
+        default: default of the field; None means the default of its type.
         repeated: whether the value is a list.
         is_deprecated: whether the field is accepted, but ignored.
     """
@@ -93,7 +93,7 @@ NORMALIZER = (
 
 
 def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
-    """Serializes the values of fields as a message, by ascending number; fields without a value are omitted.
+    """Serializes the values of fields as a message, in the order of field numbers; omits fields without a value.
 
     Examples:
         >>> serialize(NORMALIZER, {"add_dummy_prefix": False, "name": "nfkc"})

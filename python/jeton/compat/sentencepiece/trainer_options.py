@@ -38,7 +38,7 @@ class Options(NamedTuple):
 
 
 def of_line(line: str) -> dict[str, str]:
-    """Returns the options of a command line; if an option is repeated, the first value counts.
+    """Returns the options of a command line; of a repeated option, the first value is used.
 
     Examples:
         >>> of_line("--input=a.txt --vocab_size=1000 --split_digits")

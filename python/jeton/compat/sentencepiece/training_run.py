@@ -69,7 +69,7 @@ class _Run:
         self._check(has_writer)
         refuse_unsupported(options.trainer)
         self._normalizer = populated(options.normalizer)
-        flags = dict.fromkeys(FLAGS, False)  # rules for decoded text use only the character map
+        flags = dict.fromkeys(FLAGS, False)  # the denormalizer uses only the character map, not the white-space options
         self._denormalizer = populated(options.denormalizer | flags) if options.denormalizer else {}
         if not self._normalizer.get("escape_whitespaces", True):
             raise RuntimeError("escape_whitespaces=False: normalized texts must not contain spaces")

@@ -1,6 +1,6 @@
 """Byte-pair encoding in plain Python that prints a picture of each step, like tiktoken's module of this name.
 
-Left out: speed, for which use `jeton.train` and `Encoding`. `jeton.reference` explains the algorithm in more detail.
+It is slow; `jeton.train` and `Encoding` are fast. `jeton.reference` explains the algorithm in more detail.
 
 Source: openai/tiktoken, tiktoken/_educational.py (behavior).
 """
@@ -39,13 +39,13 @@ class SimpleBytePairEncoding:
     """
 
     def __init__(self, *, pat_str: str, mergeable_ranks: dict[bytes, int]) -> None:
-        split_text("", pat_str, is_regex=True)  # raises if the regex does not compile
+        split_text("", pat_str, is_regex=True)  # raises an error if the regex does not compile
         self.pat_str = pat_str
         self.mergeable_ranks = mergeable_ranks
         self._decoder = {id: token for token, id in mergeable_ranks.items()}
 
     def encode(self, text: str, visualise: Picture = "colour") -> list[int]:
-        """Returns the ids of a text; prints a ``"colour"`` or ``"simple"`` picture of each merge, or none for None."""
+        """Returns the ids of a text; prints a ``"colour"`` or ``"simple"`` picture of each merge; None prints none."""
         words = _words(text, self.pat_str)
         return [id for word in words for id in bpe_encode(self.mergeable_ranks, word, visualise=visualise)]
 
@@ -75,7 +75,7 @@ class SimpleBytePairEncoding:
 
 
 def bpe_encode(mergeable_ranks: dict[bytes, int], input: bytes, visualise: Picture = "colour") -> list[int]:
-    """Returns the ids of bytes: merges the neighbors of the lowest rank, until no two neighbors form a token.
+    """Returns the ids of bytes: merges the two neighbors with the lowest rank until no two neighbors form a token.
 
     Args:
         mergeable_ranks: token -> rank.

@@ -1,4 +1,4 @@
-"""`CoreBPE`: encodes and decodes for one `Encoding`, by a tokenizer of Jeton's core.
+"""`CoreBPE`: encodes and decodes for one `Encoding`, with a tokenizer of Jeton's core.
 
 Left out: checks of permitted special tokens (`core`), and completions of unstable text (`unstable`).
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
-# Patterns that match any text, and for which the core has scanners. tiktoken spells the first one differently.
+# Patterns for which the core has scanners, and whose matches cover every text. tiktoken's own spelling of the first
+# pattern differs.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LONGEST_TABLE = 1 << 20  # maximum number of ids in a table; with more, tokens are looked up in a dict
@@ -49,7 +50,7 @@ def _build(
     whole_first: bool = True,
 ) -> _core.Tokenizer:
     """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
-    from ...definition import Bpe, Definition  # on use: takes longer than importing this package
+    from ...definition import Bpe, Definition  # imported on use, because it takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
     return Definition(model, pretokenizer=pretokenizer).build(vocabulary)
@@ -79,7 +80,7 @@ class CoreBPE:
         for mapping in (encoder, special_tokens_encoder):
             if not isinstance(mapping, dict | RankFile):
                 raise TypeError(f"tokens and their ids must be a dict, not {type(mapping).__name__}")
-        "".join(special_tokens_encoder).encode()  # raises if a spelling is not valid Unicode text
+        "".join(special_tokens_encoder).encode()  # raises an error if a spelling is not valid Unicode text
         self._special = {spelling: index(id) for spelling, id in special_tokens_encoder.items()}
         self._tokens = encoder
         self._pattern = pattern
@@ -121,7 +122,7 @@ class CoreBPE:
         """
         if not isinstance(allowed_special, set | frozenset):
             raise TypeError(f"allowed_special must be a set of strings, not {type(allowed_special).__name__}")
-        "".join(allowed_special).encode()  # raises for a lone surrogate
+        "".join(allowed_special).encode()  # raises an error if a string has a lone surrogate
         if not allowed_special:
             return None
         permitted = self._internal_ids.keys() & allowed_special
@@ -130,7 +131,7 @@ class CoreBPE:
         return [self._internal_ids[token] for token in permitted] or None
 
     def permission_for(self, text: str, allowed_special: Set[str]) -> str | list[int] | None:
-        """Calls `permission`; if the text is wrong, too, raises the error of the text instead."""
+        """Calls `permission`; if that fails and the text is also invalid, raises the error for the text instead."""
         try:
             return self.permission(allowed_special)
         except (TypeError, UnicodeEncodeError):
@@ -162,7 +163,7 @@ class CoreBPE:
         try:
             ids = self.core.encode(self._text(text), permission)
         except InvalidTextError:
-            text.encode()  # raises for a lone surrogate
+            text.encode()  # raises an error if the text has a lone surrogate
             raise
         return ids if self._external is None else self.external(ids)
 
@@ -175,7 +176,7 @@ class CoreBPE:
         try:
             ids = self.core.encode_array(self._text(text), permission, threads)
         except InvalidTextError:
-            text.encode()  # raises for a lone surrogate
+            text.encode()  # raises an error if the text has a lone surrogate
             raise
         return np.frombuffer(ids, "<u4")
 
@@ -223,7 +224,10 @@ class CoreBPE:
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """Tokenizer without a pattern, for bytes as Latin-1 text: the core splits at bytes that are not UTF-8."""
+        """Tokenizer without a pattern, for bytes that are decoded as Latin-1.
+
+        This keeps the bytes together, because the core splits at bytes that are not UTF-8.
+        """
         return self._of_latin1(whole_first=True)
 
     @cached_property
@@ -288,7 +292,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. If tokens share an id, the mergeable one counts, else the first special one."""
+        """Id of the encoding -> bytes. If tokens share an id, the mergeable one is used, or the first special one."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
@@ -308,7 +312,7 @@ class CoreBPE:
         """Returns the bytes of an id; None if it is not in the vocabulary."""
         if self._external is None:
             return self.core.decoded(token)
-        self.core.kind(token)  # raises if `token` is not an id
+        self.core.kind(token)  # raises an error if `token` is not an id
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
@@ -323,7 +327,7 @@ class CoreBPE:
                 return self.core.decode_tokens(ids)
             except (JetonError, OverflowError, TypeError):
                 pass
-        return list(map(self.decode_single_token_bytes, ids))  # raises for the first wrong id
+        return list(map(self.decode_single_token_bytes, ids))  # raises the error for the first unknown id
 
     def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
         """Returns the text of ids, and for each id the index of the first character that its bytes belong to.
@@ -368,7 +372,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of each id, then as many None, so that a negative id, which indexes from the end, gives None."""
+        """The bytes of each id, followed by the same number of None, because negative ids index from the end."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
@@ -417,7 +421,7 @@ def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
 
 
 def _list_of_ids(tokens: Any) -> list[int]:
-    """Returns the items of a sequence (in Python's C API: indexable, and neither a string nor a mapping) as a list."""
+    """Converts a sequence to a list. As in Python's C API, it must be indexable, and neither a string nor a dict."""
     kind = type(tokens)
     if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
         raise TypeError(f"ids must be a sequence of integers, not {kind.__name__}")
@@ -428,11 +432,11 @@ def _list_of_ids(tokens: Any) -> list[int]:
 
 
 def components(pattern: str) -> tuple[Component, ...]:
-    """Returns pre-tokenizer components that yield only the matches of a pattern: tiktoken drops text between them."""
+    """Returns pre-tokenizer components that yield only the matches of a pattern, because tiktoken drops other text."""
     if pattern in _named():
         return ({"type": "Pattern", "regex": pattern},)
     try:
-        _core.split_text("", pattern, is_regex=True)  # raises if it does not compile
+        _core.split_text("", pattern, is_regex=True)  # raises an error if the pattern does not compile
     except ConfigError as error:
         raise ValueError(str(error)) from None
     regex, unsupported = _core.oniguruma_pattern(pattern, is_regex=True)

@@ -1,7 +1,7 @@
 """`Encoding`: tiktoken's class, over Jeton's core.
 
-Calls with one text run the core's loops; a batch is a single call of the core. A text with a lone surrogate is repaired
-in the same way as in tiktoken.
+The loops over bytes and tokens are in the core; a batch of texts is a single call of the core. A text with a lone
+surrogate is repaired in the same way as in tiktoken.
 
 Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for special tokens).
 """
@@ -80,7 +80,8 @@ class Encoding:
                 )
         self._special_token_values = set(special_tokens.values())
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
-        # The core, if its ids need no translation, for direct calls: through `CoreBPE`, short calls take 50% longer.
+        # The core, if its ids need no translation. It is called directly, because through `CoreBPE`, short calls take
+        # 50% longer.
         self._plain_core = bpe.core if bpe.is_plain else None
         # Tables for calls of single tokens, filled by the first such call.
         self._id_of: dict[bytes, int] = {}
@@ -224,7 +225,7 @@ class Encoding:
                     raise SpecialTokenError
                 return self._core_bpe.encode_batch(texts, permission, threads)
             except (SpecialTokenError, TypeError, UnicodeEncodeError):
-                pass  # encoding one by one raises the error of the first wrong text
+                pass  # encoding the texts one by one, below, raises the error of the first invalid text
             except InvalidTextError:
                 report.fell_back("tiktoken", "Encoding.encode_batch", "lone surrogates: encoded one by one")
         return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))
@@ -239,8 +240,8 @@ class Encoding:
         """Returns ids that no further text can change, and sequences of ids that can follow; arguments as for `encode`.
 
         Returns:
-            The stable ids, and their possible continuations: the bytes of the stable ids with those of a continuation
-            begin with the text.
+            The stable ids, and their possible continuations. If the ids of a continuation are appended to the stable
+            ids, the result decodes to bytes that begin with the text.
 
         Examples:
             >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
@@ -384,7 +385,7 @@ class Encoding:
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Calls `encode_ordinary`, for text without lone surrogates. (In tiktoken, it splits text in Python.)"""
+        """Calls `encode_ordinary`, for text without lone surrogates; tiktoken's method splits the text in Python."""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:

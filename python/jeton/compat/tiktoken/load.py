@@ -64,7 +64,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
         >>> check_hash(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         True
     """
-    from hashlib import sha256  # imported on use: with OpenSSL, that takes as long as loading an encoding
+    from hashlib import sha256  # imported on use: with OpenSSL, the import takes as long as loading an encoding
 
     return sha256(data).hexdigest() == expected_hash
 
@@ -87,7 +87,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
     Raises:
         ValueError: the content has another hash.
-        OSError: the file cannot be read, or the cache that the environment variable sets cannot be written.
+        OSError: the file cannot be read, or the cache folder that an environment variable names cannot be written.
     """
     path = cached_path(blobpath)
     if path is None:
@@ -138,7 +138,7 @@ def read_rank_file(url: str, sha256: str) -> RankFile:
 
 
 def _lenient(data: bytes, source: str) -> dict[bytes, int]:
-    """Parses a rank file as tiktoken: any white space can separate token and rank, and Python reads the integer."""
+    """Parses a rank file as tiktoken does: any white space separates token and rank, and `int` parses the rank."""
     from base64 import b64decode
 
     ranks = {}

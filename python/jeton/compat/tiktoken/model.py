@@ -15,7 +15,7 @@ from .registry import get_encoding
 
 __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
 
-MODEL_PREFIX_TO_ENCODING: dict[str, str]  # the first matching prefix counts
+MODEL_PREFIX_TO_ENCODING: dict[str, str]  # if several prefixes match a name, the first one is used
 MODEL_TO_ENCODING: dict[str, str]
 
 
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
 
 
 def _table(name: str) -> dict[str, str]:
-    """Returns the table of this name; a program can have replaced it."""
+    """Returns the module's table of this name; if the program has assigned another table, returns that."""
     table: dict[str, str] = globals().setdefault(name, _tables()[name])
     return table
 

@@ -1,11 +1,11 @@
 """Assigns ids of the core to the tokens of an encoding.
 
-A token has the same id in the core as in the encoding. There are exceptions, which have *internal* ids in the core, and
-whose ids are translated:
+A token has the same id in the core as in the encoding. The exceptions get an *internal* id in the core, which is
+translated to the id of the encoding:
 
     special tokens that share an id, or whose id is a rank     all except the first have an internal id
     ids from 2**20 - 1 on                                      such ids would disable the core's fast path
-    single bytes without a rank                                the core needs all bytes; text with such a byte raises
+    single bytes without a rank                                the core needs all bytes; encoding them raises an error
 
 An encoding without exceptions, such as all published ones but o200k_harmony, is *plain*.
 """
@@ -76,7 +76,7 @@ def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> N
         _check_ranks(ids)
         missing = sorted(_BYTES - tokens.keys())
         is_plain = b"" not in tokens
-        if not is_plain:  # the empty token is not an exception, because it never occurs in the ids of a text
+        if not is_plain:  # the empty token is left out of the vocabulary, because no encoded text contains its id
             at = contents.index(b"")
             del contents[at], ids[at]
         is_dense = max(ids, default=0) > _MAX_PLAIN_ID

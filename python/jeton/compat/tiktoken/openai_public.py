@@ -1,7 +1,7 @@
 """OpenAI's published encodings, as the plugin ``tiktoken_ext.openai_public``.
 
-Each constructor returns the arguments of `Encoding`. `arguments` returns the same with the ranks in the core, not in a
-dict.
+Each constructor returns the arguments of `Encoding`, whose ranks are a dict. `arguments` returns them with a `RankFile`
+instead, whose ranks stay in the core.
 
 Source: openai/tiktoken, tiktoken_ext/openai_public.py (facts: URLs, hashes, patterns, special tokens).
 """
@@ -68,7 +68,7 @@ def _base(name: str) -> RankFile:
 
 
 def _gpt2_ranks() -> RankFile:
-    """Reads GPT-2's ranks from the cached file of r50k_base, which has the same ranks, else from GPT-2's two files."""
+    """Reads GPT-2's ranks from its two files, or from the cached file of r50k_base, which has the same ranks."""
     path = cached_path(f"{_URL}/encodings/r50k_base.tiktoken")
     if path is not None and os.path.exists(path):
         return _base("r50k_base")

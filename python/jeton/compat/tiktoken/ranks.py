@@ -1,6 +1,6 @@
 """Mergeable tokens of an encoding as the core's vocabulary. The dict is built on first access.
 
-Building a dict of 200,000 tokens takes longer than reading the file by the core, and most programs never use the dict.
+Building a dict of 200,000 tokens takes longer than the core takes to read the file, and most programs do not use it.
 """
 
 from __future__ import annotations

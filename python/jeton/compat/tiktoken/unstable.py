@@ -36,8 +36,8 @@ _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u300
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
     """Returns the ids of bytes.
 
-    From the first invalid byte on, bytes are joined with the last match of the pattern before them, and encoded without
-    a pattern.
+    The bytes from the first invalid byte on are appended to the pattern's last match in the text before them. The
+    result is encoded without splitting it by the pattern.
 
     Args:
         bpe: the encoding.
@@ -88,7 +88,7 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
     """Removes the ids of the pattern's last match; returns the remaining ids, and the bytes of the removed ids.
 
-    If the last match is white space, white space before it is removed, too, because the pattern may match both at once.
+    If the last match is white space, white space before it is removed, too, because one match may cover both.
 
     Args:
         bpe: the encoding.
@@ -119,12 +119,12 @@ def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
     """Returns the slice of a sorted sequence of tokens that begin with `prefix`."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
-    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all with the prefix
+    after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all tokens with the prefix
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 
 def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
-    """Returns a list with one batch, the ids of texts and their offsets; an empty list if there are no texts."""
+    """Encodes texts to a batch of ids and offsets; returns a list with this batch, or an empty list without texts."""
     if not texts:
         return []
     ids, offsets = core.encode_batch(texts, None, 1)
@@ -132,7 +132,10 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Returns the tokens if the pattern splits before white space at the end, as ``\\s+(?!\\S)``; else None."""
+    """Returns the ids of `unstable` if it is split before its last character, as ``\\s+(?!\\S)`` can split it.
+
+    Returns None if the last character is not white space, or is the only one.
+    """
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]
     if not head or end not in _WHITE_SPACE:

@@ -73,7 +73,7 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Names that are imported from the original package: strings that are modified by components written in Python.
+# Classes that are imported from the original package. Components written in Python receive and modify their objects.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",

@@ -4,8 +4,8 @@ A call computes only ids, because most callers use only these. On the first acce
 texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
 affect its results.
 
-Results of the engine that may differ from the original's are computed by the original package (`fallback`), if it is
-installed.
+If a result of the engine may differ from the original's, the original package computes the result (`fallback`). If
+it is not installed, the call raises an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Call:
         texts: the texts, or lists of words.
         pairs: the second texts, or None.
         settings: ``is_pretokenized``, ``add_special_tokens``, ``splits_special``, ``truncation`` and ``padding``.
-        fallback: function that encodes the text with an index by the original.
+        fallback: function that encodes one text of the call, given by its index, with the original package.
         kind: unit of offsets: ``"char"``, ``"byte"``, or ``""`` for `encode_batch_fast`, whose results have neither
             offsets, words nor tokens.
         rows: the rows, if they have already been computed.
@@ -129,13 +129,13 @@ class Call:
                 return self._offsets_by_text()
             rows = self._again(offsets=True)
             return rows.lists("offset_mapping")
-        if not self.kind:  # the column is the words
+        if not self.kind:  # here and below, `name` is "words"
             return [[None] * self.length(row) for row in range(len(self.texts))]
         rows = self._again(words=True)
         return [rows.word_ids(row) for row in range(len(self.texts))]
 
     def _offsets_by_text(self) -> list[list[Any]]:
-        """Computes offsets by the slow path, for texts of which the model drops parts."""
+        """Computes offsets by the slow path, for texts from which the model leaves out characters."""
         settings = self.settings
         is_plain = not (settings["truncation"] or settings["padding"] or settings["is_pretokenized"])
         if not is_plain or self.built._shares_spaces or not self._is_ascii():
@@ -191,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """For ids whose token is, in Hugging Face, the text that they match, replaces the token by this text."""
+        """Replaces tokens by the text that they match, for the ids for which Hugging Face returns this text."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
@@ -232,7 +232,7 @@ class Call:
         return fill + tokens[len(fill) :] if self.rows.is_left else tokens[:own] + fill
 
     def ranges(self, row: int) -> dict[int, tuple[int, int]]:
-        """Returns sequence -> range of its tokens; empty if there is one sequence with all tokens."""
+        """Returns sequence -> range of its tokens; empty if a single sequence has all tokens."""
         built, is_pair = self.built, self.pairs is not None
         if not is_pair and built.state.stage_json("post_processor") is None:
             return {}
@@ -289,7 +289,7 @@ class Call:
         return pieces
 
     def _cut_text(self, row: int) -> int:
-        """Returns the index of the pair's text from which truncation removed ids."""
+        """Returns 0 if truncation removed ids from the first text of a pair, else 1."""
         settings = {**self.settings, "truncation": None, "padding": None, "add_special_tokens": False}
         whole = self.built.encode([self.texts[row]], **settings)
         start, end = self._ranges(row)[0]
@@ -460,7 +460,7 @@ class FramedCall(Call):
 
 
 class _Overflow(Call):
-    """A call with one text, whose rows are the pieces that truncation makes of it."""
+    """A call with one text, whose rows are the pieces into which truncation divides the text."""
 
     __slots__ = ()
 

@@ -119,7 +119,7 @@ class Tokenizer:
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
-        """Reads the content of a `tokenizer.json` in bytes."""
+        """Creates a tokenizer from `bytes` with the content of a `tokenizer.json`."""
         if not isinstance(buffer, bytes):
             raise TypeError(f"argument 'buffer': '{type(buffer).__name__}' object is not an instance of 'bytes'")
         try:
@@ -131,7 +131,7 @@ class Tokenizer:
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
-        """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, by ``huggingface_hub``."""
+        """Reads the `tokenizer.json` of a repository on the Hugging Face Hub, with the package ``huggingface_hub``."""
         from huggingface_hub import hf_hub_download
 
         return Tokenizer.from_file(
@@ -251,7 +251,7 @@ class Tokenizer:
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
-        """Encodes as `encode_batch`, but the results have no offsets, words or tokens."""
+        """Encodes as `encode_batch` does, but the results have no offsets, words or tokens."""
         return self._batch(input, is_pretokenized, add_special_tokens, "")
 
     def _batch(self, input: Any, is_pretokenized: bool, adds: bool, kind: str) -> list[Encoding]:
@@ -277,7 +277,7 @@ class Tokenizer:
     def _rows(
         self, texts: list[Any], pairs: list[Any] | None, settings: dict[str, Any], kind: str
     ) -> list[Encoding] | None:
-        """Encodes by Jeton; returns None if the result may differ from the original's."""
+        """Encodes with Jeton's engine; returns None if the result may differ from the original's."""
         built = self._state.current()
         if built is None:
             return None
@@ -314,7 +314,10 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original package in a state; no other call uses it meanwhile."""
+        """Calls a function with a tokenizer of the original package that is in the given state.
+
+        No other call uses this tokenizer at the same time.
+        """
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
             replica = state.replica(extension, is_new=lock.depth > 1 or lock.was_forked)
@@ -361,7 +364,7 @@ class Tokenizer:
         return "a column of its result"
 
     def _by_original(self, call: Call, row: int) -> Encoding:
-        """Encodes a text of a call by the original package."""
+        """Encodes one text of a call with the original package."""
         settings = dict(call.settings)
         rows = call.rows
         if settings["padding"] is not None:
@@ -384,7 +387,7 @@ class Tokenizer:
     def async_encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
-        """Returns an awaitable that encodes on a thread, as `encode`; offsets are in bytes, as in the original."""
+        """Returns an awaitable that runs `encode` on a thread; offsets are in bytes, as in the original."""
         is_words = flag(is_pretokenized, "is_pretokenized")
         given = [(one_input(sequence, is_words), None if pair is None else one_input(pair, is_words))]
         adds = flag(add_special_tokens, "add_special_tokens")
@@ -498,7 +501,7 @@ class Tokenizer:
         return self._add([_added(each, is_special=False) for each in _token_list(tokens)])
 
     def add_special_tokens(self, tokens: list[str | AddedToken]) -> int:
-        """Adds tokens as `add_tokens`, but as special tokens, which `decode` can leave out."""
+        """Adds tokens as `add_tokens` does, but as special tokens, which `decode` can leave out."""
         return self._add([_added(each, is_special=True) for each in _token_list(tokens)])
 
     def _add(self, tokens: Iterable[Added]) -> int:
@@ -571,8 +574,8 @@ class Tokenizer:
         """Pads texts in all later calls.
 
         Args:
-            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None is
-                that of the longest text of a batch), ``pad_to_multiple_of``.
+            options: ``direction`` ("right", "left"), ``pad_id``, ``pad_type_id``, ``pad_token``, ``length`` (None means
+                the length of the longest text of a batch), ``pad_to_multiple_of``.
         """
         chosen = {
             "length": None, "pad_to_multiple_of": None, "pad_id": 0, "pad_token": "[PAD]", "pad_type_id": 0,
@@ -687,7 +690,7 @@ class Tokenizer:
 
         Args:
             files: paths of texts in UTF-8.
-            trainer: a trainer of `trainers`; None is the default trainer of the model.
+            trainer: a trainer of `trainers`; None means the default trainer of the model.
         """
         paths = [string(path, "files") for path in items(files)]
         for path in paths:
@@ -729,7 +732,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects, by the original package if it is installed; raises the original's errors.
+    """Reads a file that Jeton rejects, with the original package if it is installed; raises the original's errors.
 
     Raises:
         Exception: both reject the file.
@@ -848,7 +851,7 @@ def _in_background(call: Any) -> Any:
 
 
 def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) -> Any:
-    """Encodes by the original's `async_encode`, because no other method returns offsets in bytes."""
+    """Encodes with the original's `async_encode`, which is its only method that returns offsets in bytes."""
     import asyncio
 
     async def encode() -> Any:

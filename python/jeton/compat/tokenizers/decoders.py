@@ -59,7 +59,7 @@ class Decoder(Part):
 
 
 def _decode(parts_json: str, tokens: list[str]) -> str:
-    """Decodes tokens by a temporary tokenizer, whose vocabulary consists of these tokens."""
+    """Decodes tokens with a temporary vocabulary that consists of these tokens."""
     ids = {token: id for id, token in enumerate(dict.fromkeys(tokens))}
     vocabulary = _core.Vocabulary(list(ids.values()), [TOKEN] * len(ids), [token.encode() for token in ids], [])
     return vocabulary.decode_parts(parts_json, False, [ids[token] for token in tokens], False)[1]
@@ -101,7 +101,7 @@ class Fuse(Decoder):
 
 
 class Metaspace(Decoder):
-    """Replaces marks, which the pre-tokenizer `Metaspace` has put in place of spaces, by spaces.
+    """Replaces the marks of the pre-tokenizer `Metaspace` by the spaces for which they stand.
 
     Args:
         replacement: the mark.
@@ -115,7 +115,7 @@ class Metaspace(Decoder):
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files of versions before 0.15
+        if "add_prefix_space" in state and "prepend_scheme" not in state:  # written by a version before 0.15
             state = {**state, "prepend_scheme": "always" if state["add_prefix_space"] else "never"}
         return super()._of_state(state)
 

@@ -62,7 +62,7 @@ class Encoding:
 
         Args:
             overflowing: pieces that truncation removed.
-            ranges: sequence → (start, end) of its tokens; empty if there is one sequence with all tokens.
+            ranges: sequence → (start, end) of its tokens; empty if a single sequence has all tokens.
             columns: ``ids``, ``type_ids``, ``tokens``, ``words``, ``offsets``, ``special_tokens_mask``,
                 ``attention_mask``.
 
@@ -168,7 +168,7 @@ class Encoding:
 
     @property
     def offsets(self) -> list[tuple[int, int]]:
-        """Range of characters in its text, for each id."""
+        """For each id, the range of characters that it covers in its text."""
         return self._column("offsets")
 
     @property
@@ -194,7 +194,7 @@ class Encoding:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """Index of the text of each id: 0, or 1 for the second of a pair; None for ids of the template."""
+        """For each id, the index of its text: 0, or 1 for the second text of a pair; None for ids of the template."""
         size = len(self)
         found: list[int | None] = [None] * size
         for sequence in range(self.n_sequences):
@@ -239,7 +239,7 @@ class Encoding:
         word, sequence = _u32(word_index, "word_index"), _size(sequence_index, "sequence_index")
         start, end = self._range(sequence)
         words = self._column("words")[start:end]
-        # The words of a text's tokens ascend, apart from tokens without a word.
+        # The word indices of one text's tokens ascend; tokens without a word have None.
         first = next((at for at, own in enumerate(words) if own is not None and own >= word), None)
         if first is None or words[first] != word:
             return None

@@ -36,7 +36,7 @@ class Entries:
     """The vocabulary of a model, as JSON and as objects; each form is built from the other on use.
 
     Args:
-        members: function that returns the JSON of the vocabulary, and of the merges or None.
+        members: function that returns the JSON of the vocabulary, and the JSON of the merges or None.
     """
 
     def __init__(self, members: Callable[[], Members]) -> None:
@@ -185,7 +185,7 @@ def read_merges(path: str) -> list[tuple[str, str]]:
 
 
 def read_vocab_txt(path: str) -> dict[str, int]:
-    """Reads a `vocab.txt`: the token in each line → number of the line."""
+    """Reads a `vocab.txt` with a token in each line; returns token → line number, from 0."""
     lines = _lines(path)
     return dict(zip(map(str.rstrip, lines), range(len(lines)), strict=True))
 

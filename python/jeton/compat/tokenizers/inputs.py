@@ -86,7 +86,7 @@ def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
 
 
 def owned_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
-    """Does the same as `batch_input` for asynchronous calls, which treat every list of two items as a pair.
+    """Converts an element as `batch_input` does, but for asynchronous calls, in which every list of two is a pair.
 
     Raises:
         TypeError: the element is neither a text nor a pair.
@@ -184,7 +184,7 @@ def string(value: Any, name: str) -> str:
 
 
 def known_options(options: dict[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Returns the known options; reports others on standard output, as the original package."""
+    """Returns the known options; reports others on standard output, as the original package does."""
     names = set(known)
     for name in options:
         if name not in names:

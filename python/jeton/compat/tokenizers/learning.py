@@ -101,7 +101,7 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     run = checkpointed_run(counts, {}, Limits.of(None, None))
     try:
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet exceeds the vocabulary size; the original then keeps it, without merges
+    except ConfigError:  # the alphabet exceeds the vocabulary size; like the original, keep it and learn no merges
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
     for token in special:
@@ -150,7 +150,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
         "seed_sentencepiece_size": max(state["seed_size"], 1),
         "shrinking_factor": state["shrinking_factor"],
         "num_sub_iterations": state["n_sub_iterations"],
-        "bug_compatible": True,  # as in the original, pieces that occur only at the ends of words are not seeds
+        "bug_compatible": True,  # pieces that occur only at the ends of words are not seeds, as in the original
         "single_precision": False,
     }
 
@@ -163,7 +163,7 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # if there is not enough space for special tokens, the original keeps all pieces of its last pruning
+        try:  # if the pieces leave too few ids for special tokens, the original keeps all pieces of its last pruning
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

@@ -48,7 +48,7 @@ class Model(Part):
 
     kind = "model"
     __slots__ = ()
-    _order: ClassVar[tuple[str, ...]] = ()  # order of the members in the model's JSON
+    _order: ClassVar[tuple[str, ...]] = ()  # keys of the model's JSON, in the order in which they are written
 
     def __init__(self) -> None:
         self.cell = BPE().cell
@@ -59,7 +59,8 @@ class Model(Part):
 
         Args:
             options: the model's JSON, without ``"vocab"`` and ``"merges"``.
-            members: function that returns these two as JSON; None in place of merges for models without merges.
+            members: function that returns the vocabulary and the merges as JSON, with None for the merges if the model
+                has none.
 
         Examples:
             >>> model = Model.of({"type": "WordLevel", "unk_token": "?"}, lambda: (b'{"low":0,"?":1}', None))
@@ -87,7 +88,7 @@ class Model(Part):
         return cls._of_entries(state, Entries.of(vocab, None if merges is None else list(map(merge_of, merges))))
 
     def adopt(self, other: Model) -> None:
-        """Replaces options and entries by those of another model, as after training."""
+        """Replaces options and entries by those of another model, such as the result of training."""
         self.cell.entries = other.cell.entries
         self.cell.replace(other.cell._state)
 
@@ -168,8 +169,8 @@ class Model(Part):
         if options["type"] == "Unigram":
             if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
                 return None
-            values = [data[at:end].decode() for at, end in spans]  # the text, also of unknown characters
-        if options["type"] == "BPE" and options["unk_token"] is None:  # ranges omit unknown characters
+            values = [data[at:end].decode() for at, end in spans]  # unknown characters are shown as themselves
+        if options["type"] == "BPE" and options["unk_token"] is None:  # the original's ranges skip unknown characters
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
                 spans = list(pairwise(ends))
@@ -181,7 +182,7 @@ class Model(Part):
         suffix = self.cell._state["end_of_word_suffix"] or ""
         for at, token in enumerate(tokens):
             if self.cell._state["byte_fallback"] and _BYTE.fullmatch(token):
-                yield "?"  # any character, because the token is a single byte
+                yield "?"  # a placeholder of one byte, because the token is one byte
                 continue
             bare = token if at == 0 and sequence.startswith(token) else token.removeprefix(prefix)
             yield bare.removesuffix(suffix) if at == len(tokens) - 1 else bare
@@ -304,7 +305,7 @@ class BPE(Model):
         if isinstance(vocab, str):
             vocab, merges = reported(lambda: (read_vocab_json(vocab), read_merges(merges)), prefix)
         vocab, merges = vocab or {}, merges or []
-        if len(set(merges)) != len(merges):  # of repeated merges, the last rank counts
+        if len(set(merges)) != len(merges):  # a merge that is repeated has the rank of its last occurrence
             merges = list(dict.fromkeys(reversed(merges)))[::-1]
         check_merges(vocab, merges, len((state["continuing_subword_prefix"] or "").encode()))
         self.cell = Cell(state)
@@ -429,7 +430,7 @@ class Unigram(Model):
     """Model that selects the segmentation with the highest score.
 
     Args:
-        vocab: pairs of piece and score, by id; None is a vocabulary of only an unknown token.
+        vocab: pairs of piece and score, by id; None means a vocabulary with only an unknown token.
         unk_id: the id of unknown characters.
         byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
         alpha: smoothing of sampling.

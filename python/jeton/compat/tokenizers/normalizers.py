@@ -70,7 +70,7 @@ class BertNormalizer(Normalizer):
     Args:
         clean_text: whether control characters are removed, and white space becomes spaces.
         handle_chinese_chars: whether Chinese characters get spaces around them.
-        strip_accents: whether accents are removed; None is the value of `lowercase`.
+        strip_accents: whether accents are removed; None means that they are removed if `lowercase` is true.
         lowercase: whether the text is lowercased.
 
     Examples:
@@ -159,7 +159,7 @@ class Precompiled(Normalizer):
 
 
 def no_pattern(pattern: Any) -> Any:
-    """Getter of `Replace.pattern` and `Split.pattern`: raises, as in the original."""
+    """Getter of `Replace.pattern` and `Split.pattern`; always raises an error, as in the original."""
     raise Exception("Cannot get pattern")
 
 

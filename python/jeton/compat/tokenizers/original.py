@@ -60,7 +60,7 @@ def extension(feature: str, why: str = "") -> Any:
 
     Args:
         feature: the feature that needs it, for the error and the record of `jeton.compat.run`.
-        why: the reason, if the feature is a call that Jeton also implements.
+        why: if Jeton implements the call in general, the reason why this call needs the package.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.

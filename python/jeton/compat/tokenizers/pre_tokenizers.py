@@ -136,7 +136,7 @@ class FixedLength(PreTokenizer):
 
 
 class Metaspace(PreTokenizer):
-    """Replaces spaces by a mark, as SentencePiece, and splits before each mark.
+    """Replaces spaces by a mark, as SentencePiece does, and splits before each mark.
 
     Args:
         replacement: the mark.
@@ -154,7 +154,7 @@ class Metaspace(PreTokenizer):
 
     @classmethod
     def _of_state(cls, state: Mapping[str, Any]) -> Cell:
-        if "add_prefix_space" in state and "prepend_scheme" not in state:  # files of versions before 0.15
+        if "add_prefix_space" in state and "prepend_scheme" not in state:  # written by a version before 0.15
             state = {**state, "prepend_scheme": "always" if state["add_prefix_space"] else "never"}
         return super()._of_state(state)
 
@@ -190,7 +190,7 @@ class Split(PreTokenizer):
 
 
 class UnicodeScripts(PreTokenizer):
-    """Splits where the script of the characters changes, as SentencePiece."""
+    """Splits where the script of the characters changes, as SentencePiece does."""
 
 
 class Whitespace(PreTokenizer):

@@ -67,7 +67,7 @@ class PostProcessor(Part):
         return Encoding.merge(self._processed(given, flag(add_special_tokens)), False)
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:
-        """Returns the encodings that are then joined; it can change the given ones."""
+        """Returns the encodings with special tokens, for `process` to join; the given encodings may be changed."""
         raise NotImplementedError
 
 

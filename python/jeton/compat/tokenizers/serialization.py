@@ -122,7 +122,7 @@ def pretty(text: str) -> str:
     """
     top = json.loads(text)
     model, large = top["model"], {}
-    for name in ("vocab", "merges"):  # json's own indentation is too slow for these
+    for name in ("vocab", "merges"):  # written separately, because indentation by `json` is slow for long lists
         if model.get(name):
             large[name], model[name] = _entry_lines(model[name]), 0
     written = json.dumps(top, ensure_ascii=False, indent=2)
@@ -136,6 +136,7 @@ def _entry_lines(entries: Any) -> str:
     if isinstance(entries, dict):
         inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
         return f"{{\n      {inner}\n    }}"
-    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]  # a separator that is in no string
+    # NUL is the separator, because `json.dumps` escapes it in strings.
+    inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]
     inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
     return f"[\n      [\n        {inner}\n      ]\n    ]"

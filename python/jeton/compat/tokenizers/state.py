@@ -1,8 +1,9 @@
 """`State`: the components of a tokenizer, and the engine that Jeton builds from them on the next use.
 
 A state is immutable except for its component objects, which callers can change in place. A build records the versions
-of the objects that callers have got, and a later use compares them. The vocabulary of a model is stored as two members
-of a `tokenizer.json`. If a component changes in a way that affects how entries are read, the core writes them again.
+of the objects that callers hold, and a later use compares them with the current versions. The vocabulary of a model is
+stored as two members of a `tokenizer.json`, the JSON of the vocabulary and of the merges. If a component changes in a
+way that affects how entries are read, the core writes these members again.
 
 An added token gets its id by Hugging Face's rule: the id of an equal entry, or else the next id after all entries and
 added tokens.
@@ -125,13 +126,16 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Unigram's unknown token, if offsets are trimmed: in the original, its displayed text decides the trimming."""
+        """Id of Unigram's unknown token, if offsets are trimmed; else empty.
+
+        The original trims the offsets of this token by the text that it displays for it.
+        """
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
 
     @cached_property
     def _lost(self) -> bytes | None:
-        """Single bytes that the model leaves out of texts; None if it can leave out other characters, too."""
+        """Single bytes that the model leaves out of texts; None if it can also leave out other characters."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
             return b""
@@ -143,7 +147,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Tests whether the model may leave out unknown characters of texts, which shifts offsets."""
+        """Tests whether the model may leave out unknown characters of texts, because this shifts offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -152,7 +156,10 @@ class Built(Engine):
 
     @cached_property
     def kept_ids(self) -> frozenset[int]:
-        """Special tokens that decoding never leaves out: the original compares their normalized content."""
+        """Ids of special tokens that decoding does not skip.
+
+        Their normalized content differs from their content, and the original compares the normalized one.
+        """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)
 
@@ -162,7 +169,10 @@ class Built(Engine):
 
     @cached_property
     def shown_ids(self) -> frozenset[int]:
-        """Ids that are shown as the text that they match: Unigram's unknown token, added tokens that strip spaces."""
+        """Ids whose tokens are shown as the text that they match, not as their spelling.
+
+        They are the ids of Unigram's unknown token and of added tokens that strip spaces.
+        """
         model = self.tok.definition.model
         shown = {id for id, token in self.state.added.items() if token.lstrip or token.rstrip}
         if isinstance(model, Unigram) and model.unk_token:
@@ -171,7 +181,7 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template for one text, without and with special tokens; None unless it contains the text exactly once."""
+        """The template of a text, without and with special tokens; None if the text is not in it exactly once."""
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
@@ -220,8 +230,8 @@ class State:
     Attributes:
         options: JSON of the model, without its vocabulary and merges.
         members: function that returns vocabulary and merges as JSON.
-        stages: JSON of each component whose object no caller has got.
-        objects: components that callers have got or assigned.
+        stages: JSON of the components; only used for those that are not in `objects`.
+        objects: the components that have been returned to callers or assigned by them.
         added: id -> added token.
     """
 
@@ -254,7 +264,7 @@ class State:
         self._ids: dict[str, int] = {}
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
-        self._tok: Tokenizer | None = None  # tokenizer of the last build, with the same vocabulary
+        self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
         self._model_version: Any = None  # version of the model's object in that build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
@@ -298,7 +308,7 @@ class State:
         return state
 
     def with_model(self, model: Any) -> State:
-        """Returns a state with another model, and the same ids of added tokens."""
+        """Returns a state with another model, in which the ids of added tokens stay the same."""
         made = State.of_model(model)
         made._copy_stages(self)
         made.added, made._ids, made._extra = self.added, self._ids, None
@@ -325,7 +335,7 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        if self.model is None and self._tok is not None:  # so that the new state does not refer to the older one
+        if self.model is None and self._tok is not None:  # replaces `_members`, which may refer to an older state
             made._members = made._written
         return made
 
@@ -348,7 +358,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # computed before adding this token: the call's new ids begin there
+                next_id = self._next_id()  # first id for later new tokens; not affected by adding this token
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -418,7 +428,7 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # only this one: others may have changed since they were recorded
+            if part is not None:  # record only this version: the other objects may have changed since their recording
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
@@ -426,7 +436,7 @@ class State:
         """Returns the model's object, the same object in each call."""
         if self.model is None:
             members, tok = self._members, self._tok
-            if tok is not None:  # the model can be used after this build of the state is gone
+            if tok is not None:  # the model keeps `tok`, because it can be used after the state has dropped its build
                 members = partial(_members_of_core, tok, self._not_entries(), self.size)
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
@@ -445,7 +455,7 @@ class State:
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
-        """Records the versions of all components that callers have got, before a build."""
+        """Records the versions of all components that callers hold, before a build."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
@@ -477,7 +487,7 @@ class State:
 
         Args:
             settings: truncation and padding as JSON.
-            without_custom: whether components that are Python objects are left out, instead of raising.
+            without_custom: whether components that are Python objects are left out; otherwise they raise an error.
         """
         custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
         left_out = custom if without_custom else ()
@@ -575,7 +585,7 @@ class State:
         return read_parsed(top, self.spelled, source="the tokenizer", drops_unknown=True)
 
     def _shared(self, top: dict[str, Any]) -> Tokenizer | None:
-        """Returns a tokenizer with the last build's vocabulary; None if the entries may differ, too."""
+        """Returns a tokenizer that shares the last build's vocabulary; None if entries may have changed since then."""
         last = self._tok
         if last is None or (self.model is not None and self.model.version != self._model_version):
             return None
@@ -606,7 +616,7 @@ def _members_of_core(tok: Tokenizer, not_entries: Collection[str], size: int) ->
         size: number of entries of the model.
     """
     vocab, merges = written_members(tok)
-    if not_entries and tok.vocab_size > size + len(not_entries):  # these may have ids between those of entries
+    if not_entries and tok.vocab_size > size + len(not_entries):  # added tokens may have ids between those of entries
         kept = {token: id for token, id in json.loads(vocab).items() if token not in not_entries}
         vocab = _dumps(kept).encode()
     return vocab, merges

@@ -1,4 +1,4 @@
-"""`DecodeStream`: decodes ids that arrive one by one, to the same pieces of text as Hugging Face's class.
+"""`DecodeStream`: decodes ids that arrive one by one, and splits the text at the same places as Hugging Face's class.
 
 For an id whose text ends in an incomplete character, or that adds no text, `step` returns None. Ids are decoded
 together with the ids of the last piece, so that decoders see the neighbors that they need.

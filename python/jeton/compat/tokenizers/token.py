@@ -34,7 +34,7 @@ class Token:
 
     @property
     def offsets(self) -> tuple[int, int]:
-        """Range of the text's bytes."""
+        """Range of bytes that the token covers in the text."""
         return self._offsets
 
     def as_tuple(self) -> tuple[int, str, tuple[int, int]]:

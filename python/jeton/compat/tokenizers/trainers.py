@@ -337,7 +337,7 @@ class UnigramTrainer(Trainer):
 
 
 class ParityBpeTrainer:
-    """Learns merges for several languages at once, by the original package.
+    """Learns merges for several languages at once, with the trainer of the original package.
 
     Args:
         options: options of the original's class.
@@ -369,7 +369,7 @@ class ParityBpeTrainer:
             tokenizer: the tokenizer, whose model is replaced.
             train_iterators: texts of each language.
             dev_iterators: texts of each language, by which the language of the next merge is chosen.
-            ratio: the desired ratio of lengths.
+            ratio: target compression rate of each language; only used without `dev_iterators`.
         """
         theirs = original.module().Tokenizer.from_str(tokenizer.to_str())
         self._trainer.train_from_iterator(theirs, train_iterators, dev_iterators, ratio)

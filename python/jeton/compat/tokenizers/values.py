@@ -1,4 +1,4 @@
-"""Converts arguments, with the same exceptions as Hugging Face's package, and formats its `repr` of objects.
+"""Converts arguments, with the same exceptions as Hugging Face's package, and formats objects as its `repr` does.
 
 A converter takes an argument and returns its value in `tokenizer.json`, or raises the original's exception.
 
@@ -76,7 +76,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Converts a string without lone surrogates; raises for other values.
+    """Converts a string without lone surrogates; raises an error for other values.
 
     Examples:
         >>> text("low")
@@ -90,14 +90,14 @@ def text(value: Any) -> str:
 
 
 def character(value: Any) -> str:
-    """Converts a string of one character; raises for other values."""
+    """Converts a string of one character; raises an error for other values."""
     if len(text(value)) != 1:
         raise ValueError("expected a string of length 1")
     return str(value)
 
 
 def size(value: Any) -> int:
-    """Converts an unsigned 64-bit integer; raises for other values."""
+    """Converts an unsigned 64-bit integer; raises an error for other values."""
     number = index(value)
     if number < 0:
         raise OverflowError("can't convert negative int to unsigned")
@@ -107,7 +107,7 @@ def size(value: Any) -> int:
 
 
 def size_32(value: Any) -> int:
-    """Converts an unsigned 32-bit integer, such as an id; raises for other values."""
+    """Converts an unsigned 32-bit integer, such as an id; raises an error for other values."""
     number = index(value)
     if not -(1 << 63) <= number < 1 << 63:
         raise OverflowError("Python int too large to convert to C long")
@@ -117,7 +117,7 @@ def size_32(value: Any) -> int:
 
 
 def number(value: Any) -> float:
-    """Converts a real number to `float`; raises for other values."""
+    """Converts a real number to `float`; raises an error for other values."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"must be real number, not {type(value).__name__}")
     return float(value)
@@ -158,7 +158,7 @@ def optional(convert: Converter) -> Converter:
 
 
 def items(convert: Converter) -> Converter:
-    """Returns a converter of a sequence other than a string, which converts each item."""
+    """Returns a converter that applies `convert` to each item of a sequence and raises an error for a string."""
 
     def converted(value: Any) -> list[Any]:
         if isinstance(value, str):
@@ -199,7 +199,7 @@ def word(names: Mapping[str, str], message: str) -> Converter:
 
 
 def to_json(state: Any) -> str:
-    """Serializes a value as compact JSON, as the original.
+    """Serializes a value as compact JSON, as the original does.
 
     Examples:
         >>> to_json({"type": "Prepend", "prepend": "▁"})
@@ -212,10 +212,10 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
     """Formats a JSON value in the form of the original's `repr`.
 
     Args:
-        value: the value; an object is shown with its ``"type"``, or as a dictionary without one.
+        value: the value; an object is shown with its ``"type"``, or as a dictionary if it has none.
         name: name of the type of an object.
         most: maximum number of items of a list; if there are more, an ellipsis is added.
-        longest: maximum number of bytes of a string, which is truncated in the same way; None is unlimited.
+        longest: maximum number of bytes of a string; a longer one is truncated and gets an ellipsis. None is unlimited.
 
     Examples:
         >>> shown({"type": "Split", "pattern": Named("String", {"String": " "}), "behavior": Word("Isolated")})
@@ -251,7 +251,7 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
             return inner(Named(value.name, content)) if type(content) is dict else f"{value.name}({inner(content)})"
     if isinstance(value, Named):
         name = value.name
-    elif isinstance(value.get("type"), str):  # not a type if it is not a string: a vocabulary can have an entry "type"
+    elif isinstance(value.get("type"), str):  # an id is not a type: a vocabulary can have the entry "type"
         name = value["type"]
     if not name:
         return "{" + listed((f"{inner(key)}:{inner(item)}" for key, item in value.items()), len(value)) + "}"
