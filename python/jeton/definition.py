@@ -436,7 +436,7 @@ class Definition:
     reads_added: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Read-only: the core has been built from these values, and callers of `jeton.load` share a tokenizer.
+        # Make the values read-only, because the core is built from them and callers of `jeton.load` share a tokenizer.
         for name in (
             *("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"),
             *("truncation", "padding", "config"),
@@ -515,10 +515,10 @@ class Definition:
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def changed_by_byte_level(self, added: Iterable[tuple[str, bool]]) -> list[str]:
-        """Returns the added tokens that HF's decoder ByteLevel changes, because it reads them in the byte alphabet.
+        """Returns the added tokens that HF's decoder ByteLevel changes, because it maps their characters to bytes.
 
-        All characters of such a token are in the alphabet, and some are not ASCII: ``naïve``, whose ``ï`` is the byte
-        EF. HF decodes a token with ``normalized`` to its normalized content.
+        All characters of such a token are in the byte alphabet, and some are not ASCII. An example is ``naïve``: its
+        ``ï`` is decoded to the byte EF. HF decodes a token with ``normalized`` to its normalized content.
 
         Args:
             added: the content of each added token, and whether it is normalized.

@@ -51,8 +51,8 @@ class LineBlock(NamedTuple):
         first: number of the first line, from 1.
         num_ends: number of line ends.
         offset: start of the lines in the file, in bytes.
-        lines_before: function that returns the number of lines before the stream, if it is a range of a file: see
-            `ranges`.
+        lines_before: function that returns the number of lines before the stream; 0 unless the stream is a range of a
+            file (see `ranges`).
     """
 
     data: bytes

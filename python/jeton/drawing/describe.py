@@ -267,7 +267,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
 
 
 def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
-    """Replaces the copied text of parts, without changing their displayed form."""
+    """Makes `text` the text that copying the parts yields. The displayed form of the parts does not change."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 

@@ -1,8 +1,8 @@
-"""Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
+"""Matplotlib figures (an optional dependency) in one style for print. Adds labels and a source note, and saves files.
 
 Text has a size of 9 points. In SVG, text consists of paths, so it looks the same in every program. Adjacent series
-differ in lightness and in marker or line style, so figures can be read in gray. Drawing a figure again on the same day
-(or with ``SOURCE_DATE_EPOCH``) writes an identical file.
+differ in lightness and in marker or line style, so figures can be read in gray. The file is reproducible: a figure that
+is drawn again on the same day (or with the same ``SOURCE_DATE_EPOCH``) gives identical bytes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 It stores merges and replays symbol sequences on demand, because n symbols would need O(n²) memory for all sequences.
 The text report and HTML are truncated, and show the number of steps left out; the JSON is complete. For a long text,
-`Tokenizer.explain` computes only the totals, and the pretokens and tokens that the reports display. Others are computed
-on first access.
+`Tokenizer.explain` computes only the totals, and the pretokens and tokens that the reports display. The remaining
+pretokens and tokens are computed on first access.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 
 
 def is_asked(config: Mapping[str, Any]) -> bool:
-    """Tests whether a configuration uses a feature that version 4 has and SentencePiece's pipeline lacks.
+    """Tests whether a configuration uses a feature of transformers 4 that SentencePiece's own pipeline lacks.
 
     These features are ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, and
     CodeLlama's tokens.

@@ -1,10 +1,10 @@
 """Writing of GGUF: writes the tokenizer into the metadata of a copy of another file, or into a file without tensors.
 
 In a copy, the keys of the tokenizer are replaced. Keys with ids for which Jeton has no role (``eot_token_id``, …) get
-the new id of the same token. The old chat template is kept if the tokenizer has none. Features for which llama.cpp
-would give other ids are refused by name. llama.cpp's normalizers are fixed, and only one of its pre-tokenizers
-(`gguf_pre`) can split text; the best one is found by splitting `_PROBES`. Other differences are found when the file is
-read again and compared, as `jeton convert` does.
+the new id of the same token. The old chat template is kept if the tokenizer has none. A feature for which llama.cpp
+would give different ids is refused with an error that names the feature. llama.cpp has fixed normalizers and a fixed
+list of pre-tokenizers (`gguf_pre`); the pre-tokenizer that splits most of `_PROBES` as the tokenizer does is chosen.
+Other differences are found when the file is read again and compared, as `jeton convert` does.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, convert_hf_to_gguf.py (types, padding; facts).
 """

@@ -50,13 +50,13 @@ def read(
         data: content of the file.
         source: name of the file, for messages.
         layout: id layout; None: SentencePiece's own ids.
-        decoder: components that decode instead of SentencePiece's decoder, with byte pieces as bytes; empty:
-            SentencePiece's.
+        decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; empty: SentencePiece's
+            decoder.
 
     Raises:
-        FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error has piece and
-            byte.
-        UnsupportedFeatureError: the model has a denormalizer, and other components decode.
+        FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error states the
+            piece and the byte offset.
+        UnsupportedFeatureError: the model has a denormalizer, and `decoder` is given.
         ConfigError: the layout does not match the model.
     """
     asked = None if layout is None else _layouts().resolve(layout)

@@ -217,9 +217,9 @@ def _kept_white_space(charsmap: str | None) -> str | None:
 
 
 def _check_splits(vocabulary: _core.Vocabulary, splits: Sequence[str]) -> None:
-    """Rejects pieces that span a boundary between pretokens, because SentencePiece would form them.
+    """Rejects pieces that span a boundary between pretokens, because SentencePiece would merge across the boundary.
 
-    Unknown characters on both sides of a boundary would become one unknown token, unless byte fallback applies.
+    It would also join unknown characters on the two sides into one unknown token, unless byte fallback applies.
     """
     if not splits:
         return
@@ -325,13 +325,13 @@ def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
 
 
 def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
-    """Returns id -> the two parts of its last merge, in any text."""
+    """Returns id -> (left, right), the last merge that forms the token. This merge is the same in every text."""
     _, left, right, _ = (view.cast("B").cast("I").tolist() for view in tok._core.merge_trees())
     return [*zip(left, right, strict=True)]
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE that differs from SentencePiece's in more than the representation of merges."""
+    """Rejects BPE whose differences from SentencePiece's BPE go beyond merges in place of scores."""
     if model.level == "byte" or model.ranks != "merges":
         raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:

@@ -251,7 +251,7 @@ def _free_mark(tok: Tokenizer) -> str:
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
-    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use the first code points as icons
+    for code in range(0x10FFFD, 0x100000, -1):  # descending, because icon fonts use the first private-use code points
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")

@@ -169,8 +169,8 @@ class Catalog:
     def downloads(self) -> list[dict[str, Any]]:
         """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
 
-        Left out are names that share a file with an earlier name, and names of the registry without a recorded size.
-        For repositories of the hub the size is unknown.
+        Names that share a file with an earlier name, and registered names without a recorded size, are left out. The
+        size of a repository of the hub is unknown.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()

@@ -53,7 +53,7 @@ class Stats:
 
 
 def new_counts() -> Counts:
-    """Returns new counts for a tokenizer; `of_process` includes them."""
+    """Creates the call counts of a tokenizer and registers them for the totals of `of_process`."""
     counts: Counts = {}
     _ALL.append(counts)
     return counts

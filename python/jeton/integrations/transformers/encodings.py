@@ -83,7 +83,7 @@ class WordIndex(NamedTuple):
 
 
 class CharacterIndex(NamedTuple):
-    """Replacement of a row's `tokenizers.Encoding` that answers `char_to_token` and `offsets`."""
+    """Substitute for the `tokenizers.Encoding` of one row. It supports only `char_to_token` and `offsets`."""
 
     rows: Rows
     row: int
@@ -165,7 +165,7 @@ class LazyEncodings(list[Any]):
         self._use.is_read = True
 
         def fill(backend: Any) -> None:
-            if self._source is not None:  # unless another thread was first
+            if self._source is not None:  # None if another thread has filled the list in the meantime
                 list.extend(self, arguments.encodings(backend))
                 self._source = None
 

@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the deferred or the real tokenizer, depending on the module of the calling code."""
+        """Returns the deferred tokenizer if the calling module `caller` is internal, and otherwise the real one."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")
