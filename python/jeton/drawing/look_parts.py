@@ -214,8 +214,8 @@ _WHITESPACE = {
     "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
 }
 
-# Invisible letters and marks (Default_Ignorable_Code_Point without format characters and variation selectors, for which
-# see `_is_selector`): Hangul fillers, Khmer inherent vowels, the combining grapheme joiner.
+# Invisible letters and marks: Hangul fillers, Khmer inherent vowels, and the combining grapheme joiner. These are the
+# characters of Default_Ignorable_Code_Point except format characters and variation selectors (`_is_selector`).
 _FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
 
 

@@ -142,7 +142,7 @@ def _caption_text(caption: str, lines: float, colors: _Colors) -> str:
 
 
 class _LineLayout:
-    """Layout of lines: assigns positions to the runs of tokens, up to a number of lines."""
+    """Line layout: assigns a position to each text run of the tokens, until a maximum number of lines is reached."""
 
     def __init__(self, width: int) -> None:
         self._width = width

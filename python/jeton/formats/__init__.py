@@ -210,9 +210,9 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
 
 
 def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
-    """Returns how a file's ids can differ from those of the model's own tokenizer, as far as the file shows it.
+    """Returns why ids of the loaded file can differ from ids of the model's own tokenizer, as far as the file shows.
 
-    A GGUF file cannot represent all features of a tokenizer, and for it `load` gives llama.cpp's ids.
+    A GGUF file cannot represent all features of a tokenizer, so `load` gives the ids of llama.cpp for such a file.
 
     Args:
         path_or_name: as for `load`.

@@ -91,12 +91,12 @@ def is_sentencepiece(data: bytes) -> bool:
         >>> is_sentencepiece(b"\\n\\x0e\\n\\x05<unk>\\x15"), is_sentencepiece(b'{"version": 1}')
         (True, False)
     """
-    if len(data) < 4 or data[0] != 0x0A:  # field 1, a message
+    if len(data) < 4 or data[0] != 0x0A:  # tag of field 1 (a piece), which is a nested message
         return False
     at = 1
     while at < min(len(data), 5) and data[at] & 0x80:
         at += 1
-    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tag of the field piece, score or type
+    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tags of the fields `piece`, `score` and `type`
 
 
 def is_gpt2_pair(data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Conversion of errors of the core to errors of a file, with its name and format."""
+"""Conversion of errors of the core to errors that name the file and its format."""
 
 from __future__ import annotations
 

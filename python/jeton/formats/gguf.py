@@ -195,7 +195,7 @@ class Metadata:
         try:
             return [value.decode() for value in values]
         except UnicodeDecodeError:
-            # raises a `FormatError` with the index of the string
+            # decode again with `_utf8`, which raises a `FormatError` with the index of the invalid string
             return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]
 
     def bytes(self, name: str) -> bytes:

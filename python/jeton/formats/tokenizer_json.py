@@ -284,7 +284,7 @@ def _with_ascii_space(tok: Tokenizer) -> list[int]:
 
 
 def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
-    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, and two flags of added tokens."""
+    """Returns the vocabulary's columns for which HF's format has no field: scores, kinds, two flags of added tokens."""
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision

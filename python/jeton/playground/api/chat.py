@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists the special tokens that messages spell, which are encoded as text, with their tokens in the drawing."""
+    """Lists special tokens that were encoded as text because a message spells them, with the rows of their tokens."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
