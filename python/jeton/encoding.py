@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "Token"]
 
 
-MAX_TOKENS_SHOWN = 5_000  # in the drawing of an encoding in a notebook
+MAX_TOKENS_SHOWN = 5_000  # maximum number of tokens drawn for an encoding in a notebook
 
 _Spans: TypeAlias = list[tuple[int, int]]
 _Pretokens: TypeAlias = list[tuple[int, int, int]]  # start, end, index of its first token

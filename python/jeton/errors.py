@@ -100,7 +100,7 @@ class JetonError(Exception):
         self.args = (self.marked.replace(MARK, ""),)
 
     def rename(self, path: str, name: str) -> None:
-        """Replaces a path in the message by the name that the caller gave: the path of a downloaded copy by its URL.
+        """Replaces a path in the message by the name that the caller gave, such as the URL of a downloaded copy.
 
         Examples:
             >>> error = JetonError("/tmp/x/a.jtc: corrupt")

@@ -117,7 +117,7 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], 
 def line_blocks(
     stream: BinaryIO, name: str, offset: int = 0, lines_before: Callable[[], int] = int
 ) -> Iterator[LineBlock]:
-    """Yields blocks of complete lines. If reading fails, it yields the complete lines read so far, then raises.
+    """Yields blocks of complete lines. If reading fails, yields the complete lines read so far, then raises the error.
 
     Args:
         stream: the stream.

@@ -43,7 +43,7 @@ __all__ = [
 
 # keys of role tokens, in the order of transformers
 _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
-# Limit in bytes, larger than any configuration; chat templates are long.
+# Maximum size of a configuration in bytes. Chat templates can be long, but no known configuration is this large.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 ADDED_TOKENS = "added_tokens_decoder"

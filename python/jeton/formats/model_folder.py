@@ -1,4 +1,4 @@
-"""Folders of a SentencePiece `.model` with a class of `transformers`, which can renumber the pieces and add tokens.
+"""Folders with a SentencePiece `.model` and a `transformers` class; the class can renumber pieces and add tokens.
 
 `read` builds the tokenizer that the class builds: with the id layout and the decoder of the class, and the special
 tokens of the class and the configuration. The ids of text are SentencePiece's, as with the slow class of transformers

@@ -54,7 +54,7 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     """Returns the ids that end a text.
 
     Raises:
-        ConfigError: there is no such id, or an id is beyond the rows of the model's output.
+        ConfigError: no id ends a text, or an id is not less than the number of rows of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id

@@ -125,7 +125,7 @@ def _strings(language: str) -> Callable[[Request], Any]:
 
 
 def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:
-    """Splits an upload into files: the header has names and sizes (percent-encoded JSON), the body their bytes."""
+    """Splits an upload into files. `header` lists names and sizes as percent-encoded JSON; `data` has the contents."""
     try:
         listed = [(name, size) for name, size in json.loads(unquote(header))]
     except (ValueError, TypeError, RecursionError):

@@ -83,7 +83,7 @@ class SharedEngine(Engine):
         with self._lock as lock:
             if lock.depth > 1:  # a signal handler runs during a call with the replica
                 return call(Tokenizer.from_str(self.serialized))
-            if self._replica is None or lock.was_forked:  # a thread of the parent may have used it at the fork
+            if self._replica is None or lock.was_forked:  # a thread of the parent may have been using it at the fork
                 self._replica = Tokenizer.from_str(self.serialized)
                 lock.was_forked = False
             return call(self._replica)
