@@ -325,7 +325,7 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Converts spans to the concatenated texts; a template's token is placed at the end of the preceding text."""
+        """Converts spans to offsets in the concatenated texts; a template token is at the end of the text before."""
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []

@@ -47,9 +47,9 @@ from .streams import (
 __all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
 MAX_PATH = 4096  # characters of the longest path on Linux; a longer document is not mistaken for a file name
-# Documents in memory are read in groups of about this many bytes, and at most this many documents.
+# Documents in memory are read in groups of about GROUP_BYTES bytes and at most GROUP_DOCUMENTS documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# If files are documents, those of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
+# If each file is a document, files of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
 SMALL_FILE, GROUP_FILES = 1 << 20, 1 << 12
 # Assumed compression ratio, from which the memory for a compressed file is estimated.
 EXPANSION = 4
@@ -122,7 +122,7 @@ class ResolvedSource:
 
     @property
     def field(self) -> str:
-        """Field of a row that contains the text."""
+        """Name of the field that contains the text in each row."""
         return self.rules.field
 
     @property
@@ -473,7 +473,7 @@ class SourceReader:
                 at_a_time = max(1, at_a_time // 4)
 
     def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: returns a group as one chunk if all items are valid `str`, as is usual in memory; else None."""
+        """Fast path for the usual items in memory: returns one chunk if all items are valid `str`, else None."""
         try:
             texts = TextColumn(list(map(str.encode, group)))
         except (TypeError, UnicodeEncodeError):

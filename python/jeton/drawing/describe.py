@@ -240,7 +240,7 @@ def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
 
 
 def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """Returns the parts of a token that differs from the bytes it covers; common prefix and suffix are copied text."""
+    """Returns the parts of a token that differs from the bytes it covers; copying them yields only covered text."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)

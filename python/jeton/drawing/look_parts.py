@@ -151,7 +151,7 @@ def _hex_part(data: bytes) -> LookPart:
 
 
 def _cut_part(data: bytes, start: int, end: int) -> LookPart:
-    """Returns a part with bytes of a split character, in hexadecimal; if they begin it, with the character, too."""
+    """Returns a part that shows bytes of a split character in hexadecimal; the first part also shows the character."""
     character, whole = data.decode(), visible(data)
     label = f"{whole} {data[start:end].hex(' ')}" if start == 0 else data[start:end].hex(" ")
     cut = CutCharacter("" if start else whole, start, end, len(data))

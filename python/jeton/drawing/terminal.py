@@ -55,12 +55,13 @@ def to_terminal(
     Args:
         drawing: the drawing.
         color: whether to use ANSI colors (see `wants_color`); without colors, tokens are separated by ``│``.
-        width: columns per line; longer lines are wrapped, if possible between tokens. None is no wrapping.
+        width: columns per line; longer lines are wrapped, if possible between tokens. None: lines are not wrapped.
         indent: prefix of every line.
         break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a final line end. Text that no token covers is faint; without color, it is in ‹ and ›.
+        One or more lines without a final line end. Text that no token covers is faint; without color, it is enclosed in
+        ‹ and ›.
 
     Examples:
         >>> from jeton.drawing import draw

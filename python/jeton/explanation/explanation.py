@@ -77,7 +77,8 @@ class Explanation:
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # the last character can have 4 bytes, so 4 tokens
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
-        # Added tokens are drawn as spelled, because decoding can give other bytes, or none, as for control pieces.
+        # Added tokens are drawn as their spelling, because they can decode to other bytes or, as control pieces do, to
+        # no bytes.
         spelled = {token.id: self.describe(token.id) for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]

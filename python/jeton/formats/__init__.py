@@ -336,7 +336,7 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
 
 
 def local_path(place: str | os.PathLike[str]) -> str:
-    """Returns the local file or folder that `load` reads for a path or name; files of a name are downloaded once.
+    """Returns the local file or folder that `load` reads for a path or name. A name's files are downloaded if missing.
 
     Raises:
         FileNotFoundError, DownloadError: as `load`.

@@ -3,7 +3,7 @@
 The expressions are llama.cpp's, translated into tiktoken's dialect with the meaning that llama.cpp gives them. This
 meaning can differ from that in the model's own tokenizer:
 
-- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. Upper-case letters become
+- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. So upper-case letters are expressed as
 ``[\\p{L}&&[^a-z]]``.
 - ``(?i:'s)`` does not match ``'ſ`` (U+017F).
 - A range of characters never matches white space beyond ASCII: ``[ࠀ-一]`` excludes U+3000.

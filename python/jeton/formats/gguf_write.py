@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if the model has no tensors, in this or in other files."""
+    """Returns the number of rows of the embeddings; None if no file of the model, this one included, has tensors."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -184,7 +184,7 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         token = tok.roles.get(role)
         if token is not None and key not in own:
             own[key] = tok.token_to_id(token)
-    if "pre" not in own and f"{KEYS}pre" in old:  # for some values of `pre`, tokens strip white space, with any model
+    if "pre" not in own and f"{KEYS}pre" in old:  # keep it: some values make tokens strip white space, in any model
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)

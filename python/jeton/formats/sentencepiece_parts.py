@@ -317,7 +317,7 @@ def _check_added(
 
 
 def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
-    """Returns scores that descend as the rank of each piece's last merge ascends; distinct and exact in 32 bits."""
+    """Returns distinct scores, exact in 32 bits: the lower the rank of a piece's last merge, the higher its score."""
     ranks = {(left, right): rank for rank, (left, right, _) in reversed([*enumerate(tok._core.merges())])}
     last = _last_merges(tok)
     order = sorted(ids, key=lambda id: ranks.get(last[id], len(ranks)))  # stable, so ids break ties

@@ -236,8 +236,8 @@ def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """Returns the end-of-word mark for the spelling of tokens: the suffix itself if no other token ends in it, else a
-    private-use character that no token contains.
+    """Returns the string that marks the end of a word in the spelling of tokens: the suffix itself if no other token
+    ends in it, else a private-use character that no token contains.
     """
     model = tok.definition.model
     mark = model.end_of_word if isinstance(model, Bpe) else None

@@ -32,7 +32,8 @@ OPTIONS = (  # settable attributes of models
 
 _lock = ForkLock()
 _is_watched = False
-# Number of assignments to items of normalizers, which `stages` includes because large normalizers are not compared.
+# Number of assignments to items of normalizers. `stages` includes this number, because the items of large normalizers
+# are not compared.
 _num_items_set = 0
 
 

@@ -59,7 +59,7 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
     def words(self, engine: SharedEngine) -> Rows | None:
-        """Returns the result's rows with the word of each id; None if the library is faster or may give other words."""
+        """Returns the rows of the result with word indices; None if the library is faster or might differ from them."""
         inputs = self.inputs
         if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
             return None
@@ -71,7 +71,7 @@ class EncodeArguments(NamedTuple):
 
 
 class WordIndex(NamedTuple):
-    """Replacement of a row's `tokenizers.Encoding` that answers `word_ids`."""
+    """Substitute for the `tokenizers.Encoding` of one row. It supports only `word_ids`."""
 
     rows: Rows
     row: int

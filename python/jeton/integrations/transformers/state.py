@@ -134,7 +134,7 @@ def check(backend: Any, engine: Engine) -> None:
     for text in texts:
         try:
             found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
-        except Unproven:  # a text that cannot be encoded without loss; calls with such texts fall back
+        except Unproven:  # Jeton cannot encode this text without loss; a call with such a text runs on the original
             continue
         for _ in range(TRIES):
             length = backend.truncation
