@@ -99,7 +99,7 @@ def max_file_bytes() -> int:
 
 
 def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int) -> bytes:
-    """Reads a whole stream of up to `most` bytes. After each read, calls `check_canceled`, which can raise to stop.
+    """Reads a whole stream of up to `most` bytes. After each read, calls `check_canceled`, which can raise an error.
 
     Raises:
         FormatError: as `check_size`.

@@ -194,7 +194,7 @@ class Describer:
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
     ) -> tuple[int, tuple[LookPart, ...], int]:
-        """Returns (look, dropped text, end) of a token whose bytes differ from the text, or after dropped text."""
+        """Returns (look, dropped text, end) of a token that differs from the text or that follows dropped text."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:

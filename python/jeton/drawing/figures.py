@@ -65,7 +65,7 @@ def figure_suffix(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
-    """Yields an empty figure. Draw and save it inside of the ``with`` block, where the style is set.
+    """Yields an empty figure. Draw and save it inside the ``with`` block, where the style is set.
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
@@ -88,7 +88,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
 
 
 def _source_note() -> str:
-    """Returns the note to cite a figure by: program, version and day."""
+    """Returns the source note of a figure: program, version and day."""
     from .. import __version__
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")

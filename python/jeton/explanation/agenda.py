@@ -22,7 +22,7 @@ __all__ = ["Agenda", "AgendaEntry", "PieceLookup", "agenda_of"]
 
 
 class AgendaEntry(NamedTuple):
-    """Entry of the agenda, in the order of popping: by score, highest first, then by position.
+    """Entry of the agenda. Entries are popped by score, the highest first, and then by position.
 
     Attributes:
         score: score of the piece.

@@ -72,5 +72,5 @@ def _piece_lookup(core: Core) -> PieceLookup:
 
 
 def covers_other_bytes(definition: Definition) -> bool:
-    """Tests whether an initial symbol can cover text other than its own, as for an unknown character."""
+    """Tests whether an initial symbol can cover text that differs from its bytes, as the unknown token does."""
     return not isinstance(definition.model, Bpe) or definition.model.level == "char"

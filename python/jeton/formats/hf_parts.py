@@ -218,7 +218,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 
 
 def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
-    """Returns a decoder that spells added tokens in the byte alphabet before ByteLevel, which restores their texts."""
+    """Returns a decoder that first spells added tokens in the byte alphabet, so that ByteLevel restores their texts."""
     if len(texts) > _MAX_REPLACED:
         losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
         return decoder

@@ -204,9 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns `for_class`, but NLLB's mask has the id before the languages if the configuration lists no language.
+    """Returns the layout of `for_class`, except for NLLB, whose mask can have the id before the languages.
 
-    transformers gives the same ids. Published configurations list the languages, with the mask after them.
+    This is the case if the configuration lists no language, as in transformers. Published configurations list the
+    languages, with the mask after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":

@@ -68,7 +68,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
     if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
-        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout where languages follow it
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout with the mask before the languages
     if layouts.class_name(config) == "BarthezTokenizer":
         id = tok._core.vocabulary().find_any(b"<mask>")
         added.setdefault(tok.vocab_size if id is None else id, AddedToken("<mask>", lstrip=True))

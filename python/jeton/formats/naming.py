@@ -84,8 +84,8 @@ _OWNERS = {
     "almanach": ("camembert-base",),
 }
 
-# Family of models -> names to suggest for it: in the registry, or repositories of the publisher. Keys are spelled as
-# `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
+# Family of models -> tokenizers to suggest for it: names of the registry, or repositories of the publisher. Keys are
+# spelled as `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "codellama": ("hf:codellama/CodeLlama-7b-hf",),
     "command-r": ("hf:CohereLabs/c4ai-command-r-v01",),

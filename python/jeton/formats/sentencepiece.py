@@ -171,7 +171,7 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
     facts = _facts(tok.definition)
-    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own, whatever the roles are
+    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # pieces of the model, not roles of `tok`
         if piece in tok.special_tokens:
             facts[role] = piece
     return _write(tok, facts, _layouts().to_core(layout or {}), end)

@@ -62,7 +62,7 @@ _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at 
 # characters of White_Space other than the space, at which Hugging Face's components split
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
-_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds them
+_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds these pieces
 
 
 def unsupported(feature: str, what: str) -> UnsupportedFeatureError:
@@ -343,7 +343,7 @@ def _check_bpe(model: Bpe) -> None:
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Checks that the scores merge as the list of merges does, by the conditions in the module's docstring."""
+    """Checks by the conditions in the module's docstring that scores and list of merges give the same ids."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

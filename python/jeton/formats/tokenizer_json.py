@@ -88,7 +88,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     Args:
         tok: the tokenizer.
         accept_loss: names of features whose loss in HF the caller accepts; None accepts all losses.
-        implied: whether to write merges that follow from ranks or scores, which HF needs.
+        implied: whether to write merges that follow from ranks or scores; Jeton can omit such merges, HF needs them.
 
     Raises:
         UnsupportedFeatureError: HF would give other ids, and the loss was not accepted by name.
@@ -486,9 +486,9 @@ _HF_TYPES: dict[type[Model], str] = {Bpe: "BPE", Pieces: "BPE", Unigram: "Unigra
 
 
 def _same_pipeline(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
-    """Checks that ``model.jeton`` agrees with HF's stages and the type of the model.
+    """Tests whether ``model.jeton`` agrees with HF's stages and the type of the model.
 
-    So an edited file has one meaning in both libraries.
+    It can disagree if the file was edited; such a file would give different ids in the two libraries.
     """
     if top["model"].get("type") != _HF_TYPES.get(type(tok.definition.model), "WordLevel"):
         return False

@@ -340,7 +340,7 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """Returns the last component of a path, at most 120 characters, with U+FFFD for unprintable and bidi ones."""
+    """Returns the last component of a path, up to 120 characters; unprintable and bidi characters become U+FFFD."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 

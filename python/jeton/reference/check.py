@@ -39,7 +39,7 @@ FOLDER = Path(__file__).resolve().parent
 PACKAGE = "jeton.reference"
 PROGRAM = f"python -m {PACKAGE}.check" if __package__ == PACKAGE else f"python {Path(__file__)}"
 SHOWN = 300  # characters of a value that are shown
-CHILD = "--run-cases"  # an internal option: step, file of the reader, file of the report, name of a function
+CHILD = "--run-cases"  # internal option with four values: step, file of the reader, file of the report, function name
 
 ENGLISH = {
     "ask": (

@@ -220,7 +220,7 @@ def _remove(path: Path) -> None:
 
 
 def _cached_by_others(repository: str, revision: str) -> Path:
-    """Returns the snapshot that another program downloaded to huggingface_hub's cache, in offline mode."""
+    """In offline mode, returns the snapshot that another program has downloaded to the cache of huggingface_hub."""
     hub = _library()
     try:
         folder = Path(

@@ -96,7 +96,7 @@ def _item_setter(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def version(backend: Any) -> object:
-    """Returns an object that each change of the tokenizer replaces, after `watch`; None before the first change."""
+    """Returns an object that every change after `watch` replaces with a new object; None before the first change."""
     return backend.__dict__.get(VERSION)
 
 

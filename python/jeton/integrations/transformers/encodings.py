@@ -176,7 +176,8 @@ class LazyEncodings(list[Any]):
         return list, (list(iter(self)),)
 
     def __bool__(self) -> bool:
-        return self._source is not None or list.__len__(self) > 0  # a call has at least one text
+        # True before the list is filled, because a call has at least one text.
+        return self._source is not None or list.__len__(self) > 0
 
     def __iter__(self) -> Iterator[Any]:
         self._fill()

@@ -95,7 +95,7 @@ def _tokenizer_class() -> type[Any]:
 
 
 def _drop_in_of(tok: Any, strict: bool) -> Any:
-    """Returns the drop-in replacement in the state of a `tokenizers.Tokenizer`.
+    """Returns the drop-in replacement for a `tokenizers.Tokenizer`, in the same state.
 
     Raises:
         UnsupportedFeatureError: Jeton does not support the tokenizer.

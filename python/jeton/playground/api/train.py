@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_json` of the run, with `_looks` instead of bytes, and pattern names; for Unigram, its runs.
+    """Returns pattern names and the training run: `Replay.to_json` with `_looks` instead of bytes, or Unigram's runs.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -185,7 +185,7 @@ def _piece_looks(tok: Tokenizer) -> dict[str, Any]:
 
 
 def _sizes(largest: int, smallest: int) -> list[int]:
-    """Returns the vocabulary sizes of the runs after the first, descending to `smallest` at equal ratios.
+    """Returns the vocabulary sizes of the runs after the first. They descend to `smallest` by a constant ratio.
 
     Examples:
         >>> _sizes(26, 22), _sizes(20, 30), len(_sizes(2_000, 100))
