@@ -299,7 +299,7 @@ class Encoding(Sequence[Token]):
         return found
 
     def _places(self, of: int) -> NDArray[Any]:
-        """Returns the indices of the tokens of one text, 0 or 1 of a pair."""
+        """Returns the indices of the tokens of one text; `of` is 0, or 1 for the second text of a pair."""
         import numpy as np
 
         return np.flatnonzero(self.array("sequence_ids") == of)

@@ -442,7 +442,7 @@ class SourceReader:
             )
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
-        # A `Dataset` without a format reads Arrow data of files, whose offsets are checked first.
+        # A `Dataset` without a format reads Arrow data from files. `arrow_values` first checks the offsets in the data.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):

@@ -198,8 +198,8 @@ def check_encoding(encoding: str) -> str:
 def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
     """Transcodes a stream to UTF-8.
 
-    Under the policy ``"strict"``, it raises for bytes that are invalid in the encoding, because their position is known
-    here. Under other policies, invalid bytes become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
+    Under the policy ``"strict"``, bytes that are invalid in the encoding raise an error here, where their position is
+    known. Under other policies, invalid bytes become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
     """
     return cast(
         BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, handler.policy == "strict"), READ_BYTES)

@@ -28,7 +28,7 @@ POINTS = 9  # size of the font in points
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")
-# Stems of file names that every tokenizer's folder has; a file of such a name is labeled by its folder.
+# Stems of file names that are the same for all tokenizers. A file with such a name is labeled by its folder.
 _COMMON = {"tokenizer", "tokenizer_config", "vocab", "merges", "spiece", "sentencepiece.bpe", "tekken", "model"}
 _STYLE = {
     "svg.hashsalt": "jeton",

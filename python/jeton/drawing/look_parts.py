@@ -42,12 +42,12 @@ Side = Literal["ltr", "rtl", ""]
 
 
 class CutCharacter(NamedTuple):
-    """Range of the bytes of a split character that one token has.
+    """Part of a split character that one token contains, as a range of bytes.
 
     Attributes:
         shown: displayed form of the whole character, in the token in which it begins; empty in other tokens, so that
             there are fewer distinct looks.
-        start, end: half-open range of the token's bytes in the character.
+        start, end: half-open range of the contained bytes, counted from the start of the character.
         size: number of bytes of the character.
     """
 

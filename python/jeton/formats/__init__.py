@@ -182,8 +182,8 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
     Args:
         path: local path of the file or folder.
         given: arguments of `load`.
-        name: the name under which it was fetched, if it was.
-        is_fetched: True if `remote` downloaded it and checked it.
+        name: name of the fetched tokenizer; None if the caller gave a path.
+        is_fetched: True if `remote` downloaded the file or folder and checked it.
     """
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)

@@ -343,7 +343,7 @@ def kept(
     return stays
 
 
-# Classes of transformers whose defaults differ from PreTrainedTokenizerFast's.
+# Classes of transformers whose defaults differ from those of `PreTrainedTokenizerFast`.
 _PADS_LEFT = ("GemmaTokenizer", "LlamaTokenizer")
 _NO_SEGMENTS = (
     "CamembertTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer", "GemmaTokenizer", "LlamaTokenizer", "MBart50Tokenizer",

@@ -404,8 +404,8 @@ def _read_pieces(metadata: Metadata) -> Tokenizer:
     unk = metadata.name("unk")
     model: Bpe | Pieces
     if prefixes and not all(token.special for token in added.values()):
-        # llama.cpp also adds a space after a user-defined token; with the model `Pieces`, a user-defined token would
-        # not split the text
+        # llama.cpp splits the text at a user-defined token and adds a space after this token, too. In the model
+        # `Pieces`, a user-defined token would not split the text; so the model is converted to `Bpe`.
         pieces = _core.Vocabulary(range(len(kinds)), kinds, contents, (), metadata.scores)
         vocabulary = with_added_tokens(pieces.converted_pieces("scores"), added.items(), set(added))
         model = Bpe("char", unk_token=unk, fuse_unk=True, byte_fallback=True)
@@ -450,7 +450,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
 
     In llama.cpp, a vertical tab, a form feed and U+0085 count as spaces and are not removed. All marks count as
     accents, not only those with the category Mn in an older version of Unicode. Only the first character of a
-    decomposition remains; of a Korean syllable, the first consonant.
+    decomposition remains; for a Korean syllable, this is its initial consonant.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)

@@ -192,7 +192,7 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file up to `end` or beyond, at least doubling the bytes in memory; returns their number."""
+        """Reads the file up to `end` or beyond, at least doubling the bytes in memory. Returns their number."""
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")
         if end > MAX_BYTES:

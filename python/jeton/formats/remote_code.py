@@ -90,7 +90,7 @@ def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
 
 
 def _alternative(folder: str | os.PathLike[str], files: Iterable[str]) -> str:
-    """Returns the end of the error message: how to load a rank file without the code; empty without a rank file."""
+    """Returns the end of the error message: how to load a rank file without the code; empty if there is none."""
     for file in sorted(file for file in files if file.endswith((".tiktoken", ".model"))):
         path = os.path.join(folder, file)
         if not os.path.isfile(path) or os.path.getsize(path) > MAX_RANK_BYTES:

@@ -57,7 +57,7 @@ __all__ = [
 
 FORMAT = "tokenizer.json"
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give equal files
+_TRANSIENT = ("seconds", "log")  # facts of training that are not written, so that equal tokenizers give equal files
 
 
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -288,7 +288,7 @@ def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
-    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF does not read all of them
+    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF's fields do not represent these scores
         columns["scores"] = tok._core.scores()
     if entries := model_entries(tok._core):
         columns["entries"] = entries

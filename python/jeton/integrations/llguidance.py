@@ -89,7 +89,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """Returns the ids of a text that continues another: without the space that SentencePiece puts before a text."""
+        """Encodes text that follows other text, so without the space that SentencePiece puts before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

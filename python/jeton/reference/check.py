@@ -307,9 +307,10 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 
 
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Run the cases of function `name` in another process; an empty name lists functions. Return events and a problem.
+    """Run the cases of function `name` in another process; return its events and, in case of failure, the problem.
 
-    The time limit applies to each case, because the other process writes a line before and after each case.
+    An empty name lists the functions. The time limit applies to each case, because the other process writes a line
+    before and after each case.
     """
     path.touch()
     program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]

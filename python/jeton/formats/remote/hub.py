@@ -211,7 +211,7 @@ def _is_sound(path: Path, file: _RemoteFile) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Deletes a file from the hub's cache, where it is a symbolic link, and its target in the cache."""
+    """Deletes a file from the hub's cache: the symbolic link, and the link's target if it is in the cache."""
     target = os.path.realpath(path)
     path.unlink(missing_ok=True)
     repository = next((folder.parent for folder in path.parents if folder.name == "snapshots"), path.parent)

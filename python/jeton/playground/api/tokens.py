@@ -1,7 +1,7 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are for the whole text. Of a long text, the response has only the first tokens. They are computed from a prefix
-of the text, as far as the prefix's ids equal the ids of the whole text.
+Counts are for the whole text. For a long text, the response has only the first tokens. They are computed from a prefix
+of the text, and only those before the first difference from the ids of the whole text are used.
 """
 
 from __future__ import annotations
