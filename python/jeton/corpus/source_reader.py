@@ -228,8 +228,8 @@ class SourceReader:
     def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of the documents that begin in a range of a file.
 
-        Under the policy ``"skip"``, line numbers of skipped lines are relative to the range. To convert them to lines
-        of the file, add the `ReadStats.lines` of all ranges before.
+        Under the policy ``"skip"``, line numbers of skipped lines are relative to the range. To convert them to line
+        numbers of the file, add the `ReadStats.lines` of all earlier ranges.
         """
         file, end = part.file, part.end
         if end is None:

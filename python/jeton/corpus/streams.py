@@ -35,7 +35,7 @@ __all__ = [
     "transcoded",
 ]
 
-# Bytes per read; decompressing so many takes about a millisecond.
+# Bytes per read; decompressing this many bytes takes about a millisecond.
 READ_BYTES = 1 << 18
 # Size of a block of lines: large enough that the overhead per block is negligible, small enough for the CPU cache.
 BLOCK_BYTES = 1 << 20

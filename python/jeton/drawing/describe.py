@@ -287,7 +287,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the smallest ranges of characters that cover ranges of bytes; each U+FFFD of invalid UTF-8 is one."""
+    """Returns the smallest ranges of characters that cover ranges of bytes. U+FFFD for invalid UTF-8 is a character."""
     if text.isascii():
         return list(byte_spans)
     first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # per byte: its character; number of characters before

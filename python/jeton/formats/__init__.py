@@ -192,7 +192,7 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
         from .config import read_config
         from .remote_code import code_files, refuse_code
 
-        if not is_fetched:  # downloads were checked already, by the repository's listing
+        if not is_fetched:  # for downloads, this check was made with the file list of the repository
             names = [entry.name for entry in os.scandir(path) if entry.is_file()]
             refuse_code(path, path, names, code_files(names))
         config, path = read_config(path), folder.choose(path)

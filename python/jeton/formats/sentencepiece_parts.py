@@ -175,7 +175,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
 
 
 def _name(part: Component) -> str:
-    """Returns a short name for a component whose effect SentencePiece's normalizer has, too; empty for others."""
+    """Returns a short name for a component that SentencePiece's normalizer can replace; empty for other components."""
     pattern = part.get("pattern") or {}
     match part["type"]:
         case "Prepend" if part["prepend"] in (SPACE, " "):

@@ -5,8 +5,8 @@ model's normalizer, roles, template and chat template; for other files the calle
 replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
 tokens, roles, template and chat template.
 
-A tokenizer with a list of merges can be written if ranks give equal ids. This is proved for every token; if it fails,
-the error names the first token that differs.
+A tokenizer with a list of merges can be written if ranks give equal ids. This is proved token by token; if the proof
+fails, the error names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """

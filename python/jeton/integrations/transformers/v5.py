@@ -70,7 +70,7 @@ class JetonBackend(TokenizersBackend):
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
         """Decodes one sequence, or many."""
-        if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class extends it
+        if type(self)._decode is not JetonBackend._decode:  # the class of the tokenizer overrides `_decode`
             return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
         if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
             token_ids = to_py_obj(token_ids)

@@ -31,7 +31,7 @@ ALGORITHMS = ("bpe", "words", "wordpiece", "sentencepiece", "unigram")
 # Every training step counts all pairs again; with these limits, a replay takes one or two seconds.
 MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
-# Upper bound of alphabet and merges: a text has at most as many characters as bytes.
+# Upper bound of the alphabet's size plus the number of merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 # Maximum number of runs of Unigram; each takes some milliseconds.
 MAX_RUNS = 20
