@@ -249,7 +249,7 @@ class WordPiece:
 
 @record(frozen=True)
 class WordLevel:
-    """HF's WordLevel: each pretoken is one token, its own entry or the unknown token."""
+    """HF's WordLevel: each pretoken is one token, or the unknown token if it is not an entry."""
 
     type: ClassVar = "WordLevel"
     unk_token: str | None
@@ -257,7 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: each word between white space is one token, its own entry or the unknown token."""
+    """SentencePiece's word model: each word between white space is one token; if not an entry, the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None

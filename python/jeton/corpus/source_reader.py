@@ -171,7 +171,7 @@ class ResolvedSource:
         try:
             return self.kind(file) == "text"
         except FormatError:
-            return False  # reading the file will raise
+            return False  # reading the file will raise this error
 
     def is_readable_again(self) -> bool:
         """Tests whether the source can be read more than once; False for a pipe, a stream or an iterator."""

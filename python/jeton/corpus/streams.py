@@ -235,7 +235,7 @@ class _Transcoded(io.RawIOBase):
         except UnicodeDecodeError as error:
             place = self._offset - len(held) + error.start
             raise invalid(self._encoding, self._name, place, error) from None
-        except UnicodeError:  # of the decoders of UTF-16 and UTF-32, at the start
+        except UnicodeError:  # raised by the decoders of UTF-16 and UTF-32 if the text begins without a byte order mark
             either = (keyword("encoding", f"{self._encoding}-{order}") for order in ("le", "be"))
             message = (
                 f"{self._name}: a text in {self._encoding} must begin with a byte order mark; without one, pass "

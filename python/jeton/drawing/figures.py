@@ -119,7 +119,8 @@ def labels(names: Sequence[str]) -> list[str]:
         if not repeated:
             break
         found = [_stem(name, depth) if label in repeated else label for name, label in zip(names, found, strict=True)]
-    # equal labels remain for files that differ only in their suffixes, and for paths with a long common end
+    # Files that differ only in their suffixes, and paths with a long common end, still have equal labels. They are
+    # labeled by their full names.
     found = [name if found.count(label) > 1 else label for name, label in zip(names, found, strict=True)]
     return [literal(label) for label in found]
 

@@ -64,8 +64,8 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it differs from that of `shown`: the bytes of a Hebrew letter have the letter's
-            position in the line, although hexadecimal digits are left-to-right. Empty if it is neutral.
+        side: direction of the part, if it differs from the direction of `shown`, and otherwise empty. For example, the
+            bytes of a Hebrew letter are placed right-to-left, although their hexadecimal digits are left-to-right.
         cut: bytes of a split character, if the part has such bytes.
     """
 

@@ -74,7 +74,8 @@ class Explanation:
     @cached_property
     def drawing(self) -> Drawing:
         """Drawing of the tokens; for a long text, of the first 2,000 tokens."""
-        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # the last character can have 4 bytes, so 4 tokens
+        # The last character can be split into 4 tokens, one for each of its bytes.
+        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
         # Added tokens are drawn as their spelling, because they can decode to other bytes or, as control pieces do, to

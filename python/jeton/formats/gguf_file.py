@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["MAGIC", "Header", "read_header", "write_file"]
 
 MAGIC = b"GGUF"
-# Limit of the metadata's size in bytes, larger than any tokenizer's. Gemma 4's metadata, with 262,144 tokens, takes 15
-# MB.
+# Maximum size of the metadata in bytes, larger than the metadata of any known tokenizer: that of Gemma 4, with 262,144
+# tokens, takes 15 MB.
 MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit on the bytes of a key
 _MAX_DIMENSIONS = 4  # ggml's limit on the dimensions of a tensor

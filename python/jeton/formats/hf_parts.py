@@ -132,7 +132,7 @@ def write_parts(
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """Converts SentencePiece's normalizer to HF's components; they are equivalent for an identity character map."""
+    """Converts SentencePiece's normalizer to HF's components. They are equivalent if it has no character map."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":

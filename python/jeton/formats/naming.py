@@ -1,4 +1,4 @@
-"""Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and short forms of the hub.
+"""Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and the hub's repositories.
 
 A model's name is accepted only if its publisher documents which tokenizer it uses. For other families of models, the
 error suggests a repository of their publisher. Left out: downloading (`remote`).
@@ -289,7 +289,7 @@ def _is_of(family: str, model: str) -> bool:
 
 
 def _spelled(name: str) -> str:
-    """Returns a name in the spelling of families: in lower case, with hyphens, but none between a word and its version.
+    """Returns a name as families are spelled: in lower case, with hyphens, but without one between word and version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")

@@ -22,7 +22,7 @@ __all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
-# Limit in bytes, larger than any rank file; the registry's largest has 4 MB.
+# Maximum size of a rank file in bytes. The largest file of the registry has 4 MB.
 MAX_RANK_BYTES = 1 << 26
 
 # Files that define a tokenizer completely, in order of precedence.

@@ -59,7 +59,7 @@ SPACE = "▁"
 NO_PART = (1 << 32) - 1  # marks an entry of `merge_trees` that no merge forms
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
 _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at newlines, in its two spellings
-# characters of White_Space other than the space, at which Hugging Face's components split
+# Characters with the property White_Space, without the space. Hugging Face's components split at these characters, too.
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
 _DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds these pieces

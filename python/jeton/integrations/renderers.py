@@ -44,7 +44,7 @@ class JetonRenderer:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # whether it is stable depends on the conversation
+    is_prefix_stable = False  # not in general: it depends on the conversation whether prompts are prefix-stable
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ FEW_CHARACTERS = 500  # for a single text below this, the library is faster than
 
 
 class EncodeArguments(NamedTuple):
-    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the tokenizer's settings that these do not include."""
+    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the options that are settings of the tokenizer."""
 
     inputs: list[Any]
     settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
