@@ -398,7 +398,7 @@ class Definition:
         model: pretoken → ids.
         normalizer: components that rewrite text, in order.
         pretokenizer: components that split the normalized text, in order.
-        decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
+        decoder: components that turn tokens into text, in order; None: the bytes of the tokens are concatenated.
         template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
             "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
             (see `sets_overflow_types`).

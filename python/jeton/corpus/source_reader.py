@@ -512,7 +512,7 @@ class SourceReader:
             yield self._chunk(TextColumn([data]), "corpus", (index,), resolved)
 
     def _check_canceled(self) -> None:
-        """Raises if the consumer has stopped, so that a long read ends."""
+        """Raises an error if the consumer has stopped, so that a long read ends."""
         if self._queue is not None:
             self._queue.raise_if_closed()
         if self._check is not None:

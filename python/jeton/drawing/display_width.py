@@ -13,8 +13,8 @@ __all__ = ["aligned", "display_width", "elided", "padded", "wrapped"]
 def display_width(text: str) -> int:
     """Returns the columns that a text takes: 2 for wide characters, 0 for combining marks.
 
-    If terminals differ (flags, characters with an emoji variation selector), it is the larger width, so that lines can
-    be short, but never overflow.
+    If terminals differ (flags, characters with an emoji variation selector), returns the larger width, so that lines
+    can be short, but never overflow.
 
     Examples:
         >>> display_width("a天"), display_width("e\\u0301")

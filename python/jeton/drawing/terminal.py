@@ -153,7 +153,7 @@ class Canvas:
         return look_ansi(look, underline=underline) if self._color else ""
 
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
-        """Returns (output after another token, output at the start of a line, columns, whether it ends the line)."""
+        """Returns (output after a token, output at the start of a line, width, whether the token ends the line)."""
         shown = look.shown
         breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown

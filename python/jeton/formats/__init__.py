@@ -1,7 +1,7 @@
 """Reading and writing of tokenizer files: one module per format, based on `Definition` and the core's vocabulary.
 
-For reading, the format is detected by content, never by suffix; for writing, the suffix selects it. Features that a
-format does not support are rejected by name. No format uses pickle.
+For reading, the format is detected by content, never by suffix; for writing, the suffix selects it. A feature that a
+format does not support is rejected with an error that names it. No format uses pickle.
 
 ```text
 detection            content → format; saving: path → format, and its writer

@@ -142,7 +142,7 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         template = _template(config, name, version, roles, lambda token: spelled.get(token, _find(base, token)))
         decoder = definition.decoder or ()
         if version == 4 and any(token.normalized for token in added.values()):
-            # tokenizers 0.22 decodes an added token as spelled; since 0.23, as normalized
+            # tokenizers 0.22 decodes an added token to its spelling, later versions to its normalized content
             decoder = ({"type": "Respell", "contents": ()}, *decoder)
         definition = replace(
             definition,

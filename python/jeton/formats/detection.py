@@ -27,7 +27,7 @@ TEMPLATE = "chat_template.jinja"
 MORE_TEMPLATES = "additional_chat_templates"  # name of a folder with chat templates
 # Together with `MORE_TEMPLATES`, these are all files from which the configuration of a folder is read.
 CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json", ADDED_FILE, TEMPLATE)
-# Name endings of files of entries and of merges; the two files have either the first or the second pair of names.
+# Endings of the names of two files that belong together: a file of entries and a file of merges.
 PAIR_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

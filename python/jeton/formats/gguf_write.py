@@ -38,7 +38,7 @@ FORMAT = gguf.FORMAT
 _TEMPLATE = "tokenizer.chat_template"
 _EMBEDDINGS = b"token_embd.weight"
 _FILLER_SCORE = -10000.0  # score of unused tokens, as in ggml-org/llama.cpp convert_hf_to_gguf.py
-# model -> architecture that a file without tensors names
+# model -> name of the architecture in a file without tensors
 _ARCHITECTURES = {"gpt2": b"gpt2", "gemma4": b"gemma4", "llama": b"llama", "bert": b"bert", "t5": b"t5"}
 
 # Texts on which pre-tokenizers differ: contractions, case beyond ASCII, digits, marks, scripts, signs, and white space.

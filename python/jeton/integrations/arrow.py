@@ -202,7 +202,7 @@ class ArrowEncoder:
         return parts
 
     def _slice(self, texts: Any, first: int) -> Any:
-        """Encodes an array of texts to an array of lists. With nulls, the input must have the type large_binary."""
+        """Encodes an array of texts to an array of lists. An array with nulls must have the type large_binary."""
         pa = self._pa
         nulls = texts.is_null() if texts.null_count else None
         found = column_of(texts if nulls is None else texts.fill_null(b""))

@@ -19,7 +19,8 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-HEAD = b"\x02"  # put before a text that continues another; no known vocabulary has a longer entry with this byte
+# Byte put before a text that continues another text. In known vocabularies, no entry has this byte and other bytes.
+HEAD = b"\x02"
 
 
 def ll_tokenizer(

@@ -97,6 +97,6 @@ def serve(catalog: Catalog, port: int | None, *, ready: Callable[[str], None], b
         address = f"http://{ADDRESS}:{port}/"
         logging.getLogger("jeton").setLevel(logging.ERROR)  # the page itself displays training's warnings
         ready(address)
-        if browser:  # some browsers return only when they are closed
+        if browser:  # in a thread, because for some browsers the call returns only when the browser is closed
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         server.run(sockets=[listener])

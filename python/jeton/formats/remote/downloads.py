@@ -83,7 +83,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
 
 
 def find_known(known: KnownRankFile) -> Path | None:
-    """Returns the cached file, if there is a valid one; no network access."""
+    """Returns the path of the cached file if it is valid, else None. Does not access the network."""
     return next((path for path in _places(known) if _holds(path, known)), None)
 
 

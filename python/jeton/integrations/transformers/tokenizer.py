@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the deferred tokenizer if the calling module `caller` is internal, and otherwise the real one."""
+        """Returns the real tokenizer, or the deferred one if the module `caller` is internal and none is built yet."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")
