@@ -111,7 +111,7 @@ class Canvas:
         Args:
             looks: n indices into `table`, of the tokens that follow those of earlier calls.
             table: the distinct looks.
-            dropped: text that no token covers; its indices count the tokens of all calls.
+            dropped: text that no token covers; its token indices are counted from the first call on.
         """
         gaps = {gap.before: gap.parts for gap in dropped}
         if table is not self._table:

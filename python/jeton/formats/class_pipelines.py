@@ -169,7 +169,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
         if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null counts as false here
             return "never"
         return "always" if option(config, "legacy", True) else "first"
-    # in version 5, null means the default for Llama and CodeLlama only
+    # in version 5, null stands for the default, but only with Llama and CodeLlama
     default = name in _LLAMAS or "add_prefix_space" not in config
     heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):

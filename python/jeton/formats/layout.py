@@ -95,8 +95,8 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
 }
 
 # Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are from
-# transformers 4.57, for which such configurations were written. 5.23 adds no bos for a LlamaTokenizer or GemmaTokenizer
-# without add_bos_token.
+# transformers 4.57, for which such configurations were written. In contrast, transformers 5.23 adds no bos for a
+# LlamaTokenizer or GemmaTokenizer without add_bos_token.
 PLAIN: Mapping[str, tuple[bool, bool]] = {
     "LlamaTokenizer": (True, False),
     "CodeLlamaTokenizer": (True, False),

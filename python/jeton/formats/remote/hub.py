@@ -215,7 +215,8 @@ def _remove(path: Path) -> None:
     target = os.path.realpath(path)
     path.unlink(missing_ok=True)
     repository = next((folder.parent for folder in path.parents if folder.name == "snapshots"), path.parent)
-    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):  # other programs can write to the cache
+    # Check where the link points, because other programs can write to the cache.
+    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):
         Path(target).unlink(missing_ok=True)
 
 

@@ -37,7 +37,7 @@ class JetonBackend(PreTrainedTokenizerFast):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
-        result, encode = None, self._batch_encode_plus  # the tokenizer's own class can override it
+        result, encode = None, self._batch_encode_plus  # the class of the tokenizer can override this method
         if not unknown and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
             result = call.on_jeton(self, lambda: (one_input(text, text_pair, call.is_split_into_words), False))
             encode = super()._batch_encode_plus
