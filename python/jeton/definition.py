@@ -445,7 +445,7 @@ class Definition:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern if the pre-tokenizer is a single pattern, or the pattern ``none`` if there is none; else None."""
+        """The only pre-tokenizer if it is a pattern; ``none`` if nothing splits the text; None for other pipelines."""
         match self.pretokenizer:
             case ():
                 return Pattern("none", False)

@@ -68,8 +68,8 @@ class Encoding(Sequence[Token]):
         special_tokens_mask: n booleans, True for a token that the template added.
         sequence_ids: n values: 0 for a token of the text, 1 for a token of a pair's second text, None for a token that
             the template added.
-        hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): tokens of one character share
-            it, and a template may trim white space.
+        hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): each token inside a character
+            has the range of the whole character, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling, for all special tokens of the tokenizer.
         first_tokens: for each text, a list with the index of each pretoken's first token among the text's tokens,

@@ -351,7 +351,7 @@ class MissingDependencyError(JetonError, ImportError):
 
 
 class LossyConversionWarning(UserWarning):
-    """Lossy conversion: the caller accepted each loss by name, and the file records it, too.
+    """Warning of a lossy conversion. The caller accepted each loss by name, and the written file records it.
 
     Examples:
         >>> issubclass(LossyConversionWarning, UserWarning)

@@ -194,7 +194,7 @@ class SourceReader:
         check: Callable[[], None] | None = None,
     ) -> None:
         """Stores the arguments. `max_document` is the maximum number of bytes of a file that is one document; if None,
-        it depends on the machine's memory. `check` is called often, and can raise to stop.
+        it depends on the machine's memory. `check` is called often, and can raise an error to stop reading.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
         self._given_max_document, self._check = max_document, check
@@ -358,7 +358,7 @@ class SourceReader:
     def _documents(
         self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream. `size` is that of its file in bytes, for the progress."""
+        """Yields the documents of one decompressed stream. `size`: size of the file in bytes, to report progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
             if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek

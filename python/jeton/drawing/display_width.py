@@ -49,7 +49,7 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     Args:
         lines: the cells.
         num_names: number of columns of names.
-        sizes: widths of the columns; None is the width of each column's widest cell.
+        sizes: widths of the columns; None: each column is as wide as its widest cell.
 
     Examples:
         >>> aligned([["name", "tokens"], ["天", "5"]], 1)

@@ -226,7 +226,7 @@ def heading(number: int, pretoken: ExplainedPretoken) -> str:
 
 
 def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
-    """Formats a truncated sequence of symbols, drawn together, so that a character split between two is visible."""
+    """Formats a truncated sequence of symbols, drawn as one text to show characters split between symbols."""
     drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
     more = " " + _left_out(len(ids) - len(drawing)) if len(ids) > len(drawing) else ""
     if color:

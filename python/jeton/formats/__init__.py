@@ -70,7 +70,7 @@ __all__ = [
     "to_pickle",
 ]
 
-# Maximum size of a file in bytes, larger than any tokenizer's; checked before reading.
+# Maximum size of a tokenizer file in bytes, larger than all known files; checked before a file is read.
 MAX_FILE_BYTES = 1 << 30
 
 # magic number -> compression

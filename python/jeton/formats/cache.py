@@ -109,6 +109,6 @@ def _identities(path: str) -> Iterator[tuple[str, int, int, int, int, int]]:
     for name in sorted(names):
         try:
             facts = os.stat(os.path.join(folder, name))
-        except OSError:  # the file is missing; if it is needed, reading it raises
+        except OSError:  # the file is missing; if it is needed, reading it raises an error
             continue
         yield name, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

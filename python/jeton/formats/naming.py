@@ -44,7 +44,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     ),
     "gpt2": ("gpt-2",),
 }
-# Prefix of a model's name -> name in the registry; the longest matching prefix counts.
+# Prefix of a model's name -> name in the registry; the longest matching prefix is used.
 MODEL_PREFIXES = {
     "gpt-5": "o200k_base",
     "gpt-4.5-": "o200k_base",
@@ -276,7 +276,7 @@ def nearest(name: str) -> list[str]:
 
 
 def _of_family(name: str) -> tuple[str, ...]:
-    """Returns the name to load for a model, by the longest family that its name begins with."""
+    """Returns the tokenizers to suggest for a model: those of the longest family with which its name begins."""
     model = _spelled(name)
     families = [family for family in _FAMILIES if model.startswith(family) and _is_of(family, model)]
     return _FAMILIES[max(families, key=len)] if families else ()

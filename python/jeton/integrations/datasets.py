@@ -1,7 +1,8 @@
 """`map_dataset`: ids of a Hugging Face dataset, encoded in Arrow batches and cached by `datasets`.
 
 The fingerprint of the result depends only on the dataset's fingerprint, the tokenizer's fingerprint and the options. So
-the cache answers an equal call, even in another process. `datasets` itself would hash the pickled function.
+an equal call is answered from the cache, even in another process. By default, `datasets` would instead hash the
+pickled function, which can differ between processes.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
 class _Wrapped:
     """Tokenizer with the interface that `TokenizerWrapper` reads.
 
-    Added tokens in angle brackets count as special, as llguidance does with files of Hugging Face: `</s>` and
-    `<tool_call>` are not text in a grammar, even if the file says that they are not special.
+    Added tokens in angle brackets are treated as special, as llguidance treats them in files of Hugging Face: `</s>`
+    and `<tool_call>` are not text in a grammar, even if the file says that they are not special.
     """
 
     def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:

@@ -60,7 +60,7 @@ def new_counts() -> Counts:
 
 
 def of_counts(*tokenizers: Counts) -> Stats:
-    """Returns the sum of counts."""
+    """Sums the call counts of tokenizers."""
     shapes: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
     for counts in tokenizers:

@@ -196,7 +196,7 @@ class BackendState:
         self.counts = new_counts()
         self._snapshot: Snapshot | None = None
         self._last = Use()
-        self._num_read = 0  # rises with each result whose encodings were read, else falls
+        self._num_read = 0  # increases for each result whose encodings were read, and decreases for other results
         self._num_left = 0  # calls on the original since the last call on Jeton
 
     def next_use(self) -> Use | None:
