@@ -346,11 +346,12 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 
 
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
-    """Tests whether overflowing pieces of a text also get the template's type ids, as only RobertaProcessing does.
+    """Tests whether the parts of a text that truncation cuts off also get the template's type ids.
 
-    Other post-processors of Hugging Face set type ids only for the pieces that truncation keeps; an overflowing piece
-    has the index of its text as type id. The template's ``overflow_type_ids`` decides; if the key is missing, a
-    template that trims offsets counts as a RobertaProcessing.
+    Of Hugging Face's post-processors, only RobertaProcessing does so. The others set type ids only for the part that
+    truncation keeps; in the overflowing parts, the type id is the index of the text. The template's
+    ``overflow_type_ids`` decides; if the key is missing, a template that trims offsets is treated as a
+    RobertaProcessing.
     """
     if not template:
         return False

@@ -232,7 +232,7 @@ class Encoding(Sequence[Token]):
         return list(words)
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Returns the index of the first token whose `hf_offsets` contain a character. Hugging Face's `char_to_token`.
+        """Returns the index of the first token whose `hf_offsets` contain a character, as HF's `char_to_token`.
 
         Args:
             char: index of a character of the text.
@@ -286,7 +286,9 @@ class Encoding(Sequence[Token]):
 
     @cached_property
     def _char_index(self) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], bool]]:
-        """For each text: its tokens' indices, starts and ends, the highest end so far, and whether starts ascend."""
+        """Lookup table for characters, for each text: indices, starts and ends of tokens, running maximum of the ends,
+        and whether the starts ascend.
+        """
         import numpy as np
 
         offsets = self.array("hf_offsets")

@@ -1,7 +1,7 @@
 """Assembly of an `Explanation` from the core's results.
 
-For a long text, only the pretokens and tokens that the reports display are computed; others are computed on first
-access.
+For a long text, only the pretokens and tokens that the reports display are computed; the remaining ones are computed on
+first access.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def encode_arrow(
         tok: the tokenizer.
         column: name of the column, of type string or binary; each value is UTF-8. A null stays null.
         output: name of the column of ids, ``list<int32>``.
-        keep: input columns that the result also has, before the column of ids.
+        keep: names of input columns to copy into the result, before the column of ids.
         append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
         prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
         large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.

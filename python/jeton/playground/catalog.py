@@ -231,8 +231,8 @@ class Catalog:
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
         """Adds a tokenizer from the content of a file or of a folder's files. It stays in memory.
 
-        Its key is the name of the file, which shared links contain; if the key is used by another tokenizer, a number
-        is appended.
+        Its key, which shared links contain, is the name of the file; if another tokenizer has this key, a number is
+        appended.
 
         Raises:
             JetonError: the data is not a tokenizer, or broken; the message has the user's file name.

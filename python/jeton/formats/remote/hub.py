@@ -35,7 +35,8 @@ _LOG = logging.getLogger("jeton")
 PREFIX = "hf:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# Characters that git forbids in branch and tag names; the hub's cache uses the revision as a path.
+# Characters that git forbids in branch and tag names. They are rejected, because the hub's cache uses the revision as a
+# path.
 _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
 
 _MORE_TEMPLATES = re.compile(rf"{MORE_TEMPLATES}/[^/]+\.jinja")
