@@ -452,7 +452,7 @@ class SourceReader:
             start += len(values)
 
     def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields documents, rows and files of an iterable in groups; their length adapts to the size of documents."""
+        """Yields documents, rows and files of an iterable, in groups whose length adapts to the size of documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):

@@ -6,7 +6,7 @@ file has no normalizer, and it only names its pre-tokenizer, whose definition is
 ``add_bos_token`` and ``add_eos_token`` become the template. Control and unknown tokens are special tokens; user-defined
 tokens are always matched. As in llama.cpp, some spellings override the type of a token.
 
-Known differences to llama.cpp:
+Known differences from llama.cpp:
 
 - llama.cpp drops bytes that the vocabulary lacks; Jeton raises an error.
 - llama.cpp matches the longest added token first, in the whole text; Jeton matches from the left, the longest at each

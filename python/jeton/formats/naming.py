@@ -250,8 +250,9 @@ def is_pinned(name: str) -> bool:
 def nearest(name: str) -> list[str]:
     """Returns at most five suggestions of names to load instead of an unknown name.
 
-    The order is: a repository or a model of Ollama, with its prefix; the tokenizer of the family of models; names that
-    begin with the given name. If there are none of these, similarly spelled names are returned.
+    For ``owner/name``, only the repository of the hub is returned. Otherwise the order is: tokenizers of the model's
+    family; the model of Ollama, with its prefix; names that begin with the given name. If there are none of these,
+    similarly spelled names are returned.
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")

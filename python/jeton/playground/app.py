@@ -40,8 +40,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Maximum number of concurrent endpoint calls. Typing in the page is faster than encoding ten megabytes, so calls can
-# queue.
+# Maximum number of concurrent endpoint calls. Users can type faster than ten megabytes are encoded, so calls can queue.
 NUM_AT_WORK = 4
 
 

@@ -56,7 +56,7 @@ def cache_folder() -> Path:
 
 
 def fetch_known(name: str, *, progress: Progress = None) -> Path:
-    """Returns the file of a name of the registry; see `fetch`."""
+    """Returns the file of a registered name; see `fetch`."""
     known = REGISTRY.get(name)
     if known is None:
         raise ConfigError(f"there is no tokenizer named {name!r}; names: {', '.join(REGISTRY)}", option="path_or_name")
@@ -72,7 +72,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
         with write_atomically(target) as file:
             file.write(data)
     except OSError as error:
-        if not _holds(target, known):  # on Windows, another program's open file cannot be replaced
+        if not _holds(target, known):  # on Windows, a file that another program has opened cannot be replaced
             raise DownloadError(
                 f"{known.name} was downloaded but cannot be cached: {target}: {error.strerror or error}; "
                 "set JETON_CACHE_DIR to a writable folder",

@@ -24,7 +24,7 @@ def accelerated_class(original: type[Any]) -> type[Any]:
     """Returns the accelerated subclass of a class of fast tokenizers, the same class in each call.
 
     Raises:
-        TypeError: the class is not one of fast tokenizers.
+        TypeError: `original` is not a class of fast tokenizers.
     """
     if not (isinstance(original, type) and issubclass(original, fast_class())):
         raise TypeError(f"{original!r} is not a class of fast tokenizers")

@@ -108,7 +108,7 @@ class Call:
             is_batched: True: the result has a row for each text; False: it has the values of a single text.
 
         Raises:
-            Unproven: the result may differ from the original's.
+            Unproven: the result might differ from the result of the original.
         """
         if not (
             type(self.add_special_tokens) is bool

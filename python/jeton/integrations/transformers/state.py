@@ -232,7 +232,7 @@ class BackendState:
         return snapshot
 
     def current_decoder(self, backend: Any) -> Snapshot:
-        """Returns the snapshot, but checks only values that affect decoding, which takes less time."""
+        """Returns the snapshot. To save time, detects only changes of values that affect decoding."""
         last = self._snapshot
         if hasattr(type(backend), "is_real"):
             return self._deferred(backend, last)
