@@ -193,7 +193,7 @@ class Bpe:
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
         drop_unknown: omits characters that are not in the vocabulary, as HF does without `unk_token`, instead of
-            raising. Only the drop-in replacements in `compat` set it.
+            raising an error. Only the drop-in replacements in `compat` set this flag.
     """
 
     type: ClassVar = "BPE"

@@ -209,8 +209,8 @@ class Encoding(Sequence[Token]):
     def word_ids(self) -> list[int | None]:
         """Returns for each token the index of its pretoken in its text; None for a token of the template.
 
-        This is Hugging Face's `word_ids`. Added tokens count as pretokens; without a pre-tokenizer, a text is one
-        pretoken.
+        This is Hugging Face's `word_ids`. Each added token is a pretoken of its own; without a pre-tokenizer, a text is
+        one pretoken.
 
         Examples:
             >>> import jeton

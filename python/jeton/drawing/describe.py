@@ -1,8 +1,8 @@
 """Builds a `Drawing` from tokens and their spans.
 
-Tokens repeat, so each distinct look is computed once and cached. The cache key is the id if the token's bytes equal
-those it covers; id and neighboring bytes if the token splits a character; id and the text between its neighbors if the
-token's bytes differ from those it covers.
+Tokens repeat, so each distinct look is computed once and cached. If a token's bytes equal the bytes that it covers, the
+cache key is its id. If the token splits a character, the key is the id with the neighboring bytes; if its bytes differ
+from the bytes that it covers, the id with the text between its neighbors.
 
 Cost: one or two lookups per token; 0.1 s for 100,000 tokens at byte level, 0.2 s with a normalizer or dropped white
 space.
@@ -290,7 +290,8 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """Returns the smallest ranges of characters that cover ranges of bytes. U+FFFD for invalid UTF-8 is a character."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # per byte: its character; number of characters before
+    # For each byte: index of the character that contains it; number of characters that begin before it.
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

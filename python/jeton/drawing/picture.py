@@ -156,7 +156,7 @@ class _LineLayout:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
     def add(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
-        """Lays out one token; uses a new line if it fits there, but not on the current line. Stops at `max_lines`."""
+        """Lays out one token, on a new line if the current line is too short for it. Stops at `max_lines`."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:

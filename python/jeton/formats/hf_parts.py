@@ -202,7 +202,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
-        elif part["type"] == "Respell":  # its result in HF depends on the library's version
+        elif part["type"] == "Respell":  # has no equivalent: HF's result depends on the version of the library
             continue
         elif part.get("components"):
             written += map(ordered, part["components"])

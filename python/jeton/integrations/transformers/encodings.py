@@ -24,7 +24,7 @@ from .state import SharedEngine, Use
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 _WORD_IDS = BatchEncoding.word_ids.__code__
-FEW_CHARACTERS = 500  # for a single text below this, the library is faster than Jeton
+FEW_CHARACTERS = 500  # for a single text with fewer characters, the library is faster than Jeton
 
 
 class EncodeArguments(NamedTuple):
@@ -112,7 +112,7 @@ def wants_characters() -> bool:
 
 @contextmanager
 def character_indexes() -> Iterator[None]:
-    """Lets results built inside the block answer `char_to_token` without encodings, until the block ends."""
+    """Context in which new results answer `char_to_token` without building encodings, until the block ends."""
     outer, made = _WANTED.made, list[LazyEncodings]()
     _WANTED.made = made
     try:

@@ -61,7 +61,7 @@ def tokenizers(
     """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and key -> error.
 
     Raises:
-        JetonError: all tokenizers failed; this is the error of the first.
+        JetonError: all tokenizers failed; the error of the first tokenizer is raised.
     """
     done: dict[str, tuple[Tokenizer, Result]] = {}
     errors: dict[str, JetonError] = {}
