@@ -177,7 +177,7 @@ class Explanation:
         return to_html(self.summary, self.drawing, len(self.tokens), self.pretokens, self.describe, self.pattern_parts)
 
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
-        """Returns the text report and the drawn tokens. `color` None takes `wants_color` of standard output."""
+        """Returns the text report and the drawn tokens. If `color` is None, `wants_color(sys.stdout)` decides."""
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,

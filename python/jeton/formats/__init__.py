@@ -350,7 +350,7 @@ def local_path(place: str | os.PathLike[str]) -> str:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the local file or folder of a name, and the name in full, without aliases."""
+    """Returns the local file or folder of a name, and the main name of the tokenizer in place of an alias."""
     from . import cache
     from .naming import is_pinned, nearest, resolve
 

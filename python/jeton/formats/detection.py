@@ -80,7 +80,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Removes white space at the start. Returns the rest of the first 4 KiB or, if they are blank, of all data."""
+    """Returns the first 4 KiB without white space at the start or, if these 4 KiB are blank, all data without it."""
     return data[:4096].lstrip() or data.lstrip()
 
 
