@@ -64,8 +64,8 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it differs from the direction of `shown`, and otherwise empty. For example, the
-            bytes of a Hebrew letter are placed right-to-left, although their hexadecimal digits are left-to-right.
+        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. The
+            bytes of a Hebrew letter, for example, are placed right-to-left, although hexadecimal digits are not.
         cut: bytes of a split character, if the part has such bytes.
     """
 

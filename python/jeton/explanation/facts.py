@@ -132,7 +132,7 @@ class ExplainedPretoken:
         merges: the merges in order of application.
         ids: ids of its tokens: the symbols after the last merge, with byte fallback or unk for unknown characters.
         start_lengths: number of bytes of the text that each initial symbol covers; None if every symbol covers its own
-            bytes, which is not true of an unknown character and of an end-of-word mark.
+            bytes, which is not true of an unknown character or an end-of-word mark.
         whole: whether the model found the whole pretoken in the vocabulary, and applied no merges.
         by_merges: whether the model uses merges.
         part: index of the regex alternative that matched the pretoken; None unless pre-tokenization is one pattern.

@@ -319,9 +319,9 @@ def kept(
     Args:
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
-        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which every class reads as it is,
-            and for a `.model` that may be saved again. With other files the class would apply rules of its own, so the
-            defaults of the class are kept instead of its name.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, because the class reads it, and
+            for a `.model` that may be saved again. From other files, the class would build a tokenizer with rules
+            of its own, so the defaults of the class are kept instead of its name.
         keeps_added: whether to keep ``added_tokens_decoder``: true for a `.model` that may be saved again.
 
     Examples:

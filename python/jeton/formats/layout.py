@@ -206,8 +206,8 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
     """Returns the layout of `for_class`, except for NLLB, whose mask can have the id before the languages.
 
-    This is the case if the configuration lists no language, as in transformers. Published configurations list the
-    languages, with the mask after them.
+    This is the case if the configuration lists no language, and transformers gives the same ids. Published
+    configurations list the languages, with the mask after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":

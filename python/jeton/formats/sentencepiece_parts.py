@@ -331,7 +331,7 @@ def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE whose differences from SentencePiece's BPE go beyond merges in place of scores."""
+    """Rejects BPE that differs from SentencePiece's BPE in more than having a list of merges instead of scores."""
     if model.level == "byte" or model.ranks != "merges":
         raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:

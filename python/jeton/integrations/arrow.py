@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_arrow"]
 
 MAX_OFFSET = (1 << 31) - 1
-# Bytes of text that are encoded at a time. The ids of so much text stay far below the limit of a list array, 2^31.
+# Bytes of text that are encoded at a time. The ids of this much text are far fewer than a list array can hold, 2^31.
 SLICE_BYTES = 1 << 28
 
 

@@ -59,7 +59,7 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
     def words(self, engine: SharedEngine) -> Rows | None:
-        """Returns the rows of the result with word indices; None if the library is faster or might differ from them."""
+        """Returns the rows of the result with word indices; None if the library is faster or may give other indices."""
         inputs = self.inputs
         if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
             return None
