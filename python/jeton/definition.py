@@ -98,7 +98,7 @@ class Pattern:
             raise ConfigError(
                 f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
             )
-        _core.split_text("", pattern, is_regex=True)  # compiles the regex: an error here, not on first use
+        _core.split_text("", pattern, is_regex=True)  # compiles the regex, to raise errors here and not on first use
         return cls(pattern, True)
 
     def part(self) -> Component | None:
@@ -511,7 +511,7 @@ class Definition:
         if isinstance(self.model, Bpe):  # the end-of-word mark's spelling and style change no id
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
-            if self._suffix and self.decoder is not None:  # the decoder reads the mark
+            if self._suffix and self.decoder is not None:  # keep the mark, because the decoder reads it
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
@@ -554,7 +554,7 @@ class Definition:
         """
         facts = self.to_json()
         model = facts["model"]
-        unk = model.pop("unk_token")  # some files name a token that they lack: unknown characters are then errors
+        unk = model.pop("unk_token")  # if the vocabulary lacks this token, unknown characters raise an error
         model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
         if model["unk"] is None and isinstance(self.model, WordPiece | Pieces | Words | Chars):
             raise ConfigError(f"the unknown token {unk!r} is not in the vocabulary", option="unk_token")
@@ -581,7 +581,8 @@ class Definition:
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF has no check here
+        # The template is not checked for the drop-in replacements of `compat`, because HF does not check it.
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

@@ -227,7 +227,7 @@ class Encoding(Sequence[Token]):
         words = np.full(len(self), None, object)
         for of, first_tokens in enumerate(self.first_tokens):
             places = self._places(of)
-            within = np.arange(len(places)) % max(first_tokens[-1], 1)  # a template may repeat a text
+            within = np.arange(len(places)) % max(first_tokens[-1], 1)  # a template can contain a text several times
             words[places] = np.searchsorted(first_tokens[:-1], within, side="right") - 1
         return list(words)
 
@@ -259,7 +259,7 @@ class Encoding(Sequence[Token]):
         at = int(highest.searchsorted(char, side="right"))  # index of the first token that ends after the character
         if at == len(places):
             return None
-        if starts[at] > char and not is_sorted:  # a normalizer moved characters: offsets are not in order
+        if starts[at] > char and not is_sorted:  # a normalizer moved characters, so the offsets are not in order
             inside = (starts[at:] <= char) & (char < ends[at:])
             at += int(inside.argmax())
         return int(places[at]) if starts[at] <= char < ends[at] else None

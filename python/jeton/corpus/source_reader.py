@@ -146,7 +146,7 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes` with their sizes, others singly."""
+        """Yields the files in order: small documents in groups of about `num_bytes`, with sizes; other files alone."""
         group: list[str] = []
         sizes: list[int] = []
         total = 0
@@ -336,7 +336,7 @@ class SourceReader:
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: reads small files at once, each as a document; returns None if one is too large or rejected."""
+        """Fast path: reads small files at once, each as a document; None if a file is too large or is rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:
@@ -361,7 +361,7 @@ class SourceReader:
         """Yields the documents of one decompressed stream. `size`: size of the file in bytes, to report progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
-            if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek
+            if seekable is None or not seekable():  # a compressed stream cannot seek, as Parquet and IPC files require
                 with tempfile.TemporaryFile() as raw:
                     shutil.copyfileobj(stream, raw, 1 << 20)
                     raw.seek(0)

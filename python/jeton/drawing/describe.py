@@ -119,7 +119,7 @@ class Describer:
             ids: n ids, which follow those of the previous call.
             tokens: n byte strings, the tokens' own bytes.
             byte_spans: n half-open ranges of the text.
-            following: start of the token after these; None if these are the last.
+            following: start of the first token of the next call; None if this is the last call.
         """
         text, special, known, length = self._text, self._special, self._known, len(self._text)
         end_of_all = length if following is None else following

@@ -76,7 +76,7 @@ def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
-    """Writes a figure with a source note, atomically; its metadata contains no time."""
+    """Writes a figure with a source note, atomically; the metadata of the file contains no time."""
     note = _source_note()
     if figure.get_layout_engine() is None:
         figure.text(0.995, 0.005, note, ha="right", va="bottom", fontsize=POINTS - 2, color="#5a5a5a")
@@ -148,7 +148,7 @@ def drawable(name: str) -> str:
 
 
 def literal(name: str) -> str:
-    """Returns a name as matplotlib shows it literally: shortened, with ``$`` and a leading underscore escaped.
+    """Returns a name in a form that matplotlib shows literally: shortened, ``$`` and a leading underscore escaped.
 
     Examples:
         >>> print(literal("US$"))

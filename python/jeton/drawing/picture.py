@@ -34,7 +34,7 @@ SMALL = 10.5  # font size of captions, in pixels
 GUTTER = 2  # pixels between two tokens
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Limits of a picture; it shows the number of tokens that it leaves out.
+# Limits of a picture. If tokens are left out, the picture shows their number.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
 MAX_LEAVES = 120

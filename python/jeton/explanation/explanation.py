@@ -100,7 +100,7 @@ class Explanation:
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
         """Replays one pretoken: yields its symbols before the first merge and after each merge.
 
-        Each sequence is a new list; all of them take O(merges × symbols) time.
+        Each sequence is a new list, so iterating over all sequences takes O(merges × symbols) time.
         """
         return symbol_sequences(pretoken)
 

@@ -97,8 +97,8 @@ def load(
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
     BERT's ``vocab.txt``, and the metadata of llama.cpp's GGUF.
 
-    Recently loaded tokenizers are cached: while its files are unchanged, a path or name gives the same immutable
-    object.
+    Recently loaded tokenizers are cached: a path or name gives the same immutable object while its files are
+    unchanged.
 
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
@@ -110,7 +110,7 @@ def load(
             Also accepted: a model that Ollama has pulled (``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``), and a
             tokenizer in memory (a `tokenizers.Tokenizer` or a fast tokenizer of transformers).
         pattern: pre-tokenization regex or name, for a rank file. A known rank file gets its publisher's pattern and
-            normalizer (Qwen's is NFC); this argument replaces both.
+            normalizer (NFC for Qwen); this argument replaces both.
         special_tokens: spelling -> id, for a rank file; replaces the publisher's special tokens of a known rank file;
             ``{}`` means none.
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
@@ -384,7 +384,7 @@ def _read(path: str) -> bytes:
     size = os.stat(path).st_size
     if size <= MAX_FILE_BYTES:
         with _opened(path) as file:
-            # a device or a pipe has size 0 and may be endless
+            # A device or a pipe has the size 0 and may be endless, so the number of bytes read is limited.
             data = file.read() if os.path.isfile(path) else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-    # absolute path, the name under which it was fetched, and the other arguments of `load`; together with the content
-    # of the files, they determine the tokenizer
+    # absolute path, the name from which the path was fetched, and the other arguments of `load`; together with the
+    # content of the files, these values determine the tokenizer
     Request: TypeAlias = tuple[str, str | None, Hashable]
     # for each file: name, device, inode, size, times of modification and of status change in ns
     Identity: TypeAlias = tuple[tuple[str, int, int, int, int, int], ...]

@@ -45,7 +45,7 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 _ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
 _CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
-_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # version 5's defaults
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # default ids of version 5
 # class -> role -> default token
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
@@ -166,7 +166,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
             return "always"
-        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null counts as false here
+        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null has the effect of false
             return "never"
         return "always" if option(config, "legacy", True) else "first"
     # in version 5, null stands for the default, but only with Llama and CodeLlama
@@ -321,7 +321,7 @@ def _albert_normalizer(config: Mapping[str, Any]) -> Iterable[Component]:
 
 
 def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
-    """Returns the decoder of a class, the same in both versions. `prefixed`: whether `▁` was added before the text."""
+    """Returns the decoder of a class, equal in versions 4 and 5. `prefixed`: whether `▁` was added before the text."""
     if name not in _BPE:
         scheme = "always" if prefixed else "never"
         return ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},)

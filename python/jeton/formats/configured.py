@@ -53,7 +53,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         id = None if spelled is None else tok._core.find(spelled, False)
         if id is None:
             id, next_id = next_id, next_id + 1
-        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # for transformers, len(tok) is the next id
+        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # transformers takes len(tok) as the next free id
         if not is_next or ids.get(content, id) != id:
             raise UnsupportedFeatureError(
                 f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; "

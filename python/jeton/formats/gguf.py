@@ -154,7 +154,7 @@ class Metadata:
             raise FormatError(f"{data!r:.60} is not UTF-8", place=place) from None
 
     def _column(self, name: str, letters: str, default: Any) -> list[Any]:
-        """Returns a value for each token, from an array whose type of numbers is one of `letters`."""
+        """Returns a value for each token, from an `array.array` whose typecode is one of `letters`."""
         values = self._values.get(KEYS + name)
         if values is None:
             return [default] * len(self.tokens)

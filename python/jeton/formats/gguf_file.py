@@ -152,7 +152,7 @@ class _Reader:
         return _NUMBERS[kind]
 
     def _strings(self, count: int) -> list[bytes]:
-        """Reads an array of strings in one loop without calls: a million strings take half a second."""
+        """Reads an array of strings. One loop without calls is used, so that a million strings take half a second."""
         strings: list[bytes] = []
         size_at = struct.Struct("<Q").unpack_from
         at, known = self._at, len(self._data)
@@ -218,7 +218,7 @@ def write_file(
         source: the file to copy, and its header with the list of tensors.
 
     Raises:
-        FormatError: the source's tensors are not aligned as it states, or the source was truncated.
+        FormatError: the tensors of the source are not aligned as its metadata states, or the source was truncated.
     """
     if source is None:
         file.write(_header(3, 0, [_pair(key, value) for key, value in changes.items()]))

@@ -49,8 +49,8 @@ DECODERS = (
 )  # fmt: skip
 
 _BYTES: JSON = dict(BYTE_LEVEL)
-_MAX_REPLACED = 64  # maximum number of replaced strings: HF searches each token for each of them
-_JOIN: JSON = {"type": "Join", "separator": " "}  # HF joins tokens like this without a decoder
+_MAX_REPLACED = 64  # maximum number of replaced strings; HF searches every token for every one of these strings
+_JOIN: JSON = {"type": "Join", "separator": " "}  # HF joins tokens in this way if there is no decoder
 _FUSE: JSON = {"type": "Fuse"}
 # Used instead of HF's Strip, which panics on an empty text.
 _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
@@ -245,13 +245,13 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 
     Args:
         top: the parsed file.
-        byte_level_model: whether the model is BPE; its initial symbols are then bytes if the pipeline has a ByteLevel.
+        byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
         suffix: end-of-word suffix; empty if there is none.
         is_inside: whether a token contains the suffix other than at its end; a decoder that replaces the suffix would
             change that token.
 
     Raises:
-        UnsupportedFeatureError: a component is not supported; the error has its place.
+        UnsupportedFeatureError: a component is not supported; the error has its JSON path.
     """
     normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
     pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)

@@ -252,7 +252,7 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
 
 
 def to_core(layout: Layout) -> str:
-    """Serializes the fields of a layout that the core uses.
+    """Serializes those fields of a layout that the core uses.
 
     Raises:
         ConfigError: a value has no JSON form.

@@ -42,8 +42,8 @@ def read(
         config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
         layout: id layout; None: the layout of the class.
-        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids, see the
-            module.
+        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids (see the
+            docstring of this module).
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
@@ -92,7 +92,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def render(tok: Tokenizer) -> dict[str, bytes]:
-    """Returns the files of a tokenizer for which `is_of_class` is true, model and configuration: name -> content.
+    """Returns name -> content of the model and the configuration of a tokenizer for which `is_of_class` is true.
 
     Raises:
         UnsupportedFeatureError: the class would not rebuild the tokenizer.

@@ -141,7 +141,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
                 raise unsupported(stage, f"the {stage.replace('pret', 'pre-t')} {part['type']}, with these options")
     before, after = [*map(_name, normalizer)], [*map(_name, pretokenizer)]
     splits = ["lines"] if "lines" in after else []
-    # if spaces were escaped before, a split at spaces has no effect
+    # if the normalizer escapes the spaces, a split at spaces has no effect
     after = [name for name in after if name != "lines" and not (name == "split" and "escape" in before)]
     scheme = _scheme(pretokenizer[-1]) if after[-1:] == ["metaspace"] else None
     prefix, extra = scheme != "never", False

@@ -111,7 +111,7 @@ def read(
 
 
 def facts_of(known: KnownRankFile) -> dict[str, Any]:
-    """Returns the fields of the definition of a known file: roles, template and chat template."""
+    """Returns fields for the definition of a known file: roles, template and chat template."""
     template = chat_template = None
     if known.prefix is not None:
         prefix = known.special_tokens[known.prefix]

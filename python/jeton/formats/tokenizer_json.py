@@ -78,7 +78,7 @@ def to_bytes(tok: Tokenizer) -> bytes:
 
 
 def to_pickle(tok: Tokenizer) -> bytes:
-    """Returns `to_bytes` without the merges that follow from ranks or scores. `from_bytes` reads it."""
+    """Returns the output of `to_bytes` without merges that follow from ranks or scores. `from_bytes` reads it."""
     return render(tok, None, implied=False)
 
 
@@ -202,7 +202,7 @@ def _write_model(
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce a token that is in its vocabulary but is the result of no merge."""
+    """Tests whether HF's model can produce a token of its vocabulary that no merge forms."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
@@ -317,7 +317,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """Reads as `read`; also returns the stages in the file's JSON, and the number of entries of its model."""
+    """Like `read`; also returns the stages in the JSON of the file, and the number of entries of the model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
@@ -329,7 +329,7 @@ def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
 
 
 def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
-    """Reads as `read`, but from the parsed content.
+    """Reads a tokenizer as `read` does, but from the parsed content.
 
     Args:
         top: the file, without the vocabulary and the merges of its model.
@@ -346,7 +346,7 @@ def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
 
 
 def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
-    """Returns ``model.vocab`` and ``model.merges`` as HF writes them, as JSON; None for a model without merges."""
+    """Returns ``model.vocab`` and ``model.merges`` in the JSON that HF writes; merges are None if there are none."""
     if isinstance(tok.definition.model, Unigram):  # `render` writes numbers that HF's parser reads as the same scores
         pieces, _ = tok._core.pieces_json(None) or ("[]", True)
         names = [piece for piece, _ in json.loads(pieces)]
@@ -460,7 +460,7 @@ def check_unreachable(tok: Tokenizer) -> None:
 
 
 def _check_marks(entries: Iterable[AddedToken], mark: str) -> None:
-    """Rejects added tokens that are also entries with the end-of-word mark."""
+    """Rejects added tokens that are also entries of the model and end with the end-of-word mark."""
     for token in entries:
         if mark and not token.special and token.content.endswith(mark):
             raise UnsupportedFeatureError(

@@ -122,8 +122,8 @@ def _address(known: KnownRankFile) -> str:
     """Returns the URL to download from.
 
     Raises:
-        ConfigError: the mirror has no encryption, which would expose the requested name. (The hash protects the
-            content.)
+        ConfigError: the URL of the mirror is not encrypted, which would expose the requested name. (The hash protects
+            the content.)
     """
     mirror = os.environ.get("JETON_REGISTRY_URL")
     if not mirror:

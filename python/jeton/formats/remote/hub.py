@@ -4,7 +4,7 @@ Only data files are downloaded: no code, weights or pickles. Each file is verifi
 huggingface_hub (extra ``hub``) implements the protocol and the cache, which is shared with other programs.
 
 The listing of each downloaded repository (commit, files, hashes) is cached with Jeton's own downloads. With this
-listing, a revision that is a full commit hash needs no network access; in offline mode, no revision needs any.
+listing, a revision that is a full commit hash needs no network access; in offline mode, no revision needs the network.
 
 `remote_code` handles repositories whose tokenizer is code.
 

@@ -3,8 +3,8 @@
 Once in a process, `watch` wraps the methods and setters of the class that change vocabulary, added tokens or a large
 stage: after a change, the wrapper puts a new object into the tokenizer's ``__dict__``. Python code can change
 vocabulary, added tokens and large stages only through these methods and setters. The small stages and the options of
-the model also affect ids, but Python objects that refer to them can change them directly. So `stages` reads the states
-of these objects, which takes about two microseconds.
+the model also affect ids, but Python code can change them directly, through objects that refer to them. So `stages`
+reads the states of these objects, which takes about two microseconds.
 
 Padding, truncation and ``encode_special_tokens`` are not part of the state: they are arguments of each call.
 """
@@ -112,7 +112,7 @@ def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any
     Args:
         backend: the tokenizer.
         options: the result of `model_options`.
-        model: a Python object of its current model; such an object shows all later changes.
+        model: a Python object that refers to the tokenizer's current model, so that it shows all later changes.
 
     Raises:
         Exception: a stage is a Python object, which cannot be serialized.

@@ -87,7 +87,7 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs and counts the call on Jeton; None if it falls back. `inputs_of` returns the texts and `is_batched`."""
+        """Runs the call on Jeton and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
         counts, form = state_of(tok).counts, ""
         try:
             inputs, is_batched = inputs_of()

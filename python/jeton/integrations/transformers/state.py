@@ -1,7 +1,7 @@
 """`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
 The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one of its states, and values
-that a later call compares with current ones to detect a change (`changes`). Equal tokenizers share one engine.
+that a later call compares with current values to detect a change (`changes`). Equal tokenizers share one engine.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """Calls the method of transformers' general class instead, which needs only a `tokenizer.json`."""
+        """Calls the method of `PreTrainedTokenizerFast` instead, which needs only a `tokenizer.json`."""
         return fast_class().convert_to_native_format(*args, **options)
 
     @property

@@ -21,7 +21,7 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# The text is drawn up to four times side by side, so the limit is low.
+# Maximum number of compared characters. It is low, because the text is drawn up to four times side by side.
 MAX_COMPARED_CHARS = 10_000
 
 

@@ -19,7 +19,7 @@ from . import request_fields
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
 
 MAX_DRAWN = 200_000
-# Texts of up to this many characters are tokenized as a whole; for longer ones, the ids are computed first.
+# Texts of up to this many characters are tokenized as a whole; for longer texts, the ids are computed first.
 SHORT_TEXT = 1 << 16
 # Maximum number of prefixes that are tokenized, each twice as long as the one before. If the last prefix is still too
 # short, its result is drawn anyway.

@@ -40,8 +40,8 @@ END_OF_WORD = "</w>"
 # Number of merges of the word-based algorithms if no size is given. SentencePiece reserves three pieces in addition.
 DEFAULT_MERGES = 30
 RESERVED_PIECES = 3
-# Rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and a small
-# vocabulary is accepted.
+# Training rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and
+# a small vocabulary is accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
     "sentencepiece": SentencePiece(character_coverage=1.0, hard_vocab_limit=False),

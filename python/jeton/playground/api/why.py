@@ -19,7 +19,7 @@ MAX_CHARS = 10_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Tokenizer.explain` of the beginning of a text, and the display form of every id in it.
+    """Returns the result of `Tokenizer.explain` for the beginning of a text, with the displayed form of every id.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})
