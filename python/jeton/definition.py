@@ -98,7 +98,7 @@ class Pattern:
             raise ConfigError(
                 f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
             )
-        _core.split_text("", pattern, is_regex=True)  # compiles the regex: an error here, not on first use
+        _core.split_text("", pattern, is_regex=True)  # compiles the regex, to raise errors here and not on first use
         return cls(pattern, True)
 
     def part(self) -> Component | None:
@@ -193,7 +193,7 @@ class Bpe:
         byte_fallback: characters that are not in the vocabulary become byte tokens, ``<0x0A>``.
         continuing_subword_prefix: prefix of every symbol but the first of a word.
         drop_unknown: omits characters that are not in the vocabulary, as HF does without `unk_token`, instead of
-            raising. Only the drop-in replacements in `compat` set it.
+            raising an error. Only the drop-in replacements in `compat` set this flag.
     """
 
     type: ClassVar = "BPE"
@@ -249,7 +249,7 @@ class WordPiece:
 
 @record(frozen=True)
 class WordLevel:
-    """HF's WordLevel: each pretoken is one token, its own entry or the unknown token."""
+    """HF's WordLevel: each pretoken is one token, or the unknown token if it is not an entry."""
 
     type: ClassVar = "WordLevel"
     unk_token: str | None
@@ -257,7 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: each word between white space is one token, its own entry or the unknown token."""
+    """SentencePiece's word model: each word between white space is one token; if not an entry, the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None
@@ -346,11 +346,12 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 
 
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
-    """Tests whether overflowing pieces of a text also get the template's type ids, as only RobertaProcessing does.
+    """Tests whether the parts of a text that truncation cuts off also get the template's type ids.
 
-    Other post-processors of Hugging Face set type ids only for the pieces that truncation keeps; an overflowing piece
-    has the index of its text as type id. The template's ``overflow_type_ids`` decides; if the key is missing, a
-    template that trims offsets counts as a RobertaProcessing.
+    Of Hugging Face's post-processors, only RobertaProcessing does so. The others set type ids only for the part that
+    truncation keeps; in the overflowing parts, the type id is the index of the text. The template's
+    ``overflow_type_ids`` decides; if the key is missing, a template that trims offsets is treated as a
+    RobertaProcessing.
     """
     if not template:
         return False
@@ -398,7 +399,7 @@ class Definition:
         model: pretoken → ids.
         normalizer: components that rewrite text, in order.
         pretokenizer: components that split the normalized text, in order.
-        decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
+        decoder: components that turn tokens into text, in order; None: the bytes of the tokens are concatenated.
         template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
             "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
             (see `sets_overflow_types`).
@@ -436,7 +437,7 @@ class Definition:
     reads_added: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Read-only: the core has been built from these values, and callers of `jeton.load` share a tokenizer.
+        # Make the values read-only, because the core is built from them and callers of `jeton.load` share a tokenizer.
         for name in (
             *("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"),
             *("truncation", "padding", "config"),
@@ -445,7 +446,7 @@ class Definition:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The pattern if the pre-tokenizer is a single pattern, or the pattern ``none`` if there is none; else None."""
+        """The only pre-tokenizer if it is a pattern; ``none`` if nothing splits the text; None for other pipelines."""
         match self.pretokenizer:
             case ():
                 return Pattern("none", False)
@@ -510,15 +511,15 @@ class Definition:
         if isinstance(self.model, Bpe):  # the end-of-word mark's spelling and style change no id
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
-            if self._suffix and self.decoder is not None:  # the decoder reads the mark
+            if self._suffix and self.decoder is not None:  # keep the mark, because the decoder reads it
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def changed_by_byte_level(self, added: Iterable[tuple[str, bool]]) -> list[str]:
-        """Returns the added tokens that HF's decoder ByteLevel changes, because it reads them in the byte alphabet.
+        """Returns the added tokens that HF's decoder ByteLevel changes, because it maps their characters to bytes.
 
-        All characters of such a token are in the alphabet, and some are not ASCII: ``naïve``, whose ``ï`` is the byte
-        EF. HF decodes a token with ``normalized`` to its normalized content.
+        All characters of such a token are in the byte alphabet, and some are not ASCII. An example is ``naïve``: its
+        ``ï`` is decoded to the byte EF. HF decodes a token with ``normalized`` to its normalized content.
 
         Args:
             added: the content of each added token, and whether it is normalized.
@@ -532,7 +533,7 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy whose decoder is ByteLevel if ByteLevel changes an added token, and otherwise None.
+        """Returns a copy with the decoder set to ByteLevel if ByteLevel changes an added token, else to None.
 
         A definition without `reads_added`, or with another decoder, is returned unchanged.
 
@@ -553,7 +554,7 @@ class Definition:
         """
         facts = self.to_json()
         model = facts["model"]
-        unk = model.pop("unk_token")  # some files name a token that they lack: unknown characters are then errors
+        unk = model.pop("unk_token")  # if the vocabulary lacks this token, unknown characters raise an error
         model["unk"] = None if unk is None else vocabulary.find_any(unk.encode())
         if model["unk"] is None and isinstance(self.model, WordPiece | Pieces | Words | Chars):
             raise ConfigError(f"the unknown token {unk!r} is not in the vocabulary", option="unk_token")
@@ -580,7 +581,8 @@ class Definition:
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}  # HF has no check here
+        # The template is not checked for the drop-in replacements of `compat`, because HF does not check it.
+        template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "Token"]
 
 
-MAX_TOKENS_SHOWN = 5_000  # in the drawing of an encoding in a notebook
+MAX_TOKENS_SHOWN = 5_000  # maximum number of tokens drawn for an encoding in a notebook
 
 _Spans: TypeAlias = list[tuple[int, int]]
 _Pretokens: TypeAlias = list[tuple[int, int, int]]  # start, end, index of its first token
@@ -68,8 +68,8 @@ class Encoding(Sequence[Token]):
         special_tokens_mask: n booleans, True for a token that the template added.
         sequence_ids: n values: 0 for a token of the text, 1 for a token of a pair's second text, None for a token that
             the template added.
-        hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): tokens of one character share
-            it, and a template may trim white space.
+        hf_offsets: n ranges of characters with Hugging Face's rules (``offset_mapping``): each token inside a character
+            has the range of the whole character, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling, for all special tokens of the tokenizer.
         first_tokens: for each text, a list with the index of each pretoken's first token among the text's tokens,
@@ -209,8 +209,8 @@ class Encoding(Sequence[Token]):
     def word_ids(self) -> list[int | None]:
         """Returns for each token the index of its pretoken in its text; None for a token of the template.
 
-        This is Hugging Face's `word_ids`. Added tokens count as pretokens; without a pre-tokenizer, a text is one
-        pretoken.
+        This is Hugging Face's `word_ids`. Each added token is a pretoken of its own; without a pre-tokenizer, a text is
+        one pretoken.
 
         Examples:
             >>> import jeton
@@ -227,12 +227,12 @@ class Encoding(Sequence[Token]):
         words = np.full(len(self), None, object)
         for of, first_tokens in enumerate(self.first_tokens):
             places = self._places(of)
-            within = np.arange(len(places)) % max(first_tokens[-1], 1)  # a template may repeat a text
+            within = np.arange(len(places)) % max(first_tokens[-1], 1)  # a template can contain a text several times
             words[places] = np.searchsorted(first_tokens[:-1], within, side="right") - 1
         return list(words)
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Returns the index of the first token whose `hf_offsets` contain a character. Hugging Face's `char_to_token`.
+        """Returns the index of the first token whose `hf_offsets` contain a character, as HF's `char_to_token`.
 
         Args:
             char: index of a character of the text.
@@ -259,13 +259,13 @@ class Encoding(Sequence[Token]):
         at = int(highest.searchsorted(char, side="right"))  # index of the first token that ends after the character
         if at == len(places):
             return None
-        if starts[at] > char and not is_sorted:  # a normalizer moved characters: offsets are not in order
+        if starts[at] > char and not is_sorted:  # a normalizer moved characters, so the offsets are not in order
             inside = (starts[at:] <= char) & (char < ends[at:])
             at += int(inside.argmax())
         return int(places[at]) if starts[at] <= char < ends[at] else None
 
     def token_to_chars(self, token: int) -> tuple[int, int] | None:
-        """Returns the half-open character range of a token in its text, from `hf_offsets`. HF's `token_to_chars`.
+        """Returns the half-open character range of a token in its text, from `hf_offsets`, as HF's `token_to_chars`.
 
         Args:
             token: index of the token; negative indices count from the end.
@@ -286,7 +286,9 @@ class Encoding(Sequence[Token]):
 
     @cached_property
     def _char_index(self) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], bool]]:
-        """For each text: its tokens' indices, starts and ends, the highest end so far, and whether starts ascend."""
+        """Lookup table for characters, for each text: indices, starts and ends of tokens, running maximum of the ends,
+        and whether the starts ascend.
+        """
         import numpy as np
 
         offsets = self.array("hf_offsets")
@@ -299,7 +301,7 @@ class Encoding(Sequence[Token]):
         return found
 
     def _places(self, of: int) -> NDArray[Any]:
-        """Returns the indices of the tokens of one text, 0 or 1 of a pair."""
+        """Returns the indices of the tokens of one text; `of` is 0, or 1 for the second text of a pair."""
         import numpy as np
 
         return np.flatnonzero(self.array("sequence_ids") == of)
@@ -325,7 +327,7 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Converts spans to the concatenated texts; a template's token is placed at the end of the preceding text."""
+        """Converts spans to spans in the concatenated texts. A template's token is at the end of the text before it."""
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []

@@ -4,8 +4,8 @@ Each class also derives from a matching builtin, so generic code such as ``excep
 the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
 and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
-A message writes an option with `keyword`, which marks it. ``str(error)`` shows it as a keyword argument; the command
-line replaces it by its own option.
+Messages contain options in the form that `keyword` returns, between two marks. ``str(error)`` shows such an option as
+a keyword argument; the command line replaces it by its own option.
 
 Left out: missing or unreadable files, which raise plain `OSError`. This module imports no other module of Jeton.
 """
@@ -111,7 +111,7 @@ class JetonError(Exception):
         self.args = (self.marked.replace(MARK, ""),)
 
     def rename(self, path: str, name: str) -> None:
-        """Replaces a path in the message by the name that the caller gave: the path of a downloaded copy by its URL.
+        """Replaces a path in the message by the name that the caller gave, such as the URL of a downloaded copy.
 
         Examples:
             >>> error = JetonError("/tmp/x/a.jtc: corrupt")
@@ -176,7 +176,7 @@ class FormatError(JetonError, ValueError):
 
 
 class UnsupportedFeatureError(FormatError):
-    """Valid file with a feature that Jeton does not support; refused by name instead of producing wrong ids.
+    """Valid file with a feature that Jeton does not support. The error names it, and no wrong ids are produced.
 
     Attributes:
         feature: name of the feature in the format.
@@ -362,7 +362,7 @@ class MissingDependencyError(JetonError, ImportError):
 
 
 class LossyConversionWarning(UserWarning):
-    """Lossy conversion: the caller accepted each loss by name, and the file records it, too.
+    """Warning of a lossy conversion. The caller accepted each loss by name, and the written file records it.
 
     Examples:
         >>> issubclass(LossyConversionWarning, UserWarning)

@@ -58,7 +58,7 @@ class Sample:
         return self._last_bin is not None
 
     def choose(self, chunks: Iterable[DocumentChunk]) -> None:
-        """Reads a corpus to sum the sizes of bins, and determines the last bin."""
+        """Reads a corpus to sum the sizes of bins, and determines the last bin of the sample."""
         import numpy as np
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)

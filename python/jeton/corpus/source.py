@@ -25,16 +25,16 @@ class Source:
     """One source of a corpus, with its weight.
 
     After counting, the counts of the source's pretokens are multiplied by the weight. The weight is exact: a `float`
-    counts as its decimal representation (0.1 is one tenth). Products are rounded to the nearest integer, halves to
-    even. A pretoken whose count becomes 0 is dropped.
+    has the value of its decimal representation (0.1 is one tenth). Products are rounded to the nearest integer, halves
+    to even. A pretoken whose count becomes 0 is dropped.
 
     Attributes:
         place: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; or a stream.
         weight: a positive number; 1 by default.
-        field: field of a row that contains the text; None is the `field` of the whole corpus.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None is the value of
-            the whole corpus.
-        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None is the `encoding` of the whole
+        field: field of a row that contains the text; None: the `field` of the whole corpus.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None: the `documents`
+            of the whole corpus.
+        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None: the `encoding` of the whole
             corpus.
 
     Raises:

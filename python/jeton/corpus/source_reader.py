@@ -47,9 +47,9 @@ from .streams import (
 __all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
 MAX_PATH = 4096  # characters of the longest path on Linux; a longer document is not mistaken for a file name
-# Documents in memory are read in groups of about this many bytes, and at most this many documents.
+# Documents in memory are read in groups of about GROUP_BYTES bytes and at most GROUP_DOCUMENTS documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# If files are documents, those of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
+# If each file is a document, files of up to SMALL_FILE bytes are read in groups of at most GROUP_FILES, on all threads.
 SMALL_FILE, GROUP_FILES = 1 << 20, 1 << 12
 # Assumed compression ratio, from which the memory for a compressed file is estimated.
 EXPANSION = 4
@@ -122,7 +122,7 @@ class ResolvedSource:
 
     @property
     def field(self) -> str:
-        """Field of a row that contains the text."""
+        """Name of the field that contains the text in each row."""
         return self.rules.field
 
     @property
@@ -146,7 +146,7 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes` with their sizes, others singly."""
+        """Yields the files in order: small documents in groups of about `num_bytes`, with sizes; other files alone."""
         group: list[str] = []
         sizes: list[int] = []
         total = 0
@@ -171,7 +171,7 @@ class ResolvedSource:
         try:
             return self.kind(file) == "text"
         except FormatError:
-            return False  # reading the file will raise
+            return False  # reading the file will raise this error
 
     def is_readable_again(self) -> bool:
         """Tests whether the source can be read more than once; False for a pipe, a stream or an iterator."""
@@ -194,7 +194,7 @@ class SourceReader:
         check: Callable[[], None] | None = None,
     ) -> None:
         """Stores the arguments. `max_document` is the maximum number of bytes of a file that is one document; if None,
-        it depends on the machine's memory. `check` is called often, and can raise to stop.
+        it depends on the machine's memory. `check` is called often, and can raise an error to stop reading.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
         self._given_max_document, self._check = max_document, check
@@ -218,7 +218,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # for a stream, which has no position in a file
+                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position to derive it from
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -228,8 +228,8 @@ class SourceReader:
     def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of the documents that begin in a range of a file.
 
-        Under the policy ``"skip"``, line numbers of skipped lines are relative to the range. To convert them to lines
-        of the file, add the `ReadStats.lines` of all ranges before.
+        Under the policy ``"skip"``, line numbers of skipped lines are relative to the range. To convert them to line
+        numbers of the file, add the `ReadStats.lines` of all earlier ranges.
         """
         file, end = part.file, part.end
         if end is None:
@@ -336,7 +336,7 @@ class SourceReader:
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: reads small files at once, each as a document; returns None if one is too large or rejected."""
+        """Fast path: reads small files at once, each as a document; None if a file is too large or is rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:
@@ -358,10 +358,10 @@ class SourceReader:
     def _documents(
         self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream. `size` is that of its file in bytes, for the progress."""
+        """Yields the documents of one decompressed stream. `size`: size of the file in bytes, to report progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
-            if seekable is None or not seekable():  # a compressed stream; Parquet and IPC files need to seek
+            if seekable is None or not seekable():  # a compressed stream cannot seek, as Parquet and IPC files require
                 with tempfile.TemporaryFile() as raw:
                     shutil.copyfileobj(stream, raw, 1 << 20)
                     raw.seek(0)
@@ -439,7 +439,7 @@ class SourceReader:
             message = f"the dataset has no column {resolved.field!r} (it has: {found}); {RIGHT_ONE}"
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
-        # A `Dataset` without a format reads Arrow data of files, whose offsets are checked first.
+        # A `Dataset` without a format reads Arrow data from files. `arrow_values` first checks the offsets in the data.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):
@@ -449,7 +449,7 @@ class SourceReader:
             start += len(values)
 
     def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields documents, rows and files of an iterable in groups; their length adapts to the size of documents."""
+        """Yields documents, rows and files of an iterable, in groups whose length adapts to the size of documents."""
         iterator = iter(items)
         start, at_a_time = 0, 1
         while group := list(islice(iterator, at_a_time)):
@@ -470,7 +470,7 @@ class SourceReader:
                 at_a_time = max(1, at_a_time // 4)
 
     def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: returns a group as one chunk if all items are valid `str`, as is usual in memory; else None."""
+        """Fast path for the usual items in memory: returns one chunk if all items are valid `str`, else None."""
         try:
             texts = TextColumn(list(map(str.encode, group)))
         except (TypeError, UnicodeEncodeError):
@@ -509,7 +509,7 @@ class SourceReader:
             yield self._chunk(TextColumn([data]), "corpus", (index,), resolved)
 
     def _check_canceled(self) -> None:
-        """Raises if the consumer has stopped, so that a long read ends."""
+        """Raises an error if the consumer has stopped, so that a long read ends."""
         if self._queue is not None:
             self._queue.raise_if_closed()
         if self._check is not None:

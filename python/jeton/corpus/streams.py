@@ -35,7 +35,7 @@ __all__ = [
     "transcoded",
 ]
 
-# Bytes per read; decompressing so many takes about a millisecond.
+# Bytes per read; decompressing this many bytes takes about a millisecond.
 READ_BYTES = 1 << 18
 # Size of a block of lines: large enough that the overhead per block is negligible, small enough for the CPU cache.
 BLOCK_BYTES = 1 << 20
@@ -51,8 +51,8 @@ class LineBlock(NamedTuple):
         first: number of the first line, from 1.
         num_ends: number of line ends.
         offset: start of the lines in the file, in bytes.
-        lines_before: function that returns the number of lines before the stream, if it is a range of a file: see
-            `ranges`.
+        lines_before: function that returns the number of lines before the stream; 0 unless the stream is a range of a
+            file (see `ranges`).
     """
 
     data: bytes
@@ -99,13 +99,13 @@ def max_file_bytes() -> int:
 
 
 def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int) -> bytes:
-    """Reads a whole stream of up to `most` bytes. After each read, calls `check_canceled`, which can raise to stop.
+    """Reads a whole stream of up to `most` bytes. After each read, calls `check_canceled`, which can raise an error.
 
     Raises:
         FormatError: as `check_size`.
     """
-    # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts. This
-    # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
+    # io.BytesIO grows in place and returns its buffer without a copy. In contrast, the read() of a stream joins a list
+    # of parts, which takes twice the memory and, for a large file, does not react to Ctrl-C for too long.
     whole = io.BytesIO()
     while data := _as_bytes(_read_some(stream, READ_BYTES), name):
         whole.write(data)
@@ -117,7 +117,7 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], 
 def line_blocks(
     stream: BinaryIO, name: str, offset: int = 0, lines_before: Callable[[], int] = int
 ) -> Iterator[LineBlock]:
-    """Yields blocks of complete lines. If reading fails, it yields the complete lines read so far, then raises.
+    """Yields blocks of complete lines. If reading fails, yields the complete lines read so far, then raises the error.
 
     Args:
         stream: the stream.
@@ -198,8 +198,8 @@ def check_encoding(encoding: str) -> str:
 def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
     """Transcodes a stream to UTF-8.
 
-    Under the policy ``"strict"``, it raises for bytes that are invalid in the encoding, because their position is known
-    here. Under other policies, invalid bytes become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
+    Under the policy ``"strict"``, bytes that are invalid in the encoding raise an error here, where their position is
+    known. Under other policies, invalid bytes become 0xFF, which is not UTF-8, and `ErrorHandler` handles them.
     """
     return cast(
         BinaryIO, io.BufferedReader(_Transcoded(stream, encoding, name, handler.policy == "strict"), READ_BYTES)
@@ -235,7 +235,7 @@ class _Transcoded(io.RawIOBase):
         except UnicodeDecodeError as error:
             place = self._offset - len(held) + error.start
             raise invalid(self._encoding, self._name, place, error) from None
-        except UnicodeError:  # of the decoders of UTF-16 and UTF-32, at the start
+        except UnicodeError:  # raised by the decoders of UTF-16 and UTF-32 if the text begins without a byte order mark
             either = (keyword("encoding", f"{self._encoding}-{order}") for order in ("le", "be"))
             message = (
                 f"{self._name}: a text in {self._encoding} must begin with a byte order mark; without one, pass "

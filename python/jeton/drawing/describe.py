@@ -1,8 +1,8 @@
 """Builds a `Drawing` from tokens and their spans.
 
-Tokens repeat, so each distinct look is computed once and cached. The cache key is the id if the token's bytes equal
-those it covers; id and neighboring bytes if the token splits a character; id and the text between its neighbors if the
-token's bytes differ from those it covers.
+Tokens repeat, so each distinct look is computed once and cached. If a token's bytes equal the bytes that it covers, the
+cache key is its id. If the token splits a character, the key is the id with the neighboring bytes; if its bytes differ
+from the bytes that it covers, the id with the text between its neighbors.
 
 Cost: one or two lookups per token; 0.1 s for 100,000 tokens at byte level, 0.2 s with a normalizer or dropped white
 space.
@@ -119,7 +119,7 @@ class Describer:
             ids: n ids, which follow those of the previous call.
             tokens: n byte strings, the tokens' own bytes.
             byte_spans: n half-open ranges of the text.
-            following: start of the token after these; None if these are the last.
+            following: start of the first token of the next call; None if this is the last call.
         """
         text, special, known, length = self._text, self._special, self._known, len(self._text)
         end_of_all = length if following is None else following
@@ -194,7 +194,7 @@ class Describer:
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
     ) -> tuple[int, tuple[LookPart, ...], int]:
-        """Returns (look, dropped text, end) of a token whose bytes differ from the text, or after dropped text."""
+        """Returns (look, dropped text, end) of a token that differs from the text or that follows dropped text."""
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:
@@ -240,7 +240,7 @@ def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
 
 
 def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """Returns the parts of a token that differs from the bytes it covers; common prefix and suffix are copied text."""
+    """Returns the parts of a token that differs from the bytes it covers; copying them yields only covered text."""
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)
@@ -267,7 +267,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
 
 
 def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
-    """Replaces the copied text of parts, without changing their displayed form."""
+    """Makes `text` the text that copying the parts yields. The displayed form of the parts does not change."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 
@@ -287,10 +287,11 @@ def _is_text(data: bytes) -> bool:
 
 
 def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the smallest ranges of characters that cover ranges of bytes; each U+FFFD of invalid UTF-8 is one."""
+    """Returns the smallest ranges of characters that cover ranges of bytes. U+FFFD for invalid UTF-8 is a character."""
     if text.isascii():
         return list(byte_spans)
-    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)  # per byte: its character; number of characters before
+    # For each byte: index of the character that contains it; number of characters that begin before it.
+    first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)
     at = number = 0
     while at < len(text):
         size = _character_size(text, at)

@@ -13,8 +13,8 @@ __all__ = ["aligned", "display_width", "elided", "padded", "wrapped"]
 def display_width(text: str) -> int:
     """Returns the columns that a text takes: 2 for wide characters, 0 for combining marks.
 
-    If terminals differ (flags, characters with an emoji variation selector), it is the larger width, so that lines can
-    be short, but never overflow.
+    If terminals differ (flags, characters with an emoji variation selector), returns the larger width, so that lines
+    can be short, but never overflow.
 
     Examples:
         >>> display_width("a天"), display_width("e\\u0301")
@@ -49,7 +49,7 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     Args:
         lines: the cells.
         num_names: number of columns of names.
-        sizes: widths of the columns; None is the width of each column's widest cell.
+        sizes: widths of the columns; None: each column is as wide as its widest cell.
 
     Examples:
         >>> aligned([["name", "tokens"], ["天", "5"]], 1)

@@ -1,8 +1,8 @@
-"""Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
+"""Matplotlib figures (an optional dependency) in one style for print. Adds labels and a source note, and saves files.
 
 Text has a size of 9 points. In SVG, text consists of paths, so it looks the same in every program. Adjacent series
-differ in lightness and in marker or line style, so figures can be read in gray. Drawing a figure again on the same day
-(or with ``SOURCE_DATE_EPOCH``) writes an identical file.
+differ in lightness and in marker or line style, so figures can be read in gray. The file is reproducible: a figure that
+is drawn again on the same day (or with the same ``SOURCE_DATE_EPOCH``) gives identical bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POINTS = 9  # size of the font in points
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")
-# Stems of file names that every tokenizer's folder has; a file of such a name is labeled by its folder.
+# Stems of file names that are the same for all tokenizers. A file with such a name is labeled by its folder.
 _COMMON = {"tokenizer", "tokenizer_config", "vocab", "merges", "spiece", "sentencepiece.bpe", "tekken", "model"}
 _STYLE = {
     "svg.hashsalt": "jeton",
@@ -65,7 +65,7 @@ def figure_suffix(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
-    """Yields an empty figure. Draw and save it inside of the ``with`` block, where the style is set.
+    """Yields an empty figure. Draw and save it inside the ``with`` block, where the style is set.
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
@@ -76,7 +76,7 @@ def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
-    """Writes a figure with a source note, atomically; its metadata contains no time."""
+    """Writes a figure with a source note, atomically; the metadata of the file contains no time."""
     note = _source_note()
     if figure.get_layout_engine() is None:
         figure.text(0.995, 0.005, note, ha="right", va="bottom", fontsize=POINTS - 2, color="#5a5a5a")
@@ -88,7 +88,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
 
 
 def _source_note() -> str:
-    """Returns the note to cite a figure by: program, version and day."""
+    """Returns the source note of a figure: program, version and day."""
     from .. import __version__
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -119,7 +119,8 @@ def labels(names: Sequence[str]) -> list[str]:
         if not repeated:
             break
         found = [_stem(name, depth) if label in repeated else label for name, label in zip(names, found, strict=True)]
-    # equal labels remain for files that differ only in their suffixes, and for paths with a long common end
+    # Files that differ only in their suffixes, and paths with a long common end, still have equal labels. They are
+    # labeled by their full names.
     found = [name if found.count(label) > 1 else label for name, label in zip(names, found, strict=True)]
     return [literal(label) for label in found]
 
@@ -137,7 +138,7 @@ def _stem(name: str, depth: int = 1) -> str:
 
 
 def drawable(name: str) -> str:
-    """Replaces lone surrogates in a name: file names that are not UTF-8 have them, and matplotlib rejects them.
+    """Replaces lone surrogates in a name, because matplotlib rejects them. File names that are not UTF-8 have them.
 
     Examples:
         >>> drawable("a\\udcff.txt")
@@ -147,7 +148,7 @@ def drawable(name: str) -> str:
 
 
 def literal(name: str) -> str:
-    """Returns a name as matplotlib shows it literally: shortened, with ``$`` and a leading underscore escaped.
+    """Returns a name in a form that matplotlib shows literally: shortened, ``$`` and a leading underscore escaped.
 
     Examples:
         >>> print(literal("US$"))

@@ -42,12 +42,12 @@ Side = Literal["ltr", "rtl", ""]
 
 
 class CutCharacter(NamedTuple):
-    """Range of the bytes of a split character that one token has.
+    """Part of a split character that one token contains, as a range of bytes.
 
     Attributes:
         shown: displayed form of the whole character, in the token in which it begins; empty in other tokens, so that
             there are fewer distinct looks.
-        start, end: half-open range of the token's bytes in the character.
+        start, end: half-open range of the contained bytes, counted from the start of the character.
         size: number of bytes of the character.
     """
 
@@ -64,8 +64,8 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it differs from that of `shown`: the bytes of a Hebrew letter have the letter's
-            position in the line, although hexadecimal digits are left-to-right. Empty if it is neutral.
+        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. The
+            bytes of a Hebrew letter, for example, are placed right-to-left, although hexadecimal digits are not.
         cut: bytes of a split character, if the part has such bytes.
     """
 
@@ -151,7 +151,7 @@ def _hex_part(data: bytes) -> LookPart:
 
 
 def _cut_part(data: bytes, start: int, end: int) -> LookPart:
-    """Returns a part with bytes of a split character, in hexadecimal; if they begin it, with the character, too."""
+    """Returns a part that shows bytes of a split character in hexadecimal; the first part also shows the character."""
     character, whole = data.decode(), visible(data)
     label = f"{whole} {data[start:end].hex(' ')}" if start == 0 else data[start:end].hex(" ")
     cut = CutCharacter("" if start else whole, start, end, len(data))
@@ -214,8 +214,8 @@ _WHITESPACE = {
     "\n": LookPart(LookPartKind.NEWLINE, NEWLINE, "\n"),
 }
 
-# Invisible letters and marks (Default_Ignorable_Code_Point without format characters and variation selectors, for which
-# see `_is_selector`): Hangul fillers, Khmer inherent vowels, the combining grapheme joiner.
+# Invisible letters and marks: Hangul fillers, Khmer inherent vowels, and the combining grapheme joiner. These are the
+# characters of Default_Ignorable_Code_Point except format characters and variation selectors (`_is_selector`).
 _FILLERS = "\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f"
 
 
@@ -236,7 +236,7 @@ def _character_part(character: str, *, first: bool) -> LookPart | None:
     category = unicodedata.category(character)
     # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector has an effect only on the glyph of the character before it.
+    # A variation selector changes only the glyph of the character before it, so it is displayed only at the start.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

@@ -45,7 +45,7 @@ def to_page(title: str, fragment: str) -> str:
 # Colors are pastel in the light theme and deep in the dark theme; text has a contrast of at least 7:1 on all of them.
 # The gap between tokens is part of the background, because Arabic letters do not join across a margin. Each line has
 # the direction of its text (`plaintext`). Bytes and controls are displayed in a left-to-right isolate (U+2066, U+2069).
-# The marks around it (U+200F, U+200E) have the direction of the character that the bytes belong to.
+# The marks around the isolate (U+200F, U+200E) have the direction of the character that the bytes belong to.
 CSS = (
     themed(
         ".jeton-tokens",

@@ -34,7 +34,7 @@ SMALL = 10.5  # font size of captions, in pixels
 GUTTER = 2  # pixels between two tokens
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Limits of a picture; it shows the number of tokens that it leaves out.
+# Limits of a picture. If tokens are left out, the picture shows their number.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
 MAX_LEAVES = 120
@@ -142,7 +142,7 @@ def _caption_text(caption: str, lines: float, colors: _Colors) -> str:
 
 
 class _LineLayout:
-    """Layout of lines: assigns positions to the runs of tokens, up to a number of lines."""
+    """Line layout: assigns a position to each text run of the tokens, until a maximum number of lines is reached."""
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -156,7 +156,7 @@ class _LineLayout:
         return self._y + (0 if self._broken and self._x == 0 else 1)
 
     def add(self, parts: Iterable[LookPart], max_lines: float = MAX_LINES) -> list[_TextRun]:
-        """Lays out one token; uses a new line if it fits there, but not on the current line. Stops at `max_lines`."""
+        """Lays out one token, on a new line if the current line is too short for it. Stops at `max_lines`."""
         parts = list(parts)
         needed = sum(display_width(part.shown) for part in parts)
         if self._x and self._x + needed > self._width >= needed:

@@ -55,12 +55,13 @@ def to_terminal(
     Args:
         drawing: the drawing.
         color: whether to use ANSI colors (see `wants_color`); without colors, tokens are separated by ``│``.
-        width: columns per line; longer lines are wrapped, if possible between tokens. None is no wrapping.
+        width: columns per line; longer lines are wrapped, if possible between tokens. None: lines are not wrapped.
         indent: prefix of every line.
         break_lines: whether a line end in the text also ends the line of output.
 
     Returns:
-        One or more lines without a final line end. Text that no token covers is faint; without color, it is in ‹ and ›.
+        One or more lines without a final line end. Text that no token covers is faint; without color, it is enclosed in
+        ‹ and ›.
 
     Examples:
         >>> from jeton.drawing import draw
@@ -110,7 +111,7 @@ class Canvas:
         Args:
             looks: n indices into `table`, of the tokens that follow those of earlier calls.
             table: the distinct looks.
-            dropped: text that no token covers; its indices count the tokens of all calls.
+            dropped: text that no token covers; its token indices are counted from the first call on.
         """
         gaps = {gap.before: gap.parts for gap in dropped}
         if table is not self._table:
@@ -152,7 +153,7 @@ class Canvas:
         return look_ansi(look, underline=underline) if self._color else ""
 
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
-        """Returns (output after another token, output at the start of a line, columns, whether it ends the line)."""
+        """Returns (output after a token, output at the start of a line, width, whether the token ends the line)."""
         shown = look.shown
         breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown
@@ -166,7 +167,7 @@ class Canvas:
         self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
     def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
-        """Appends one token; uses a new line if the token fits there, but not on the current line."""
+        """Appends one token. Begins a new line if the token fits there, but does not fit on the current line."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["REPORT_CSS", "themed"]
 
-# Selectors of the theme in JupyterLab, VS Code, Colab and documentation sites.
+# CSS selectors that match a light or dark theme of JupyterLab, VS Code, Colab and documentation sites.
 _LIGHT = '[data-jp-theme-light="true"],.vscode-light,.vscode-high-contrast-light,[theme="light"],[data-theme="light"]'
 _DARK = '[data-jp-theme-light="false"],.vscode-dark,.vscode-high-contrast,[theme="dark"],[data-theme="dark"]'
 

@@ -59,8 +59,8 @@ class Node(NamedTuple):
     Attributes:
         id: id of the symbol.
         rank: rank of the merge that created the symbol; None for an initial symbol.
-        start, end: half-open range of the pretoken's bytes that it covers.
-        left, right: its children, as indices into `Tree.nodes`; None for an initial symbol.
+        start, end: half-open range of the pretoken's bytes that the symbol covers.
+        left, right: children of the node, as indices into `Tree.nodes`; None for an initial symbol.
     """
 
     id: int

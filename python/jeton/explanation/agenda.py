@@ -22,7 +22,7 @@ __all__ = ["Agenda", "AgendaEntry", "PieceLookup", "agenda_of"]
 
 
 class AgendaEntry(NamedTuple):
-    """Entry of the agenda, in the order of popping: by score, highest first, then by position.
+    """Entry of the agenda. Entries are popped by score, the highest first, and then by position.
 
     Attributes:
         score: score of the piece.
@@ -111,7 +111,7 @@ def agenda_of(
 
 def _replay(text: bytes, starts: Sequence[int], is_frozen: Sequence[bool], lookup: PieceLookup) -> list[AgendaEntry]:
     num = len(starts)
-    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None once it is merged to the left
+    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None if its left neighbor absorbed it
     before, after = list(range(-1, num - 1)), list(range(1, num + 1))
     heap: list[tuple[float, int, int, int]] = []  # (-score, left symbol, end of the pair, id)
 

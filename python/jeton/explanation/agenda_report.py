@@ -26,7 +26,7 @@ class AgendaStep(NamedTuple):
 
 
 def agenda_steps(pretoken: ExplainedPretoken, agenda: Agenda, describe: Callable[[int], bytes]) -> Iterator[AgendaStep]:
-    """Yields the text of the entries in the order of popping, up to the last merge that is shown."""
+    """Yields a line for each agenda entry, in the order in which entries are popped, up to the last merge shown."""
     merges = iter(pretoken.merges[: limits.MAX_MERGES_SHOWN])
     for entry in agenda.entries:
         merge = None if entry.is_stale else next(merges, None)

@@ -1,7 +1,7 @@
 """Assembly of an `Explanation` from the core's results.
 
-For a long text, only the pretokens and tokens that the reports display are computed; others are computed on first
-access.
+For a long text, only the pretokens and tokens that the reports display are computed; the remaining ones are computed on
+first access.
 """
 
 from __future__ import annotations
@@ -72,5 +72,5 @@ def _piece_lookup(core: Core) -> PieceLookup:
 
 
 def covers_other_bytes(definition: Definition) -> bool:
-    """Tests whether an initial symbol can cover text other than its own, as for an unknown character."""
+    """Tests whether an initial symbol can cover text that differs from its bytes, as the unknown token does."""
     return not isinstance(definition.model, Bpe) or definition.model.level == "char"

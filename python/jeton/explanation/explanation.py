@@ -2,8 +2,8 @@
 
 It stores merges and replays symbol sequences on demand, because n symbols would need O(n²) memory for all sequences.
 The text report and HTML are truncated, and show the number of steps left out; the JSON is complete. For a long text,
-`Tokenizer.explain` computes only the totals, and the pretokens and tokens that the reports display. Others are computed
-on first access.
+`Tokenizer.explain` computes only the totals, and the pretokens and tokens that the reports display. The remaining
+pretokens and tokens are computed on first access.
 """
 
 from __future__ import annotations
@@ -74,10 +74,12 @@ class Explanation:
     @cached_property
     def drawing(self) -> Drawing:
         """Drawing of the tokens; for a long text, of the first 2,000 tokens."""
-        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]  # the last character can have 4 bytes, so 4 tokens
+        # The last character can be split into 4 tokens, one for each of its bytes.
+        tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
-        # Added tokens are drawn as spelled, because decoding can give other bytes, or none, as for control pieces.
+        # Added tokens are drawn as their spelling, because they can decode to other bytes or, as control pieces do, to
+        # no bytes.
         spelled = {token.id: self.describe(token.id) for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]
@@ -98,7 +100,7 @@ class Explanation:
     def sequences(self, pretoken: ExplainedPretoken) -> Iterator[list[int]]:
         """Replays one pretoken: yields its symbols before the first merge and after each merge.
 
-        Each sequence is a new list; all of them take O(merges × symbols) time.
+        Each sequence is a new list, so iterating over all sequences takes O(merges × symbols) time.
         """
         return symbol_sequences(pretoken)
 
@@ -175,7 +177,7 @@ class Explanation:
         return to_html(self.summary, self.drawing, len(self.tokens), self.pretokens, self.describe, self.pattern_parts)
 
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
-        """Returns the text report and the drawn tokens. `color` None takes `wants_color` of standard output."""
+        """Returns the text report and the drawn tokens. If `color` is None, `wants_color(sys.stdout)` decides."""
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,

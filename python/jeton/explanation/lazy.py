@@ -56,7 +56,7 @@ class LazySequence(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]  # as a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles all items, not `load`, which refers to the tokenizer."""
+        """Pickles all items instead of `load`, because `load` refers to the tokenizer."""
         return LazySequence, (list(self._all), self._length, list)
 
     def __repr__(self) -> str:

@@ -157,7 +157,7 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
 
 
 def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, describe: Describe) -> Iterator[str]:
-    """Yields the matches of WordPiece in a pretoken, with the longer prefixes that it tried before."""
+    """Yields a line for each WordPiece match in a pretoken, with the longer prefixes that were tried before."""
     if attempts.is_too_long:
         message = "longer than max_input_chars_per_word: the whole pretoken is unknown, ids {ids}"
         yield translate(message, ids=some(pretoken.ids))
@@ -181,7 +181,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the longer prefixes that were tried and are not entries; shows the first three, each after `prefix`."""
+    """Describes the longer candidates that are not in the vocabulary; shows the first three, each after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
@@ -226,7 +226,7 @@ def heading(number: int, pretoken: ExplainedPretoken) -> str:
 
 
 def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
-    """Formats a truncated sequence of symbols, drawn together, so that a character split between two is visible."""
+    """Formats a truncated sequence of symbols, drawn as one text to show characters split between symbols."""
     drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
     more = " " + _left_out(len(ids) - len(drawing)) if len(ids) > len(drawing) else ""
     if color:

@@ -1,7 +1,7 @@
 """Reading and writing of tokenizer files: one module per format, based on `Definition` and the core's vocabulary.
 
-For reading, the format is detected by content, never by suffix; for writing, the suffix selects it. Features that a
-format does not support are rejected by name. No format uses pickle.
+For reading, the format is detected by content, never by suffix; for writing, the suffix selects it. A feature that a
+format does not support is rejected with an error that names it. No format uses pickle.
 
 ```text
 detection            content → format; saving: path → format, and its writer
@@ -70,7 +70,7 @@ __all__ = [
     "to_pickle",
 ]
 
-# Maximum size of a file in bytes, larger than any tokenizer's; checked before reading.
+# Maximum size of a tokenizer file in bytes, larger than all known files; checked before a file is read.
 MAX_FILE_BYTES = 1 << 30
 
 # magic number -> compression
@@ -97,8 +97,8 @@ def load(
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
     BERT's ``vocab.txt``, and the metadata of llama.cpp's GGUF.
 
-    Recently loaded tokenizers are cached: while its files are unchanged, a path or name gives the same immutable
-    object.
+    Recently loaded tokenizers are cached: a path or name gives the same immutable object while its files are
+    unchanged.
 
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
@@ -110,7 +110,7 @@ def load(
             Also accepted: a model that Ollama has pulled (``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``), and a
             tokenizer in memory (a `tokenizers.Tokenizer` or a fast tokenizer of transformers).
         pattern: pre-tokenization regex or name, for a rank file. A known rank file gets its publisher's pattern and
-            normalizer (Qwen's is NFC); this argument replaces both.
+            normalizer (NFC for Qwen); this argument replaces both.
         special_tokens: spelling -> id, for a rank file; replaces the publisher's special tokens of a known rank file;
             ``{}`` means none.
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
@@ -182,8 +182,8 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
     Args:
         path: local path of the file or folder.
         given: arguments of `load`.
-        name: the name under which it was fetched, if it was.
-        is_fetched: True if `remote` downloaded it and checked it.
+        name: name of the fetched tokenizer; None if the caller gave a path.
+        is_fetched: True if `remote` downloaded the file or folder and checked it.
     """
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)
@@ -192,7 +192,7 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
         from .config import read_config
         from .remote_code import code_files, refuse_code
 
-        if not is_fetched:  # downloads were checked already, by the repository's listing
+        if not is_fetched:  # for downloads, this check was made with the file list of the repository
             names = [entry.name for entry in os.scandir(path) if entry.is_file()]
             refuse_code(path, path, names, code_files(names))
         config, path = read_config(path), folder.choose(path)
@@ -210,9 +210,9 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
 
 
 def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
-    """Returns how a file's ids can differ from those of the model's own tokenizer, as far as the file shows it.
+    """Returns why ids of the loaded file can differ from ids of the model's own tokenizer, as far as the file shows.
 
-    A GGUF file cannot represent all features of a tokenizer, and for it `load` gives llama.cpp's ids.
+    A GGUF file cannot represent all features of a tokenizer, so `load` gives the ids of llama.cpp for such a file.
 
     Args:
         path_or_name: as for `load`.
@@ -336,7 +336,7 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
 
 
 def local_path(place: str | os.PathLike[str]) -> str:
-    """Returns the local file or folder that `load` reads for a path or name; files of a name are downloaded once.
+    """Returns the local file or folder that `load` reads for a path or name. A name's files are downloaded if missing.
 
     Raises:
         FileNotFoundError, DownloadError: as `load`.
@@ -350,7 +350,7 @@ def local_path(place: str | os.PathLike[str]) -> str:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the local file or folder of a name, and the name in full, without aliases."""
+    """Returns the local file or folder of a name, and the main name of the tokenizer in place of an alias."""
     from . import cache
     from .naming import is_pinned, nearest, resolve
 
@@ -384,7 +384,7 @@ def _read(path: str) -> bytes:
     size = os.stat(path).st_size
     if size <= MAX_FILE_BYTES:
         with _opened(path) as file:
-            # a device or a pipe has size 0 and may be endless
+            # A device or a pipe has the size 0 and may be endless, so the number of bytes read is limited.
             data = file.read() if os.path.isfile(path) else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:

@@ -2,8 +2,8 @@
 
 The files have neither pattern nor special tokens. Without a configuration, the tokenizer is assumed to be GPT-2's: byte
 level, GPT-2's pattern, and ``<|endoftext|>`` as special token if it is an entry. A `tokenizer_config.json` in the same
-folder can name RoBERTa's class (its special tokens and template) or Qwen2's (its pattern, NFC), special tokens,
-``add_prefix_space``, ``add_bos_token`` and ``add_eos_token``.
+folder can set the class, special tokens, ``add_prefix_space``, ``add_bos_token`` and ``add_eos_token``. The class of
+RoBERTa implies its special tokens and its template; the class of Qwen2 implies its pattern and NFC.
 
 Source: openai/gpt-2 src/encoder.py; huggingface/transformers tokenization_gpt2.py, tokenization_roberta.py,
 tokenization_qwen2.py (facts).

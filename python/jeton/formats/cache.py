@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-    # absolute path, the name under which it was fetched, and the other arguments of `load`; together with the content
-    # of the files, they determine the tokenizer
+    # absolute path, the name from which the path was fetched, and the other arguments of `load`; together with the
+    # content of the files, these values determine the tokenizer
     Request: TypeAlias = tuple[str, str | None, Hashable]
     # for each file: name, device, inode, size, times of modification and of status change in ns
     Identity: TypeAlias = tuple[tuple[str, int, int, int, int, int], ...]
@@ -109,6 +109,6 @@ def _identities(path: str) -> Iterator[tuple[str, int, int, int, int, int]]:
     for name in sorted(names):
         try:
             facts = os.stat(os.path.join(folder, name))
-        except OSError:  # the file is missing; if it is needed, reading it raises
+        except OSError:  # the file is missing; if it is needed, reading it raises an error
             continue
         yield name, facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

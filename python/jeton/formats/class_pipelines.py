@@ -45,7 +45,7 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 _ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
 _CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
-_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # version 5's defaults
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # default ids of version 5
 # class -> role -> default token
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
@@ -81,7 +81,7 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 
 
 def is_asked(config: Mapping[str, Any]) -> bool:
-    """Tests whether a configuration uses a feature that version 4 has and SentencePiece's pipeline lacks.
+    """Tests whether a configuration uses a feature of transformers 4 that SentencePiece's own pipeline lacks.
 
     These features are ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, and
     CodeLlama's tokens.
@@ -142,7 +142,7 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         template = _template(config, name, version, roles, lambda token: spelled.get(token, _find(base, token)))
         decoder = definition.decoder or ()
         if version == 4 and any(token.normalized for token in added.values()):
-            # tokenizers 0.22 decodes an added token as spelled; since 0.23, as normalized
+            # tokenizers 0.22 decodes an added token to its spelling, later versions to its normalized content
             decoder = ({"type": "Respell", "contents": ()}, *decoder)
         definition = replace(
             definition,
@@ -166,10 +166,10 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
             return "always"
-        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null counts as false here
+        if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null has the effect of false
             return "never"
         return "always" if option(config, "legacy", True) else "first"
-    # in version 5, null means the default for Llama and CodeLlama only
+    # in version 5, null stands for the default, but only with Llama and CodeLlama
     default = name in _LLAMAS or "add_prefix_space" not in config
     heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):
@@ -321,7 +321,7 @@ def _albert_normalizer(config: Mapping[str, Any]) -> Iterable[Component]:
 
 
 def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
-    """Returns the decoder of a class, the same in both versions. `prefixed`: whether `▁` was added before the text."""
+    """Returns the decoder of a class, equal in versions 4 and 5. `prefixed`: whether `▁` was added before the text."""
     if name not in _BPE:
         scheme = "always" if prefixed else "never"
         return ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},)
@@ -378,7 +378,7 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. Of equal spellings, the last one sets the flags.
+    """Yields the added tokens in the order in which they get ids. Of tokens with equal spelling, the last sets flags.
 
     Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these tokens in the raw text,
     even if the configuration gives them other flags. Version 5 ends with the model's added tokens.

@@ -43,7 +43,7 @@ __all__ = [
 
 # keys of role tokens, in the order of transformers
 _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
-# Limit in bytes, larger than any configuration; chat templates are long.
+# Maximum size of a configuration in bytes. Chat templates can be long, but no known configuration is this large.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 ADDED_TOKENS = "added_tokens_decoder"
@@ -319,9 +319,9 @@ def kept(
     Args:
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
-        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads, and for a
-            `.model` that may be saved again. From other files the class would build a tokenizer with its own rules; so
-            the class's defaults are kept instead of its name.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, because the class reads it, and
+            for a `.model` that may be saved again. From other files, the class would build a tokenizer with rules
+            of its own, so the defaults of the class are kept instead of its name.
         keeps_added: whether to keep ``added_tokens_decoder``: true for a `.model` that may be saved again.
 
     Examples:
@@ -343,7 +343,7 @@ def kept(
     return stays
 
 
-# Classes of transformers whose defaults differ from PreTrainedTokenizerFast's.
+# Classes of transformers whose defaults differ from those of `PreTrainedTokenizerFast`.
 _PADS_LEFT = ("GemmaTokenizer", "LlamaTokenizer")
 _NO_SEGMENTS = (
     "CamembertTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer", "GemmaTokenizer", "LlamaTokenizer", "MBart50Tokenizer",

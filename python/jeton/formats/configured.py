@@ -53,7 +53,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         id = None if spelled is None else tok._core.find(spelled, False)
         if id is None:
             id, next_id = next_id, next_id + 1
-        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # for transformers, len(tok) is the next id
+        is_next = id < tok.vocab_size or len(tok) == tok.vocab_size  # transformers takes len(tok) as the next free id
         if not is_next or ids.get(content, id) != id:
             raise UnsupportedFeatureError(
                 f"the configuration names the token {content!r:.60}, which the tokenizer's file lacks; "
@@ -67,7 +67,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def entries_listed(tok: Tokenizer) -> Definition:
-    """Returns the definition, with the current tokens recorded as the model's entries; later tokens are not."""
+    """Returns the definition with the current tokens recorded as the model's entries, unlike tokens added later."""
     size = tok.definition.hf_vocab_size
     return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 
@@ -75,8 +75,8 @@ def entries_listed(tok: Tokenizer) -> Definition:
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, is_json: bool) -> Tokenizer:
     """Applies a configuration: roles, chat template and other keys.
 
-    Roles whose token is not in the vocabulary are omitted. They occur with rank files and tekken.json, which
-    transformers converts.
+    Roles whose token is not in the vocabulary are omitted. Such roles occur if the tokenizer is in a rank file or a
+    tekken.json, because transformers converts these files.
 
     Args:
         tok: the tokenizer.

@@ -27,7 +27,7 @@ TEMPLATE = "chat_template.jinja"
 MORE_TEMPLATES = "additional_chat_templates"  # name of a folder with chat templates
 # Together with `MORE_TEMPLATES`, these are all files from which the configuration of a folder is read.
 CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json", ADDED_FILE, TEMPLATE)
-# Name endings of files of entries and of merges; the two files have either the first or the second pair of names.
+# Endings of the names of two files that belong together: a file of entries and a file of merges.
 PAIR_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -80,7 +80,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Removes white space at the start. Returns the rest of the first 4 KiB or, if they are blank, of all data."""
+    """Returns the first 4 KiB without white space at the start or, if these 4 KiB are blank, all data without it."""
     return data[:4096].lstrip() or data.lstrip()
 
 
@@ -91,12 +91,12 @@ def is_sentencepiece(data: bytes) -> bool:
         >>> is_sentencepiece(b"\\n\\x0e\\n\\x05<unk>\\x15"), is_sentencepiece(b'{"version": 1}')
         (True, False)
     """
-    if len(data) < 4 or data[0] != 0x0A:  # field 1, a message
+    if len(data) < 4 or data[0] != 0x0A:  # tag of field 1 (a piece), which is a nested message
         return False
     at = 1
     while at < min(len(data), 5) and data[at] & 0x80:
         at += 1
-    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tag of the field piece, score or type
+    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # tags of the fields `piece`, `score` and `type`
 
 
 def is_gpt2_pair(data: bytes) -> bool:

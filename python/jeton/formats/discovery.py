@@ -25,7 +25,7 @@ def find_tokenizers(place: Path) -> list[Path]:
     """Returns the entries of a folder that look like tokenizers, sorted by name; hidden files and folders are skipped.
 
     Raises:
-        OSError: the place is not a folder or not readable.
+        OSError: the place is not a folder, or is not readable.
 
     Examples:
         >>> import tempfile

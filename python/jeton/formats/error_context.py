@@ -1,4 +1,4 @@
-"""Conversion of errors of the core to errors of a file, with its name and format."""
+"""Conversion of errors of the core to errors that name the file and its format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOSSES = (
     "precompiled_charsmap", "pretokenizer", "roles", "scores", "single_precision", "special_tokens", "template",
     "treat_whitespace_as_suffix", "unk_token", "unused", "user_defined", "whole_first",
 )  # fmt: skip
-MAX_LOSSES = 400  # maximum number of characters of all names together in a message
+MAX_LOSSES = 400  # maximum number of characters of the list of losses in a message
 
 
 class error_context:  # noqa: N801  (used as a function, like those of `contextlib`)

@@ -26,7 +26,7 @@ from .detection import MORE_TEMPLATES, TEMPLATE
 
 __all__ = ["check_templates", "choose", "write"]
 
-# in order of precedence
+# patterns of tokenizer files, in order of precedence
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken", "*.gguf")
 
 

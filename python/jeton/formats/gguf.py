@@ -6,7 +6,7 @@ file has no normalizer, and it only names its pre-tokenizer, whose definition is
 ``add_bos_token`` and ``add_eos_token`` become the template. Control and unknown tokens are special tokens; user-defined
 tokens are always matched. As in llama.cpp, some spellings override the type of a token.
 
-Known differences to llama.cpp:
+Known differences from llama.cpp:
 
 - llama.cpp drops bytes that the vocabulary lacks; Jeton raises an error.
 - llama.cpp matches the longest added token first, in the whole text; Jeton matches from the left, the longest at each
@@ -154,7 +154,7 @@ class Metadata:
             raise FormatError(f"{data!r:.60} is not UTF-8", place=place) from None
 
     def _column(self, name: str, letters: str, default: Any) -> list[Any]:
-        """Returns a value for each token, from an array whose type of numbers is one of `letters`."""
+        """Returns a value for each token, from an `array.array` whose typecode is one of `letters`."""
         values = self._values.get(KEYS + name)
         if values is None:
             return [default] * len(self.tokens)
@@ -195,7 +195,7 @@ class Metadata:
         try:
             return [value.decode() for value in values]
         except UnicodeDecodeError:
-            # raises a `FormatError` with the index of the string
+            # decode again with `_utf8`, which raises a `FormatError` with the index of the invalid string
             return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]
 
     def bytes(self, name: str) -> bytes:
@@ -239,7 +239,7 @@ class Metadata:
         }
 
     def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
-        """Returns the tokens that strip white space on the left, and on the right, by llama.cpp's lists of names."""
+        """Returns two sets: tokens that strip white space on the left and on the right, by llama.cpp's model names."""
         pre, kind = self.pre or "", self.text("general.architecture") or ""
         name = (self.text("general.name") or "").lower()
         if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(
@@ -312,12 +312,12 @@ def _vocabulary_with_merges(
 ) -> _core.Vocabulary:
     """Builds the vocabulary of BPE, with merges.
 
-    The core reads entries and merges as a tokenizer.json: for half a million merges, this takes half the time of
-    resolving the merges in Python.
+    The entries and merges are passed to the core as a tokenizer.json. For half a million merges, this takes half as
+    long as resolving the merges in Python.
     """
     import json
 
-    merges = list(dict.fromkeys(metadata.strings("merges")))  # of equal merges, the first counts
+    merges = list(dict.fromkeys(metadata.strings("merges")))  # keep the first of equal merges
     model = {"type": "BPE", "vocab": metadata.ids, "merges": merges}
     spelled = json.dumps({"model": model}, ensure_ascii=False).encode()
     try:
@@ -404,8 +404,8 @@ def _read_pieces(metadata: Metadata) -> Tokenizer:
     unk = metadata.name("unk")
     model: Bpe | Pieces
     if prefixes and not all(token.special for token in added.values()):
-        # llama.cpp also adds a space after a user-defined token; with the model `Pieces`, a user-defined token would
-        # not split the text
+        # llama.cpp splits the text at a user-defined token and adds a space after this token, too. In the model
+        # `Pieces`, a user-defined token would not split the text; so the model is converted to `Bpe`.
         pieces = _core.Vocabulary(range(len(kinds)), kinds, contents, (), metadata.scores)
         vocabulary = with_added_tokens(pieces.converted_pieces("scores"), added.items(), set(added))
         model = Bpe("char", unk_token=unk, fuse_unk=True, byte_fallback=True)
@@ -450,7 +450,7 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
 
     In llama.cpp, a vertical tab, a form feed and U+0085 count as spaces and are not removed. All marks count as
     accents, not only those with the category Mn in an older version of Unicode. Only the first character of a
-    decomposition remains; of a Korean syllable, the first consonant.
+    decomposition remains; for a Korean syllable, this is its initial consonant.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)

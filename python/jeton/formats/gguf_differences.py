@@ -1,4 +1,4 @@
-"""Differences of a model's own tokenizer from its GGUF file, as far as the file and its names show them.
+"""Differences between a model's own tokenizer and its GGUF file, as far as the metadata of the file shows them.
 
 `gguf` gives llama.cpp's ids of a file. The ids of the model's own tokenizer can differ where the format has no field
 for a feature, or where llama.cpp implements a feature in its own way.

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["MAGIC", "Header", "read_header", "write_file"]
 
 MAGIC = b"GGUF"
-# Limit of the metadata's size in bytes, larger than any tokenizer's. Gemma 4's metadata, with 262,144 tokens, takes 15
-# MB.
+# Maximum size of the metadata in bytes, larger than the metadata of any known tokenizer: that of Gemma 4, with 262,144
+# tokens, takes 15 MB.
 MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit on the bytes of a key
 _MAX_DIMENSIONS = 4  # ggml's limit on the dimensions of a tensor
@@ -152,7 +152,7 @@ class _Reader:
         return _NUMBERS[kind]
 
     def _strings(self, count: int) -> list[bytes]:
-        """Reads an array of strings in one loop without calls: a million strings take half a second."""
+        """Reads an array of strings. One loop without calls is used, so that a million strings take half a second."""
         strings: list[bytes] = []
         size_at = struct.Struct("<Q").unpack_from
         at, known = self._at, len(self._data)
@@ -192,7 +192,7 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file up to `end` or beyond, at least doubling the bytes in memory; returns their number."""
+        """Reads the file up to `end` or beyond, at least doubling the bytes in memory. Returns their number."""
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")
         if end > MAX_BYTES:
@@ -218,7 +218,7 @@ def write_file(
         source: the file to copy, and its header with the list of tensors.
 
     Raises:
-        FormatError: the source's tensors are not aligned as it states, or the source was truncated.
+        FormatError: the tensors of the source are not aligned as its metadata states, or the source was truncated.
     """
     if source is None:
         file.write(_header(3, 0, [_pair(key, value) for key, value in changes.items()]))

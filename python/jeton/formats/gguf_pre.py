@@ -3,7 +3,7 @@
 The expressions are llama.cpp's, translated into tiktoken's dialect with the meaning that llama.cpp gives them. This
 meaning can differ from that in the model's own tokenizer:
 
-- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. Upper-case letters become
+- llama.cpp supports only top-level categories: ``\\p{Lu}`` matches any letter. So upper-case letters are expressed as
 ``[\\p{L}&&[^a-z]]``.
 - ``(?i:'s)`` does not match ``'ſ`` (U+017F).
 - A range of characters never matches white space beyond ASCII: ``[ࠀ-一]`` excludes U+3000.
@@ -61,7 +61,7 @@ _GROUPS = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 # includes Hangul and everything from U+0800 up to the ideographs, except white space
 _DEEPSEEK_CHINESE = r"[[\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]&&\S]+"
 _DEEPSEEK_SIGNS = r"\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3001}\x{3002}]+"
-# cased letters in the Unicode version of llama.cpp's expression
+# ranges of cased letters, for the Unicode version on which llama.cpp's expression is based
 _DEEPSEEK_LETTERS = (
     r"A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-\x{2AF}"
     r"\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-\x{3A1}"

@@ -1,10 +1,10 @@
 """Writing of GGUF: writes the tokenizer into the metadata of a copy of another file, or into a file without tensors.
 
 In a copy, the keys of the tokenizer are replaced. Keys with ids for which Jeton has no role (``eot_token_id``, …) get
-the new id of the same token. The old chat template is kept if the tokenizer has none. Features for which llama.cpp
-would give other ids are refused by name. llama.cpp's normalizers are fixed, and only one of its pre-tokenizers
-(`gguf_pre`) can split text; the best one is found by splitting `_PROBES`. Other differences are found when the file is
-read again and compared, as `jeton convert` does.
+the new id of the same token. The old chat template is kept if the tokenizer has none. A feature for which llama.cpp
+would give different ids is refused with an error that names the feature. llama.cpp has fixed normalizers and a fixed
+list of pre-tokenizers (`gguf_pre`); the pre-tokenizer that splits most of `_PROBES` as the tokenizer does is chosen.
+Other differences are found when the file is read again and compared, as `jeton convert` does.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, convert_hf_to_gguf.py (types, padding; facts).
 """
@@ -38,7 +38,7 @@ FORMAT = gguf.FORMAT
 _TEMPLATE = "tokenizer.chat_template"
 _EMBEDDINGS = b"token_embd.weight"
 _FILLER_SCORE = -10000.0  # score of unused tokens, as in ggml-org/llama.cpp convert_hf_to_gguf.py
-# model -> architecture that a file without tensors names
+# model -> name of the architecture in a file without tensors
 _ARCHITECTURES = {"gpt2": b"gpt2", "gemma4": b"gemma4", "llama": b"llama", "bert": b"bert", "t5": b"t5"}
 
 # Texts on which pre-tokenizers differ: contractions, case beyond ASCII, digits, marks, scripts, signs, and white space.
@@ -109,7 +109,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if the model has no tensors, in this or in other files."""
+    """Returns the number of rows of the embeddings; None if no file of the model, this one included, has tensors."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -184,7 +184,7 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         token = tok.roles.get(role)
         if token is not None and key not in own:
             own[key] = tok.token_to_id(token)
-    if "pre" not in own and f"{KEYS}pre" in old:  # for some values of `pre`, tokens strip white space, with any model
+    if "pre" not in own and f"{KEYS}pre" in old:  # keep it: some values make tokens strip white space, in any model
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)

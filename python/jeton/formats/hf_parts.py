@@ -49,8 +49,8 @@ DECODERS = (
 )  # fmt: skip
 
 _BYTES: JSON = dict(BYTE_LEVEL)
-_MAX_REPLACED = 64  # maximum number of replaced strings: HF searches each token for each of them
-_JOIN: JSON = {"type": "Join", "separator": " "}  # HF joins tokens like this without a decoder
+_MAX_REPLACED = 64  # maximum number of replaced strings; HF searches every token for every one of these strings
+_JOIN: JSON = {"type": "Join", "separator": " "}  # HF joins tokens in this way if there is no decoder
 _FUSE: JSON = {"type": "Fuse"}
 # Used instead of HF's Strip, which panics on an empty text.
 _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
@@ -132,7 +132,7 @@ def write_parts(
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """Converts SentencePiece's normalizer to HF's components; they are equivalent for an identity character map."""
+    """Converts SentencePiece's normalizer to HF's components. They are equivalent if it has no character map."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":
@@ -202,7 +202,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
-        elif part["type"] == "Respell":  # its result in HF depends on the library's version
+        elif part["type"] == "Respell":  # has no equivalent: HF's result depends on the version of the library
             continue
         elif part.get("components"):
             written += map(ordered, part["components"])
@@ -218,7 +218,7 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
 
 
 def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON:
-    """Returns a decoder that spells added tokens in the byte alphabet before ByteLevel, which restores their texts."""
+    """Returns a decoder that first spells added tokens in the byte alphabet, so that ByteLevel restores their texts."""
     if len(texts) > _MAX_REPLACED:
         losses["decoder"] = f"the text of added tokens such as {texts[0]!r:.60}, which HF decodes as byte letters"
         return decoder
@@ -245,13 +245,13 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 
     Args:
         top: the parsed file.
-        byte_level_model: whether the model is BPE; its initial symbols are then bytes if the pipeline has a ByteLevel.
+        byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
         suffix: end-of-word suffix; empty if there is none.
         is_inside: whether a token contains the suffix other than at its end; a decoder that replaces the suffix would
             change that token.
 
     Raises:
-        UnsupportedFeatureError: a component is not supported; the error has its place.
+        UnsupportedFeatureError: a component is not supported; the error has its JSON path.
     """
     normalizer = _flatten(top.get("normalizer"), "normalizers", "$.normalizer", "normalizer", NORMALIZERS)
     pre = _flatten(top.get("pre_tokenizer"), "pretokenizers", "$.pre_tokenizer", "pre-tokenizer", PRE_TOKENIZERS)

@@ -1,16 +1,16 @@
 """Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
-``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None: no token is added. The template has
-``"overflow_type_ids"`` only if a RobertaProcessing does not trim offsets, such as CLIP's, or if a TemplateProcessing
-has the items of a RobertaProcessing and offsets are trimmed.
+``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds no tokens.
+A template has ``"overflow_type_ids"`` in only two cases: for a RobertaProcessing that does not trim offsets (as in
+CLIP), and for a TemplateProcessing that has the items of a RobertaProcessing while offsets are trimmed.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.
 
-Left out, and rejected by name: two post-processors that both add tokens; two that both trim offsets (HF trims twice); a
-post-processor after a template (HF then numbers the template's items as sequences). The names of tokens in a template
-are not preserved; the spellings in the vocabulary are used.
+Not supported, and rejected with an error that names the feature: two post-processors that both add tokens; two that
+both trim offsets (HF trims twice); a post-processor after a template (HF then numbers the items of the template as
+sequences). The names of tokens in a template are not preserved; the spellings in the vocabulary are used.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
 }
 
 # Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are from
-# transformers 4.57, for which such configurations were written. 5.23 adds no bos for a LlamaTokenizer or GemmaTokenizer
-# without add_bos_token.
+# transformers 4.57, for which such configurations were written. In contrast, transformers 5.23 adds no bos for a
+# LlamaTokenizer or GemmaTokenizer without add_bos_token.
 PLAIN: Mapping[str, tuple[bool, bool]] = {
     "LlamaTokenizer": (True, False),
     "CodeLlamaTokenizer": (True, False),
@@ -204,9 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns `for_class`, but NLLB's mask has the id before the languages if the configuration lists no language.
+    """Returns the layout of `for_class`, except for NLLB, whose mask can have the id before the languages.
 
-    transformers gives the same ids. Published configurations list the languages, with the mask after them.
+    This is the case if the configuration lists no language, and transformers gives the same ids. Published
+    configurations list the languages, with the mask after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":
@@ -251,7 +252,7 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
 
 
 def to_core(layout: Layout) -> str:
-    """Serializes the fields of a layout that the core uses.
+    """Serializes those fields of a layout that the core uses.
 
     Raises:
         ConfigError: a value has no JSON form.

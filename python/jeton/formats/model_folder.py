@@ -1,4 +1,4 @@
-"""Folders of a SentencePiece `.model` with a class of `transformers`, which can renumber the pieces and add tokens.
+"""Folders with a SentencePiece `.model` and a `transformers` class; the class can renumber pieces and add tokens.
 
 `read` builds the tokenizer that the class builds: with the id layout and the decoder of the class, and the special
 tokens of the class and the configuration. The ids of text are SentencePiece's, as with the slow class of transformers
@@ -42,8 +42,8 @@ def read(
         config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
         layout: id layout; None: the layout of the class.
-        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids, see the
-            module.
+        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids (see the
+            docstring of this module).
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
@@ -68,7 +68,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
     if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
-        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout where languages follow it
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout with the mask before the languages
     if layouts.class_name(config) == "BarthezTokenizer":
         id = tok._core.vocabulary().find_any(b"<mask>")
         added.setdefault(tok.vocab_size if id is None else id, AddedToken("<mask>", lstrip=True))
@@ -92,7 +92,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def render(tok: Tokenizer) -> dict[str, bytes]:
-    """Returns the files of a tokenizer for which `is_of_class` is true, model and configuration: name -> content.
+    """Returns name -> content of the model and the configuration of a tokenizer for which `is_of_class` is true.
 
     Raises:
         UnsupportedFeatureError: the class would not rebuild the tokenizer.

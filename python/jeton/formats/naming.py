@@ -1,4 +1,4 @@
-"""Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and short forms of the hub.
+"""Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and the hub's repositories.
 
 A model's name is accepted only if its publisher documents which tokenizer it uses. For other families of models, the
 error suggests a repository of their publisher. Left out: downloading (`remote`).
@@ -44,7 +44,7 @@ MODELS: dict[str, tuple[str, ...]] = {
     ),
     "gpt2": ("gpt-2",),
 }
-# Prefix of a model's name -> name in the registry; the longest matching prefix counts.
+# Prefix of a model's name -> name in the registry; the longest matching prefix is used.
 MODEL_PREFIXES = {
     "gpt-5": "o200k_base",
     "gpt-4.5-": "o200k_base",
@@ -84,8 +84,8 @@ _OWNERS = {
     "almanach": ("camembert-base",),
 }
 
-# Family of models -> names to suggest for it: in the registry, or repositories of the publisher. Keys are spelled as
-# `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
+# Family of models -> tokenizers to suggest for it: names of the registry, or repositories of the publisher. Keys are
+# spelled as `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "codellama": ("hf:codellama/CodeLlama-7b-hf",),
     "command-r": ("hf:CohereLabs/c4ai-command-r-v01",),
@@ -250,8 +250,9 @@ def is_pinned(name: str) -> bool:
 def nearest(name: str) -> list[str]:
     """Returns at most five suggestions of names to load instead of an unknown name.
 
-    The order is: a repository or a model of Ollama, with its prefix; the tokenizer of the family of models; names that
-    begin with the given name. If there are none of these, similarly spelled names are returned.
+    For ``owner/name``, only the repository of the hub is returned. Otherwise the order is: tokenizers of the model's
+    family; the model of Ollama, with its prefix; names that begin with the given name. If there are none of these,
+    similarly spelled names are returned.
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")
@@ -276,7 +277,7 @@ def nearest(name: str) -> list[str]:
 
 
 def _of_family(name: str) -> tuple[str, ...]:
-    """Returns the name to load for a model, by the longest family that its name begins with."""
+    """Returns the tokenizers to suggest for a model: those of the longest family with which its name begins."""
     model = _spelled(name)
     families = [family for family in _FAMILIES if model.startswith(family) and _is_of(family, model)]
     return _FAMILIES[max(families, key=len)] if families else ()
@@ -289,7 +290,7 @@ def _is_of(family: str, model: str) -> bool:
 
 
 def _spelled(name: str) -> str:
-    """Returns a name in the spelling of families: in lower case, with hyphens, but none between a word and its version.
+    """Returns a name as families are spelled: in lower case, with hyphens, but without one between word and version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")

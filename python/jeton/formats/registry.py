@@ -9,11 +9,12 @@ moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (fact
 
 Sources of the roles:
 
-- OpenAI's: tiktoken names only one token with a role, `Encoding.eot_token`. gpt2: config of openai-community/gpt2,
-  without its `unk_token`, because no text is unknown to a byte-level model. o200k_harmony: config of
-  openai/gpt-oss-20b.
-- Llama's: `bos_id`, `eos_id`, `pad_id` of the tokenizer.py above; Llama 3's has no padding token. In contrast, the
-  instruction models' tokenizer_config.json sets eos to the end of a turn. `prefix`: tokenizer.json of the same models.
+- OpenAI models: tiktoken names only one token with a role, `Encoding.eot_token`. gpt2: config of
+  openai-community/gpt2, without its `unk_token`, because no text is unknown to a byte-level model. o200k_harmony:
+  config of openai/gpt-oss-20b.
+- Llama models: `bos_id`, `eos_id`, `pad_id` of the tokenizer.py above; the file of Llama 3 has no padding token. In
+  contrast, tokenizer_config.json of the instruction models sets eos to the end of a turn. `prefix`: tokenizer.json of
+  the same models.
 - qwen: none. QwenLM/Qwen tokenization_note.md says that bos, eos, unk and pad do not apply to these models.
 - kimi_k2: tokenizer_config.json of moonshotai/Kimi-K2-Instruct, without its `unk_token`, as for gpt2.
 """

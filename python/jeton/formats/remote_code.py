@@ -22,7 +22,7 @@ __all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
 
-# Limit in bytes, larger than any rank file; the registry's largest has 4 MB.
+# Maximum size of a rank file in bytes. The largest file of the registry has 4 MB.
 MAX_RANK_BYTES = 1 << 26
 
 # Files that define a tokenizer completely, in order of precedence.
@@ -40,7 +40,7 @@ def code_files(names: Iterable[str]) -> list[str]:
 
 
 def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str], code: list[str]) -> None:
-    """Rejects a tokenizer that needs remote code; logs a warning if a self-contained file replaces it.
+    """Rejects a tokenizer that needs remote code; only logs a warning if a self-contained file replaces the code.
 
     Args:
         name: name of the repository or folder, for messages.
@@ -90,7 +90,7 @@ def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
 
 
 def _alternative(folder: str | os.PathLike[str], files: Iterable[str]) -> str:
-    """Returns the end of the error message: how to load a rank file without the code; empty without a rank file."""
+    """Returns the end of the error message: how to load a rank file without the code; empty if there is none."""
     for file in sorted(file for file in files if file.endswith((".tiktoken", ".model"))):
         path = os.path.join(folder, file)
         if not os.path.isfile(path) or os.path.getsize(path) > MAX_RANK_BYTES:

@@ -50,13 +50,13 @@ def read(
         data: content of the file.
         source: name of the file, for messages.
         layout: id layout; None: SentencePiece's own ids.
-        decoder: components that decode instead of SentencePiece's decoder, with byte pieces as bytes; empty:
-            SentencePiece's.
+        decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; empty:
+            SentencePiece's decoder.
 
     Raises:
-        FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error has piece and
-            byte.
-        UnsupportedFeatureError: the model has a denormalizer, and other components decode.
+        FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error states the
+            piece and the byte offset.
+        UnsupportedFeatureError: the model has a denormalizer, and `decoder` is given.
         ConfigError: the layout does not match the model.
     """
     asked = None if layout is None else _layouts().resolve(layout)
@@ -171,7 +171,7 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
     facts = _facts(tok.definition)
-    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own, whatever the roles are
+    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # pieces of the model, not roles of `tok`
         if piece in tok.special_tokens:
             facts[role] = piece
     return _write(tok, facts, _layouts().to_core(layout or {}), end)

@@ -59,10 +59,10 @@ SPACE = "▁"
 NO_PART = (1 << 32) - 1  # marks an entry of `merge_trees` that no merge forms
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
 _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at newlines, in its two spellings
-# characters of White_Space other than the space, at which Hugging Face's components split
+# Characters with the property White_Space, without the space. Hugging Face's components split at these characters, too.
 _WHITE_SPACE = "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
 _WHITE_SPACE += "\u202f\u205f\u3000"
-_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds them
+_DEFAULT_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}  # spellings by which SentencePiece finds these pieces
 
 
 def unsupported(feature: str, what: str) -> UnsupportedFeatureError:
@@ -141,7 +141,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
                 raise unsupported(stage, f"the {stage.replace('pret', 'pre-t')} {part['type']}, with these options")
     before, after = [*map(_name, normalizer)], [*map(_name, pretokenizer)]
     splits = ["lines"] if "lines" in after else []
-    # if spaces were escaped before, a split at spaces has no effect
+    # if the normalizer escapes the spaces, a split at spaces has no effect
     after = [name for name in after if name != "lines" and not (name == "split" and "escape" in before)]
     scheme = _scheme(pretokenizer[-1]) if after[-1:] == ["metaspace"] else None
     prefix, extra = scheme != "never", False
@@ -175,7 +175,7 @@ def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any],
 
 
 def _name(part: Component) -> str:
-    """Returns a short name for a component whose effect SentencePiece's normalizer has, too; empty for others."""
+    """Returns a short name for a component that SentencePiece's normalizer can replace; empty for other components."""
     pattern = part.get("pattern") or {}
     match part["type"]:
         case "Prepend" if part["prepend"] in (SPACE, " "):
@@ -217,9 +217,9 @@ def _kept_white_space(charsmap: str | None) -> str | None:
 
 
 def _check_splits(vocabulary: _core.Vocabulary, splits: Sequence[str]) -> None:
-    """Rejects pieces that span a boundary between pretokens, because SentencePiece would form them.
+    """Rejects pieces that span a boundary between pretokens, because SentencePiece would merge across the boundary.
 
-    Unknown characters on both sides of a boundary would become one unknown token, unless byte fallback applies.
+    It would also join unknown characters on the two sides into one unknown token, unless byte fallback applies.
     """
     if not splits:
         return
@@ -317,7 +317,7 @@ def _check_added(
 
 
 def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
-    """Returns scores that descend as the rank of each piece's last merge ascends; distinct and exact in 32 bits."""
+    """Returns distinct scores, exact in 32 bits: the lower the rank of a piece's last merge, the higher its score."""
     ranks = {(left, right): rank for rank, (left, right, _) in reversed([*enumerate(tok._core.merges())])}
     last = _last_merges(tok)
     order = sorted(ids, key=lambda id: ranks.get(last[id], len(ranks)))  # stable, so ids break ties
@@ -325,13 +325,13 @@ def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
 
 
 def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
-    """Returns id -> the two parts of its last merge, in any text."""
+    """Returns id -> (left, right), the last merge that forms the token. This merge is the same in every text."""
     _, left, right, _ = (view.cast("B").cast("I").tolist() for view in tok._core.merge_trees())
     return [*zip(left, right, strict=True)]
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE that differs from SentencePiece's in more than the representation of merges."""
+    """Rejects BPE that differs from SentencePiece's BPE in more than having a list of merges instead of scores."""
     if model.level == "byte" or model.ranks != "merges":
         raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:
@@ -343,7 +343,7 @@ def _check_bpe(model: Bpe) -> None:
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Checks that the scores merge as the list of merges does, by the conditions in the module's docstring."""
+    """Checks by the conditions in the module's docstring that scores and list of merges give the same ids."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

@@ -5,8 +5,8 @@ model's normalizer, roles, template and chat template; for other files the calle
 replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
 tokens, roles, template and chat template.
 
-A tokenizer with a list of merges can be written if ranks give equal ids. This is proved for every token; if it fails,
-the error names the first token that differs.
+A tokenizer with a list of merges can be written if ranks give equal ids. This is proved token by token; if the proof
+fails, the error names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -51,7 +51,7 @@ def read(
         source: name of the file, for messages.
         pattern: replaces pattern and normalizer of a known file.
         special_tokens: replaces the special tokens of a known file, its roles, template and chat template.
-        name: name in the registry, since several names can share a file; default: the first name with this content.
+        name: name in the registry, needed if several names share the file; None: the first name with this content.
 
     Raises:
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
@@ -111,7 +111,7 @@ def read(
 
 
 def facts_of(known: KnownRankFile) -> dict[str, Any]:
-    """Returns the fields of the definition of a known file: roles, template and chat template."""
+    """Returns fields for the definition of a known file: roles, template and chat template."""
     template = chat_template = None
     if known.prefix is not None:
         prefix = known.special_tokens[known.prefix]

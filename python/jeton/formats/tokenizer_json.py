@@ -57,7 +57,7 @@ __all__ = [
 
 FORMAT = "tokenizer.json"
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give equal files
+_TRANSIENT = ("seconds", "log")  # facts of training that are not written, so that equal tokenizers give equal files
 
 
 # ── writing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -78,7 +78,7 @@ def to_bytes(tok: Tokenizer) -> bytes:
 
 
 def to_pickle(tok: Tokenizer) -> bytes:
-    """Returns `to_bytes` without the merges that follow from ranks or scores. `from_bytes` reads it."""
+    """Returns the output of `to_bytes` without merges that follow from ranks or scores. `from_bytes` reads it."""
     return render(tok, None, implied=False)
 
 
@@ -88,7 +88,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     Args:
         tok: the tokenizer.
         accept_loss: names of features whose loss in HF the caller accepts; None accepts all losses.
-        implied: whether to write merges that follow from ranks or scores, which HF needs.
+        implied: whether to write merges that follow from ranks or scores; Jeton can omit such merges, HF needs them.
 
     Raises:
         UnsupportedFeatureError: HF would give other ids, and the loss was not accepted by name.
@@ -202,7 +202,7 @@ def _write_model(
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce a token that is in its vocabulary but is the result of no merge."""
+    """Tests whether HF's model can produce a token of its vocabulary that no merge forms."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
@@ -236,8 +236,8 @@ def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """Returns the end-of-word mark for the spelling of tokens: the suffix itself if no other token ends in it, else a
-    private-use character that no token contains.
+    """Returns the string that marks the end of a word in the spelling of tokens: the suffix itself if no other token
+    ends in it, else a private-use character that no token contains.
     """
     model = tok.definition.model
     mark = model.end_of_word if isinstance(model, Bpe) else None
@@ -251,7 +251,7 @@ def _free_mark(tok: Tokenizer) -> str:
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
     used = b"".join(tok._core.content(id) or b"" for id in tok._core.ids())
-    for code in range(0x10FFFD, 0x100000, -1):  # from the end, because texts use the first code points as icons
+    for code in range(0x10FFFD, 0x100000, -1):  # descending, because icon fonts use the first private-use code points
         if chr(code).encode() not in used:
             return chr(code)
     raise ConfigError("the vocabulary uses every private-use character; none is left for the end of a word")
@@ -284,11 +284,11 @@ def _with_ascii_space(tok: Tokenizer) -> list[int]:
 
 
 def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
-    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, and two flags of added tokens."""
+    """Returns the vocabulary's columns for which HF's format has no field: scores, kinds, two flags of added tokens."""
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
-    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF does not read all of them
+    if isinstance(model, Pieces) or is_single or "scores" in parts.losses:  # HF's fields do not represent these scores
         columns["scores"] = tok._core.scores()
     if entries := model_entries(tok._core):
         columns["entries"] = entries
@@ -317,7 +317,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """Reads as `read`; also returns the stages in the file's JSON, and the number of entries of its model."""
+    """Like `read`; also returns the stages in the JSON of the file, and the number of entries of the model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
@@ -329,7 +329,7 @@ def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
 
 
 def read_parsed(top: JSON, spelled: _core.SpelledVocabulary, *, source: str, drops_unknown: bool = False) -> Tokenizer:
-    """Reads as `read`, but from the parsed content.
+    """Reads a tokenizer as `read` does, but from the parsed content.
 
     Args:
         top: the file, without the vocabulary and the merges of its model.
@@ -346,7 +346,7 @@ def stages_of(top: JSON, *, byte_level_model: bool) -> JSON:
 
 
 def written_members(tok: Tokenizer) -> tuple[bytes, bytes | None]:
-    """Returns ``model.vocab`` and ``model.merges`` as HF writes them, as JSON; None for a model without merges."""
+    """Returns ``model.vocab`` and ``model.merges`` in the JSON that HF writes; merges are None if there are none."""
     if isinstance(tok.definition.model, Unigram):  # `render` writes numbers that HF's parser reads as the same scores
         pieces, _ = tok._core.pieces_json(None) or ("[]", True)
         names = [piece for piece, _ in json.loads(pieces)]
@@ -460,7 +460,7 @@ def check_unreachable(tok: Tokenizer) -> None:
 
 
 def _check_marks(entries: Iterable[AddedToken], mark: str) -> None:
-    """Rejects added tokens that are also entries with the end-of-word mark."""
+    """Rejects added tokens that are also entries of the model and end with the end-of-word mark."""
     for token in entries:
         if mark and not token.special and token.content.endswith(mark):
             raise UnsupportedFeatureError(
@@ -486,9 +486,9 @@ _HF_TYPES: dict[type[Model], str] = {Bpe: "BPE", Pieces: "BPE", Unigram: "Unigra
 
 
 def _same_pipeline(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
-    """Checks that ``model.jeton`` agrees with HF's stages and the type of the model.
+    """Tests whether ``model.jeton`` agrees with HF's stages and the type of the model.
 
-    So an edited file has one meaning in both libraries.
+    It can disagree if the file was edited; such a file would give different ids in the two libraries.
     """
     if top["model"].get("type") != _HF_TYPES.get(type(tok.definition.model), "WordLevel"):
         return False

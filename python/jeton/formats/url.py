@@ -24,7 +24,8 @@ from .remote_code import code_files
 
 __all__ = ["local_copy"]
 
-# Names of files that are read in a folder. Python files of tokenizers are included, so that `refuse_code` finds them.
+# Files that are copied from a folder. For each Python file of a tokenizer, `_copy_folder` creates an empty file, so
+# that `refuse_code` finds its name.
 _TOKENIZERS = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 _FILES = (
     *_TOKENIZERS,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_arrow"]
 
 MAX_OFFSET = (1 << 31) - 1
-# Bytes of text that are encoded at a time: their number of ids stays far below a list array's limit of 2^31.
+# Bytes of text that are encoded at a time. The ids of this much text are far fewer than a list array can hold, 2^31.
 SLICE_BYTES = 1 << 28
 
 
@@ -58,7 +58,7 @@ def encode_arrow(
         tok: the tokenizer.
         column: name of the column, of type string or binary; each value is UTF-8. A null stays null.
         output: name of the column of ids, ``list<int32>``.
-        keep: input columns that the result also has, before the column of ids.
+        keep: names of input columns to copy into the result, before the column of ids.
         append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
         prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
         large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.
@@ -202,7 +202,7 @@ class ArrowEncoder:
         return parts
 
     def _slice(self, texts: Any, first: int) -> Any:
-        """Encodes an array of texts to an array of lists. With nulls, the input must have the type large_binary."""
+        """Encodes an array of texts to an array of lists. An array with nulls must have the type large_binary."""
         pa = self._pa
         nulls = texts.is_null() if texts.null_count else None
         found = column_of(texts if nulls is None else texts.fill_null(b""))

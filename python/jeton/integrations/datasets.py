@@ -1,7 +1,8 @@
 """`map_dataset`: ids of a Hugging Face dataset, encoded in Arrow batches and cached by `datasets`.
 
 The fingerprint of the result depends only on the dataset's fingerprint, the tokenizer's fingerprint and the options. So
-the cache answers an equal call, even in another process. `datasets` itself would hash the pickled function.
+an equal call is answered from the cache, even in another process. By default, `datasets` would instead hash the
+pickled function, which can differ between processes.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def _encode_chats(
     max_length: int | None,
     too_long: str,
 ) -> dict[str, list[Any]]:
-    """Encodes conversations; returns ids and loss mask of each, or of each part if it is split."""
+    """Encodes conversations; returns the ids and loss mask of each conversation, or of each part of a split one."""
     fitter = ConversationFitter(tok, None, max_length, too_long)
     chats = [chat for messages in batch[column] for chat in fitter.chats(_without_nulls(messages))]
     return {
@@ -157,7 +158,7 @@ def _encode_chats(
 
 
 def _without_nulls(value: Any) -> Any:
-    """Returns JSON without null keys: a table adds them, because a struct has the fields of all rows."""
+    """Removes keys with the value null from JSON. The table adds them, because a struct has the fields of all rows."""
     if isinstance(value, Mapping):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value

@@ -19,7 +19,8 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-HEAD = b"\x02"  # put before a text that continues another; no known vocabulary has a longer entry with this byte
+# Byte put before a text that continues another text. In known vocabularies, no entry has this byte and other bytes.
+HEAD = b"\x02"
 
 
 def ll_tokenizer(
@@ -54,7 +55,7 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     """Returns the ids that end a text.
 
     Raises:
-        ConfigError: there is no such id, or an id is beyond the rows of the model's output.
+        ConfigError: no id ends a text, or an id is not less than the number of rows of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id
@@ -70,8 +71,8 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
 class _Wrapped:
     """Tokenizer with the interface that `TokenizerWrapper` reads.
 
-    Added tokens in angle brackets count as special, as llguidance does with files of Hugging Face: `</s>` and
-    `<tool_call>` are not text in a grammar, even if the file says that they are not special.
+    Added tokens in angle brackets are treated as special, as llguidance treats them in files of Hugging Face: `</s>`
+    and `<tool_call>` are not text in a grammar, even if the file says that they are not special.
     """
 
     def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:
@@ -89,7 +90,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """Returns the ids of a text that continues another: without the space that SentencePiece puts before a text."""
+        """Encodes text that follows other text, so without the space that SentencePiece puts before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

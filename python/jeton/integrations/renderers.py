@@ -44,7 +44,7 @@ class JetonRenderer:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # whether it is stable depends on the conversation
+    is_prefix_stable = False  # not in general: it depends on the conversation whether prompts are prefix-stable
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class JetonRenderer:
         *,
         tools: Tools = None,
     ) -> Any:
-        """Appends messages to a prompt and its reply, both unchanged; returns `RenderedTokens`.
+        """Appends messages to a prompt and its reply, which keep their ids; returns `RenderedTokens`.
 
         Returns None if the template rewrites text before the messages, or if neither `render` nor `bridge_to_next_turn`
         returned the prompt. The caller then renders all messages.

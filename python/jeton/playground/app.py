@@ -40,8 +40,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Maximum number of concurrent endpoint calls. Typing in the page is faster than encoding ten megabytes, so calls can
-# queue.
+# Maximum number of concurrent endpoint calls. Users can type faster than ten megabytes are encoded, so calls can queue.
 NUM_AT_WORK = 4
 
 
@@ -125,7 +124,7 @@ def _strings(language: str) -> Callable[[Request], Any]:
 
 
 def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:
-    """Splits an upload into files: the header has names and sizes (percent-encoded JSON), the body their bytes."""
+    """Splits an upload into files. `header` lists names and sizes as percent-encoded JSON; `data` has the contents."""
     try:
         listed = [(name, size) for name, size in json.loads(unquote(header))]
     except (ValueError, TypeError, RecursionError):

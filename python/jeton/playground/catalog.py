@@ -169,8 +169,8 @@ class Catalog:
     def downloads(self) -> list[dict[str, Any]]:
         """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
 
-        Left out are names that share a file with an earlier name, and names of the registry without a recorded size.
-        For repositories of the hub the size is unknown.
+        Names that share a file with an earlier name, and registered names without a recorded size, are left out. The
+        size of a repository of the hub is unknown.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()
@@ -231,8 +231,8 @@ class Catalog:
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
         """Adds a tokenizer from the content of a file or of a folder's files. It stays in memory.
 
-        Its key is the name of the file, which shared links contain; if the key is used by another tokenizer, a number
-        is appended.
+        Its key, which shared links contain, is the name of the file; if another tokenizer has this key, a number is
+        appended.
 
         Raises:
             JetonError: the data is not a tokenizer, or broken; the message has the user's file name.
@@ -340,7 +340,7 @@ def _loaded(name: str, members: Mapping[str, bytes]) -> Tokenizer:
 
 
 def _printable(name: str) -> str:
-    """Returns the last component of a path, at most 120 characters, with U+FFFD for unprintable and bidi ones."""
+    """Returns the last component of a path, up to 120 characters; unprintable and bidi characters become U+FFFD."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character if character.isprintable() else "\ufffd" for character in last)[:120].strip()
 

@@ -45,7 +45,7 @@ def bind(port: int | None = 0) -> socket.socket:
         except ConfigError:
             return bind(0)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":  # allows binding right after a restart; on Windows the option would share the port
+    if os.name == "posix":  # the option allows a restart right away; on Windows, it would let programs share the port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
@@ -97,6 +97,6 @@ def serve(catalog: Catalog, port: int | None, *, ready: Callable[[str], None], b
         address = f"http://{ADDRESS}:{port}/"
         logging.getLogger("jeton").setLevel(logging.ERROR)  # the page itself displays training's warnings
         ready(address)
-        if browser:  # some browsers return only when they are closed
+        if browser:  # in a thread, because for some browsers the call returns only when the browser is closed
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         server.run(sockets=[listener])

@@ -39,7 +39,7 @@ FOLDER = Path(__file__).resolve().parent
 PACKAGE = "jeton.reference"
 PROGRAM = f"python -m {PACKAGE}.check" if __package__ == PACKAGE else f"python {Path(__file__)}"
 SHOWN = 300  # characters of a value that are shown
-CHILD = "--run-cases"  # an internal option: step, file of the reader, file of the report, name of a function
+CHILD = "--run-cases"  # internal option with four values: step, file of the reader, file of the report, function name
 
 ENGLISH = {
     "ask": (
@@ -307,9 +307,10 @@ def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) ->
 
 
 def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Run the cases of function `name` in another process; an empty name lists functions. Return events and a problem.
+    """Run the cases of function `name` in another process; return its events and, in case of failure, the problem.
 
-    The time limit applies to each case, because the other process writes a line before and after each case.
+    An empty name lists the functions. The time limit applies to each case, because the other process writes a line
+    before and after each case.
     """
     path.touch()
     program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]

@@ -41,9 +41,10 @@ def unless_closed(command: Callable[[], int]) -> int:
     """
     try:
         status = command()
-        sys.stdout.flush()  # raises here if the pipe is closed
+        sys.stdout.flush()  # raises the error here if the pipe is closed
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python reports the pipe again at exit
+        # Otherwise Python would report the closed pipe again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
 

@@ -30,8 +30,8 @@ def write_model(
         pieces: Score and kind of each piece, in the order of their ids.
         model_type: One of `MODEL_TYPES`.
         byte_fallback: Whether unknown characters become byte pieces.
-        normalize: Whether white space is collapsed and written as `▁`, and a `▁` added before the text. False: texts
-            are unchanged.
+        normalize: Whether white space is collapsed and written as `▁`, and a `▁` is added before the text. False:
+            texts are unchanged.
 
     Examples:
         >>> write_model({"a": (0.0, "normal")}, "bpe")[:9].hex(" ")

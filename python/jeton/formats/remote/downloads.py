@@ -56,7 +56,7 @@ def cache_folder() -> Path:
 
 
 def fetch_known(name: str, *, progress: Progress = None) -> Path:
-    """Returns the file of a name of the registry; see `fetch`."""
+    """Returns the file of a registered name; see `fetch`."""
     known = REGISTRY.get(name)
     if known is None:
         raise ConfigError(f"there is no tokenizer named {name!r}; names: {', '.join(REGISTRY)}", option="path_or_name")
@@ -72,7 +72,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
         with write_atomically(target) as file:
             file.write(data)
     except OSError as error:
-        if not _holds(target, known):  # on Windows, another program's open file cannot be replaced
+        if not _holds(target, known):  # on Windows, a file that another program has opened cannot be replaced
             raise DownloadError(
                 f"{known.name} was downloaded but cannot be cached: {target}: {error.strerror or error}; "
                 "set JETON_CACHE_DIR to a writable folder",
@@ -83,7 +83,7 @@ def fetch_known(name: str, *, progress: Progress = None) -> Path:
 
 
 def find_known(known: KnownRankFile) -> Path | None:
-    """Returns the cached file, if there is a valid one; no network access."""
+    """Returns the path of the cached file if it is valid, else None. Does not access the network."""
     return next((path for path in _places(known) if _holds(path, known)), None)
 
 
@@ -103,7 +103,7 @@ def _places(known: KnownRankFile) -> list[Path]:
 
 
 def _filename(known: KnownRankFile) -> str:
-    """Returns the file name in the cache and on a mirror, unique by hash: many files are called tokenizer.model."""
+    """Returns the file name in the cache and on a mirror. It has a hash, as many files are called tokenizer.model."""
     stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
     return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
 
@@ -122,8 +122,8 @@ def _address(known: KnownRankFile) -> str:
     """Returns the URL to download from.
 
     Raises:
-        ConfigError: the mirror has no encryption, which would expose the requested name. (The hash protects the
-            content.)
+        ConfigError: the URL of the mirror is not encrypted, which would expose the requested name. (The hash protects
+            the content.)
     """
     mirror = os.environ.get("JETON_REGISTRY_URL")
     if not mirror:

@@ -4,7 +4,7 @@ Only data files are downloaded: no code, weights or pickles. Each file is verifi
 huggingface_hub (extra ``hub``) implements the protocol and the cache, which is shared with other programs.
 
 The listing of each downloaded repository (commit, files, hashes) is cached with Jeton's own downloads. With this
-listing, a revision that is a full commit hash needs no network access; in offline mode, no revision needs any.
+listing, a revision that is a full commit hash needs no network access; in offline mode, no revision needs the network.
 
 `remote_code` handles repositories whose tokenizer is code.
 
@@ -35,7 +35,8 @@ _LOG = logging.getLogger("jeton")
 PREFIX = "hf:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# Characters that git forbids in branch and tag names; the hub's cache uses the revision as a path.
+# Characters that git forbids in branch and tag names. They are rejected, because the hub's cache uses the revision as a
+# path.
 _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
 
 _MORE_TEMPLATES = re.compile(rf"{MORE_TEMPLATES}/[^/]+\.jinja")
@@ -211,16 +212,17 @@ def _is_sound(path: Path, file: _RemoteFile) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Deletes a file from the hub's cache, where it is a symbolic link, and its target in the cache."""
+    """Deletes a file from the hub's cache: the symbolic link, and the link's target if it is in the cache."""
     target = os.path.realpath(path)
     path.unlink(missing_ok=True)
     repository = next((folder.parent for folder in path.parents if folder.name == "snapshots"), path.parent)
-    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):  # other programs can write to the cache
+    # Check where the link points, because other programs can write to the cache.
+    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):
         Path(target).unlink(missing_ok=True)
 
 
 def _cached_by_others(repository: str, revision: str) -> Path:
-    """Returns the snapshot that another program downloaded to huggingface_hub's cache, in offline mode."""
+    """In offline mode, returns the snapshot that another program has downloaded to the cache of huggingface_hub."""
     hub = _library()
     try:
         folder = Path(

@@ -47,5 +47,5 @@ def __getattr__(name: str) -> Any:
 
     from .library import major
 
-    major()  # raises if transformers is missing
+    major()  # raises an error if transformers is missing
     return getattr(import_module(f".{_MODULES[name]}", __name__), name)

@@ -3,8 +3,8 @@
 Once in a process, `watch` wraps the methods and setters of the class that change vocabulary, added tokens or a large
 stage: after a change, the wrapper puts a new object into the tokenizer's ``__dict__``. Python code can change
 vocabulary, added tokens and large stages only through these methods and setters. The small stages and the options of
-the model also affect ids, but Python objects that refer to them can change them directly. So `stages` reads the states
-of these objects, which takes about two microseconds.
+the model also affect ids, but Python code can change them directly, through objects that refer to them. So `stages`
+reads the states of these objects, which takes about two microseconds.
 
 Padding, truncation and ``encode_special_tokens`` are not part of the state: they are arguments of each call.
 """
@@ -32,7 +32,8 @@ OPTIONS = (  # settable attributes of models
 
 _lock = ForkLock()
 _is_watched = False
-# Number of assignments to items of normalizers, which `stages` includes because large normalizers are not compared.
+# Number of assignments to items of normalizers. `stages` includes this number, because the items of large normalizers
+# are not compared.
 _num_items_set = 0
 
 
@@ -95,7 +96,7 @@ def _item_setter(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def version(backend: Any) -> object:
-    """Returns an object that each change of the tokenizer replaces, after `watch`; None before the first change."""
+    """Returns an object that every change after `watch` replaces with a new object; None before the first change."""
     return backend.__dict__.get(VERSION)
 
 
@@ -111,7 +112,7 @@ def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any
     Args:
         backend: the tokenizer.
         options: the result of `model_options`.
-        model: a Python object of its current model; such an object shows all later changes.
+        model: a Python object that refers to the tokenizer's current model, so that it shows all later changes.
 
     Raises:
         Exception: a stage is a Python object, which cannot be serialized.

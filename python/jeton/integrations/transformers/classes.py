@@ -24,12 +24,12 @@ def accelerated_class(original: type[Any]) -> type[Any]:
     """Returns the accelerated subclass of a class of fast tokenizers, the same class in each call.
 
     Raises:
-        TypeError: the class is not one of fast tokenizers.
+        TypeError: `original` is not a class of fast tokenizers.
     """
     if not (isinstance(original, type) and issubclass(original, fast_class())):
         raise TypeError(f"{original!r} is not a class of fast tokenizers")
     with _lock:
-        # `setdefault`, because a signal handler that runs during `_made` can have stored the class
+        # `setdefault` instead of an assignment, because a signal handler may have stored the class during `_made`
         return _CLASSES.get(original) or _CLASSES.setdefault(original, _made(original))
 
 

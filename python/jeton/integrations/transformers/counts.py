@@ -53,14 +53,14 @@ class Stats:
 
 
 def new_counts() -> Counts:
-    """Returns new counts for a tokenizer; `of_process` includes them."""
+    """Creates the call counts of a tokenizer and registers them for the totals of `of_process`."""
     counts: Counts = {}
     _ALL.append(counts)
     return counts
 
 
 def of_counts(*tokenizers: Counts) -> Stats:
-    """Returns the sum of counts."""
+    """Sums the call counts of tokenizers."""
     shapes: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
     for counts in tokenizers:

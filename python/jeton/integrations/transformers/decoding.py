@@ -15,10 +15,10 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """Returns the text of ids, before it is cleaned up. The caller counts the call, because this is faster.
+    """Returns the text of ids, before it is cleaned up. Leaves counting the call to the caller, which is faster.
 
     Raises:
-        Unproven: the result may differ from the original's.
+        Unproven: the result might differ from the result of the original.
     """
     if isinstance(ids, int):
         ids = [ids]

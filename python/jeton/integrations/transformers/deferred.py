@@ -194,7 +194,7 @@ class DeferredBackend:
         from tokenizers import AddedToken
 
         known = {token.content: token for token in self.engine.tok.added_tokens.values()}
-        for token in tokens:  # few: the tokens of one call
+        for token in tokens:  # a short loop: one call adds only a few tokens
             found = known.get(token.content if isinstance(token, AddedToken) else "")
             if found is None or not all(
                 getattr(found, flag) == (getattr(token, flag) or (flag == "special" and is_special)) for flag in FLAGS

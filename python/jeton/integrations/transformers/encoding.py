@@ -87,7 +87,7 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs and counts the call on Jeton; None if it falls back. `inputs_of` returns the texts and `is_batched`."""
+        """Runs the call on Jeton and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
         counts, form = state_of(tok).counts, ""
         try:
             inputs, is_batched = inputs_of()
@@ -108,7 +108,7 @@ class Call:
             is_batched: True: the result has a row for each text; False: it has the values of a single text.
 
         Raises:
-            Unproven: the result may differ from the original's.
+            Unproven: the result might differ from the result of the original.
         """
         if not (
             type(self.add_special_tokens) is bool
@@ -253,7 +253,7 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls the base class's `apply_chat_template`, which for masks reads `char_to_token` or `offsets` of encodings."""
+    """Calls `apply_chat_template` of the base class. For masks, it reads `char_to_token` or `offsets` of encodings."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():

@@ -24,11 +24,11 @@ from .state import SharedEngine, Use
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 _WORD_IDS = BatchEncoding.word_ids.__code__
-FEW_CHARACTERS = 500  # for a single text below this, the library is faster than Jeton
+FEW_CHARACTERS = 500  # for a single text with fewer characters, the library is faster than Jeton
 
 
 class EncodeArguments(NamedTuple):
-    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the tokenizer's settings that these do not include."""
+    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the options that are settings of the tokenizer."""
 
     inputs: list[Any]
     settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
@@ -59,7 +59,7 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
     def words(self, engine: SharedEngine) -> Rows | None:
-        """Returns the result's rows with the word of each id; None if the library is faster or may give other words."""
+        """Returns the rows of the result with word indices; None if the library is faster or may give other indices."""
         inputs = self.inputs
         if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
             return None
@@ -71,7 +71,7 @@ class EncodeArguments(NamedTuple):
 
 
 class WordIndex(NamedTuple):
-    """Replacement of a row's `tokenizers.Encoding` that answers `word_ids`."""
+    """Substitute for the `tokenizers.Encoding` of one row. It supports only `word_ids`."""
 
     rows: Rows
     row: int
@@ -83,7 +83,7 @@ class WordIndex(NamedTuple):
 
 
 class CharacterIndex(NamedTuple):
-    """Replacement of a row's `tokenizers.Encoding` that answers `char_to_token` and `offsets`."""
+    """Substitute for the `tokenizers.Encoding` of one row. It supports only `char_to_token` and `offsets`."""
 
     rows: Rows
     row: int
@@ -112,7 +112,7 @@ def wants_characters() -> bool:
 
 @contextmanager
 def character_indexes() -> Iterator[None]:
-    """Lets results built inside the block answer `char_to_token` without encodings, until the block ends."""
+    """Context in which new results answer `char_to_token` without building encodings, until the block ends."""
     outer, made = _WANTED.made, list[LazyEncodings]()
     _WANTED.made = made
     try:
@@ -165,7 +165,7 @@ class LazyEncodings(list[Any]):
         self._use.is_read = True
 
         def fill(backend: Any) -> None:
-            if self._source is not None:  # unless another thread was first
+            if self._source is not None:  # None if another thread has filled the list in the meantime
                 list.extend(self, arguments.encodings(backend))
                 self._source = None
 
@@ -176,7 +176,8 @@ class LazyEncodings(list[Any]):
         return list, (list(iter(self)),)
 
     def __bool__(self) -> bool:
-        return self._source is not None or list.__len__(self) > 0  # a call has at least one text
+        # True before the list is filled, because a call has at least one text.
+        return self._source is not None or list.__len__(self) > 0
 
     def __iter__(self) -> Iterator[Any]:
         self._fill()

@@ -95,7 +95,7 @@ def _tokenizer_class() -> type[Any]:
 
 
 def _drop_in_of(tok: Any, strict: bool) -> Any:
-    """Returns the drop-in replacement in the state of a `tokenizers.Tokenizer`.
+    """Returns the drop-in replacement for a `tokenizers.Tokenizer`, in the same state.
 
     Raises:
         UnsupportedFeatureError: Jeton does not support the tokenizer.
@@ -108,7 +108,7 @@ def _drop_in_of(tok: Any, strict: bool) -> Any:
         made = drop_in.Tokenizer.from_str(serialized)
         made.encode_special_tokens = tok.encode_special_tokens  # tokenizer.json does not contain it
         try:
-            if getattr(tok.model, "alpha", None) is not None:  # tokenizer.json lacks it, too
+            if getattr(tok.model, "alpha", None) is not None:  # `alpha` is also missing from tokenizer.json
                 raise Unproven("a model that samples")
             check(tok, made._engine())
             return made
@@ -138,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Returns the numbers of calls on Jeton and on the original, of one tokenizer or of all in the process.
+    """Counts the calls that ran on Jeton and on the original, for one tokenizer or for all tokenizers of the process.
 
     Examples:
         >>> stats().share <= 1

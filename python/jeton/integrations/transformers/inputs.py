@@ -35,7 +35,7 @@ class Inputs(NamedTuple):
 
 
 def one_input(text: Any, pair: Any, is_split: bool) -> Inputs:
-    """Returns the input of a call with one text or pair. As in transformers, an empty second text counts as none.
+    """Returns the input of a call with one text or pair. As in transformers, an empty second text is ignored.
 
     Raises:
         Unproven: the input has another form.

@@ -1,7 +1,7 @@
 """`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
 The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one of its states, and values
-that a later call compares with current ones to detect a change (`changes`). Equal tokenizers share one engine.
+that a later call compares with current values to detect a change (`changes`). Equal tokenizers share one engine.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class SharedEngine(Engine):
         with self._lock as lock:
             if lock.depth > 1:  # a signal handler runs during a call with the replica
                 return call(Tokenizer.from_str(self.serialized))
-            if self._replica is None or lock.was_forked:  # a thread of the parent may have used it at the fork
+            if self._replica is None or lock.was_forked:  # a thread of the parent may have been using it at the fork
                 self._replica = Tokenizer.from_str(self.serialized)
                 lock.was_forked = False
             return call(self._replica)
@@ -134,7 +134,7 @@ def check(backend: Any, engine: Engine) -> None:
     for text in texts:
         try:
             found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
-        except Unproven:  # a text that cannot be encoded without loss; calls with such texts fall back
+        except Unproven:  # Jeton cannot encode this text without loss; a call with such a text runs on the original
             continue
         for _ in range(TRIES):
             length = backend.truncation
@@ -196,7 +196,7 @@ class BackendState:
         self.counts = new_counts()
         self._snapshot: Snapshot | None = None
         self._last = Use()
-        self._num_read = 0  # rises with each result whose encodings were read, else falls
+        self._num_read = 0  # increases for each result whose encodings were read, and decreases for other results
         self._num_left = 0  # calls on the original since the last call on Jeton
 
     def next_use(self) -> Use | None:
@@ -232,7 +232,7 @@ class BackendState:
         return snapshot
 
     def current_decoder(self, backend: Any) -> Snapshot:
-        """Returns the snapshot, but checks only values that affect decoding, which takes less time."""
+        """Returns the snapshot. To save time, detects only changes of values that affect decoding."""
         last = self._snapshot
         if hasattr(type(backend), "is_real"):
             return self._deferred(backend, last)

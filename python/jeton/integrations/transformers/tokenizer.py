@@ -56,7 +56,7 @@ class JetonTokenizer(Base):
 
     @classmethod
     def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
-        """Calls the method of transformers' general class instead, which needs only a `tokenizer.json`."""
+        """Calls the method of `PreTrainedTokenizerFast` instead, which needs only a `tokenizer.json`."""
         return fast_class().convert_to_native_format(*args, **options)
 
     @property
@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the deferred or the real tokenizer, depending on the module of the calling code."""
+        """Returns the real tokenizer, or the deferred one if the module `caller` is internal and none is built yet."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")

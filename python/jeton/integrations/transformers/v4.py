@@ -37,7 +37,7 @@ class JetonBackend(PreTrainedTokenizerFast):
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
-        result, encode = None, self._batch_encode_plus  # the tokenizer's own class can override it
+        result, encode = None, self._batch_encode_plus  # the class of the tokenizer can override this method
         if not unknown and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
             result = call.on_jeton(self, lambda: (one_input(text, text_pair, call.is_split_into_words), False))
             encode = super()._batch_encode_plus
@@ -54,7 +54,7 @@ class JetonBackend(PreTrainedTokenizerFast):
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template; builds no encodings for assistant masks."""
+        """Applies a chat template, and computes assistant masks without building encodings."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:

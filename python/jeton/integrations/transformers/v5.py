@@ -1,7 +1,7 @@
 """The common class of accelerated tokenizers for transformers 5.
 
-In the order of base classes, it is between a tokenizer's own class and the common class of fast tokenizers, so that
-overrides in a tokenizer's own class keep their effect.
+In the order of base classes, this class is between a tokenizer's own class and the common class of fast tokenizers, so
+that overrides in a tokenizer's own class keep their effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class JetonBackend(TokenizersBackend):
         return super()._encode_plus(text, text_pair, *args, **options, **unknown) if result is None else result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template; builds no encodings for assistant masks."""
+        """Applies a chat template, and computes assistant masks without building encodings."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
@@ -70,7 +70,7 @@ class JetonBackend(TokenizersBackend):
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
         """Decodes one sequence, or many."""
-        if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class extends it
+        if type(self)._decode is not JetonBackend._decode:  # the class of the tokenizer overrides `_decode`
             return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
         if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
             token_ids = to_py_obj(token_ids)

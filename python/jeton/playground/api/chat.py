@@ -106,7 +106,7 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """Lists the templates for a tokenizer: its own, and Jeton's presets with the special tokens that it lacks."""
+    """Lists the tokenizer's own chat templates, then Jeton's presets, with the special tokens missing for each."""
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists the special tokens that messages spell, which are encoded as text, with their tokens in the drawing."""
+    """Lists special tokens that were encoded as text because a message spells them, with the rows of their tokens."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)

@@ -21,7 +21,7 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# The text is drawn up to four times side by side, so the limit is low.
+# Maximum number of compared characters. It is low, because the text is drawn up to four times side by side.
 MAX_COMPARED_CHARS = 10_000
 
 
@@ -61,7 +61,7 @@ def tokenizers(
     """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and key -> error.
 
     Raises:
-        JetonError: all tokenizers failed; this is the error of the first.
+        JetonError: all tokenizers failed; the error of the first tokenizer is raised.
     """
     done: dict[str, tuple[Tokenizer, Result]] = {}
     errors: dict[str, JetonError] = {}

@@ -1,4 +1,4 @@
-"""Merge numbers: the position of a merge in the order of learning, from 1, which all views display.
+"""Merge numbers, which all views display: the position of a merge in the order of learning, counted from 1.
 
 Ranks give the same order. But in a rank file (tiktoken) ranks are ids of tokens, and the first merge has rank 256.
 """

@@ -1,7 +1,7 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are for the whole text. Of a long text, the response has only the first tokens. They are computed from a prefix
-of the text, as far as the prefix's ids equal the ids of the whole text.
+Counts are for the whole text. For a long text, the response has only the first tokens. They are computed from a prefix
+of the text, and only those before the first difference from the ids of the whole text are used.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from . import request_fields
 __all__ = ["MAX_DRAWN", "answer", "drawn"]
 
 MAX_DRAWN = 200_000
-# Texts of up to this many characters are tokenized as a whole; for longer ones, the ids are computed first.
+# Texts of up to this many characters are tokenized as a whole; for longer texts, the ids are computed first.
 SHORT_TEXT = 1 << 16
-# Maximum number of prefixes, each twice as long as the previous prefix. The result of the last prefix is drawn in any
-# case.
+# Maximum number of prefixes that are tokenized, each twice as long as the one before. If the last prefix is still too
+# short, its result is drawn anyway.
 MAX_TRIES = 5
 
 

@@ -31,7 +31,7 @@ ALGORITHMS = ("bpe", "words", "wordpiece", "sentencepiece", "unigram")
 # Every training step counts all pairs again; with these limits, a replay takes one or two seconds.
 MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
-# Upper bound of alphabet and merges: a text has at most as many characters as bytes.
+# Upper bound of the alphabet's size plus the number of merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 # Maximum number of runs of Unigram; each takes some milliseconds.
 MAX_RUNS = 20
@@ -40,8 +40,8 @@ END_OF_WORD = "</w>"
 # Number of merges of the word-based algorithms if no size is given. SentencePiece reserves three pieces in addition.
 DEFAULT_MERGES = 30
 RESERVED_PIECES = 3
-# Rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and a small
-# vocabulary is accepted.
+# Training rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and
+# a small vocabulary is accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
     "sentencepiece": SentencePiece(character_coverage=1.0, hard_vocab_limit=False),
@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Replay.to_json` of the run, with `_looks` instead of bytes, and pattern names; for Unigram, its runs.
+    """Returns pattern names and the training run: `Replay.to_json` with `_looks` instead of bytes, or Unigram's runs.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -185,7 +185,7 @@ def _piece_looks(tok: Tokenizer) -> dict[str, Any]:
 
 
 def _sizes(largest: int, smallest: int) -> list[int]:
-    """Returns the vocabulary sizes of the runs after the first, descending to `smallest` at equal ratios.
+    """Returns the vocabulary sizes of the runs after the first. They descend to `smallest` by a constant ratio.
 
     Examples:
         >>> _sizes(26, 22), _sizes(20, 30), len(_sizes(2_000, 100))

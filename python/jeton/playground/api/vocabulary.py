@@ -31,8 +31,9 @@ KINDS = ("special", "byte", "part", "ordinary")
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the number of matching entries, and one page of them.
 
-    `by` says how to interpret `query`: ``"text"`` and ``"hex"`` (bytes) search for a substring, ``"id"`` is the first
-    id to list. `kind` is one of `KINDS`: special tokens, single bytes, partial characters, and others.
+    `by` says how to interpret `query`: for ``"text"`` and ``"hex"`` (bytes), it is a substring to search for; for
+    ``"id"``, it is the first id to list. `kind` is one of `KINDS`: special tokens, single bytes, partial characters,
+    and others.
 
     Examples:
         >>> found = answer(Catalog(cached=False), {"tokenizer": "bytes", "query": "e2", "by": "hex"})

@@ -13,12 +13,13 @@ from .merge_number import first_rank
 
 __all__ = ["MAX_CHARS", "answer"]
 
-# Limit of the explained text: a merge with its competing candidates takes about 100 bytes of JSON.
+# Maximum length of the explained text. It limits the answer, in which a merge with its competing candidates takes about
+# 100 bytes of JSON.
 MAX_CHARS = 10_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns `Tokenizer.explain` of the beginning of a text, and the display form of every id in it.
+    """Returns the result of `Tokenizer.explain` for the beginning of a text, with the displayed form of every id.
 
     Examples:
         >>> facts = answer(Catalog(cached=False), {"tokenizer": "bytes", "text": "hi"})

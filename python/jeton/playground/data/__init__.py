@@ -1,8 +1,8 @@
-"""Data of the page: a paragraph in twenty languages, the classics, and recorded tokenizations of them.
+"""Data of the page: a paragraph in twenty languages, the classics, and recorded tokenizations of the classics.
 
 A text that the page displays is an object, language → text; `localized` chooses the language.
 
-``tools/record_classics.py`` generates `recorded.json` from the real vocabularies; a test checks that they agree.
+``tools/record_classics.py`` generates `recorded.json` from the real vocabularies; a test checks the file against them.
 """
 
 from __future__ import annotations

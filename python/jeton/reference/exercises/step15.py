@@ -42,7 +42,7 @@ def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield tokens of small vocabularies, in which each token is made of two others."""
+    """Yield tokens of small vocabularies, in which each token is made of two other tokens."""
     example = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5}
     for token in (b"a", b"bc", b"abc"):
         yield Case((token, example), by_definition(token, example))

@@ -28,7 +28,7 @@ SPEED = (
 
 
 def oracle(ids: list[int], ranks: Ranks) -> list[int]:
-    """Encode by a heap of positions, the lowest rank first; gives the expected results."""
+    """Compute the expected result: encode with a heap of positions, the lowest rank first."""
     symbols: list[int | None] = list(ids)
     after = list(range(1, len(ids) + 1))
     before = list(range(-1, len(ids) - 1))

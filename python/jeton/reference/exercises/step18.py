@@ -1,7 +1,7 @@
 """Exercise of step 18: the BPE of SentencePiece.
 
 Write `encode(text, pieces)`. Begin with the characters. Join the two neighbors whose joined text is in `pieces` and has
-the highest score; of equal scores, the leftmost. Repeat until no two neighbors, joined, are a piece. `pieces` is a
+the highest score; of equal scores, the leftmost. Repeat until no two neighbors can be joined. `pieces` is a
 dictionary from text to a `Piece` of the lesson, whose `kind` is "normal" here. Characters stay even if they are not
 pieces.
 

@@ -23,7 +23,7 @@ WHOLE = ("one gap makes all of the word [UNK], also what was found before", "只
 
 
 def by_definition(word: str, vocab: set[str]) -> list[str]:
-    """Encode a word by definition, the longest token first."""
+    """Encode a word as the algorithm is defined: repeatedly take the longest matching token."""
     found: list[str] = []
     mark = ""
     while word:
