@@ -1273,9 +1273,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def merges(self) -> tuple[tuple[int, int, int], ...]:
-        """(left id, right id, new id) by rank.
+        """Merges as (left id, right id, new id), ordered by rank.
 
-        For a rank file, these are the last merge of each token. An entry that no merges build has no merge here.
+        A rank file stores no merges; its merges are the last step in the merging of each token. Entries that cannot be
+        built by merging are omitted.
         """
         return tuple(self._core.merges())
 
@@ -1576,7 +1577,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._with_facts(chat_template=checked_templates(self, template))
 
     def _with_facts(self, **facts: Any) -> Self:
-        """Returns a copy with other values of definition fields that change no id: training, roles, chat template."""
+        """Returns a copy with new values for definition fields that do not affect ids (such as the chat template)."""
         return self._derived(definition=replace(self._definition, **facts))
 
     def _derived(

@@ -243,7 +243,7 @@ def decode_words(tokens: Iterable[str], end: str = END) -> str:
 
 
 def main() -> None:
-    """Split known and unknown words into tokens, by merges and by the longest token first."""
+    """Split unknown words into tokens with both encoders: merges, and the longest token first."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     learned = train_words(counts, 10)
     known = known_words(counts, learned)

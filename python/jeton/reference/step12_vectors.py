@@ -290,7 +290,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Look up ids that Jeton gives, in a table with `tok.vocab_size` rows."""
+    """Encode a text with Jeton, and look up its ids in a table with `tok.vocab_size` rows."""
     import jeton
 
     corpus, end = "old older fast faster fastest best better yes desk mess", "<|endoftext|>"

@@ -138,8 +138,8 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     """
     symbols = list(ids)
     end = len(symbols)
-    before = list(range(-1, end - 1))  # position -> position of the symbol before it; -1: none
-    after = list(range(1, end + 1))  # position -> position of the symbol after it; end: none
+    before = list(range(-1, end - 1))  # position -> position of the symbol before it, or -1 if there is none
+    after = list(range(1, end + 1))  # position -> position of the symbol after it, or `end` if there is none
 
     def entry(at: int) -> list[Entry]:
         """Return the entry for the symbol at a position and the next symbol; empty if they cannot merge."""

@@ -210,7 +210,7 @@ def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], l
 
 
 def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -> list[str]:
-    """Encode a normalized text to pieces. A character that is not a piece is a symbol in the result.
+    """Encode a normalized text to pieces. The result also contains the characters that are not pieces.
 
     Examples:
         >>> encode("▁the", TRAINING), encode("▁the", TRAINING, skip=lambda: True)

@@ -40,7 +40,7 @@ MAX_RETRIES = 3  # Ray's default
 GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
 MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
-OBJECT_STORE = 100 << 20  # bytes of a locally started Ray's object store, which results do not use
+OBJECT_STORE = 100 << 20  # bytes of the object store if Ray is started locally; small, because results do not use it
 # Error numbers of OSErrors that the data does not cause, so a retry can succeed.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,

@@ -143,7 +143,7 @@ class Blend:
 
     @classmethod
     def of(cls, dataset: ShardDataset) -> Blend:
-        """Returns a blend of one dataset, whose epoch has all of its rows once."""
+        """Returns a blend of one dataset; each epoch has every row of the dataset once."""
         return cls([dataset], [Share("epochs", Fraction(1))])
 
     def rows(self, length: int | None = None) -> dict[str, int]:

@@ -197,7 +197,11 @@ def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
 
 
 def blocks(ends: Int64, limit: int) -> Iterator[slice]:
-    """Yields ranges of items with up to `limit` ids, or one larger item; `ends`: one past the last id of each item.
+    """Yields consecutive ranges of items that have at most `limit` ids together; a larger item is a range of its own.
+
+    Args:
+        ends: for each item, the number of ids up to its end.
+        limit: maximum number of ids of a range.
 
     Examples:
         >>> [(block.start, block.stop) for block in blocks(np.array([3, 4, 9, 10]), 5)]

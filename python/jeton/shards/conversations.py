@@ -165,7 +165,7 @@ class ConversationFitter:
         try:
             return len(self._chat(messages).ids) <= (self._length or 0)
         except ChatTemplateError:
-            return False  # the template refuses a conversation that ends there
+            return False  # the template refuses a conversation that ends with the last of `messages`
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
         """Returns the last of `ends` up to which the messages fit into a row, by bisection; 0 if none is found."""
@@ -179,7 +179,7 @@ class ConversationFitter:
         return found
 
     def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
-        """Splits a conversation into parts that fit. A part has the system messages, then whole exchanges."""
+        """Splits a conversation into parts that fit into a row: the system messages, then some complete exchanges."""
         first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
         lead = list(messages[:first])
         starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]
@@ -257,7 +257,7 @@ class ConversationEncoder(Encoder):
         if self._policy != "skip":
             source = batch.source(index)
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
-        file, number = batch.place(index)  # the number counts from the start of the range, like those of skipped lines
+        file, number = batch.place(index)  # `number` is relative to the task's range of the file, as in skipped lines
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
 
 

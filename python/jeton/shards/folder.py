@@ -177,7 +177,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Describes the folders of shards in a folder of a mix or of parts, for errors; None for other folders."""
+        """Says in errors which subfolders have shards, if this is the folder of a mix or a split; None otherwise."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"

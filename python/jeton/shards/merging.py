@@ -408,7 +408,8 @@ class Totals:
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # folders of counts have no sources
-        # Completions of earlier versions already have the sources of all inputs, not only those of the task's inputs.
+        # A completion groups the inputs of its task into sources; `regroup` maps these to the sources of all inputs.
+        # Completions of earlier versions (without identity) are already grouped by the sources of all inputs.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)
@@ -446,7 +447,7 @@ class Totals:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """Returns the entry of the manifest with the totals of each corpus argument; empty for one argument."""
+        """Returns the manifest entry with the totals of each corpus argument; {} if there is only one argument."""
         totals = {name: row._asdict() for name, row in self._known_arguments().items()}
         return {"arguments": totals} if totals else {}
 

@@ -127,8 +127,8 @@ class OpenShard:
     def padding(self, start: int, end: int, first: int, last: int) -> int:
         """Returns the number of padding ids at the end of a row; its inner boundaries have numbers `first` to `last`.
 
-        Padding is the last piece of a row. A document can end in the same ids, so the file of origins decides. This
-        file is only read for rows that end in the padding id, to save time.
+        Padding is the last piece of a row. Because a document can also end in the padding id, the file of origins
+        tells whether that piece is padding. To save time, the file is only read for rows that end in the padding id.
         """
         if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0

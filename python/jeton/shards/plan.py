@@ -145,7 +145,7 @@ MASK: dict[str, tuple[Any, ...]] = {
 UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
 # Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
-INPUT_TYPE = "input_type"  # left out if it is the default, so that older plans keep their digest
+INPUT_TYPE = "input_type"  # its default is not stored, so that older plans keep their digest
 
 
 @dataclass(frozen=True)
@@ -209,10 +209,10 @@ class Plan:
             ConfigError: there are more than `MAX_TASKS` tasks.
         """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
-        names_lines = self.format == "olmo"  # the table of this format has the line of each document
+        names_lines = self.format == "olmo"  # the table of this format stores the line number of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
-            # Kept metadata of text files have line numbers, so these files are not split.
+            # If metadata are kept, those of text files contain line numbers, so text files are not split.
             is_divisible(
                 file.path,
                 documents,

@@ -73,7 +73,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions used the sources of all inputs, perhaps of fewer inputs than now
+    for file in files:  # earlier versions used the sources of all inputs at that time
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]

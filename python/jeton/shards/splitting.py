@@ -145,7 +145,7 @@ def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, 
         if not is_number or not is_finite(share) or not 0 < share < 1:
             shown = str(share) if isinstance(share, Fraction) else repr(share)
             raise ConfigError(f"{keyword('validation')}: {shown} is not a share between 0 and 1", option="validation")
-        end = start + Fraction(str(share))  # through text, so that decimals are exact
+        end = start + Fraction(str(share))  # str: Fraction(0.1) is not exactly 1/10, Fraction("0.1") is
         found[name] = start, end
         start = end
     if start >= 1:

@@ -48,8 +48,8 @@ class InputFile(NamedTuple):
         size: size in bytes.
         version: a value that changes with the content: modification time or ETag. If the file could not be read when it
             was planned: `UNREADABLE` and a reason; ``errors="skip"`` skips the file.
-        cut: if the size has changed, the earlier size, which still determines the split points; the last piece has the
-            additional bytes. Else None.
+        cut: the size for which the split points were chosen, if the file has since grown or shrunk; None otherwise. The
+            last piece has the bytes beyond this size.
     """
 
     path: str
@@ -68,7 +68,7 @@ class InputFile(NamedTuple):
         return not self.version.startswith(UNREADABLE)
 
     def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:
-        """Returns the changed file. It keeps its split points, unless its size differs by more than a task.
+        """Returns the changed file. It keeps its split points if its size changed by at most `task_bytes`.
 
         Examples:
             >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 30, "2"), 10)
@@ -210,7 +210,8 @@ def cut_tasks(
         while True:
             if divisible[index]:
                 end = min(end_of_cuts, start + max(task_bytes - cost, 1))
-                # If a file has grown, its last piece has the additional bytes; if it has shrunk, pieces can be empty.
+                # If a file has grown since its split points were chosen, its last piece gets the additional bytes. If
+                # it has shrunk, some of its pieces can be empty.
                 stop = file.size if end >= end_of_cuts else min(end, file.size)
                 piece, expected = Piece(index, min(start, file.size), stop), end - start
                 size = stop - piece.start

@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
 
 
 def _is_count(number: object) -> bool:
-    return type(number) is int and 0 <= number < 1 << 128  # a product of bytes and counts can exceed 64 bits
+    return type(number) is int and 0 <= number < 1 << 128  # corpus_bytes sums length * count, which can exceed 64 bits
 
 
 def _read(facts: dict[str, Any], name: str, at: int) -> tuple[_core.Counts, dict[str, Any]]:
