@@ -182,7 +182,7 @@ def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", e
 
 
 def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> list[str]:
-    """List the tokens of the known words by falling count; of equal counts, by first appearance.
+    """List the tokens of the known words by falling count; tokens with equal counts by first appearance.
 
     Args:
         known: The tokens of each known word.

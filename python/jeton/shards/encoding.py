@@ -137,7 +137,7 @@ class Encoder:
 
 
 def _largest(lengths: Int64) -> list[int]:
-    """Returns the indices of the longest documents; of equal lengths, the first."""
+    """Returns the indices of the `NUM_LARGEST` longest documents; among equally long ones, the first are preferred."""
     num = min(NUM_LARGEST, len(lengths))
     least = np.partition(lengths, -num)[-num]
     candidates = np.flatnonzero(lengths >= least)

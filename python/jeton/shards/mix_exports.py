@@ -95,7 +95,7 @@ def _mix(output: str | os.PathLike[str]) -> Mix:
 
 
 def _per_split(output: str | os.PathLike[str], system: str) -> str:
-    """Returns Megatron's settings for a folder in parts."""
+    """Returns Megatron's settings for a folder that is split into training and validation shards."""
     if system != "megatron":
         train = folder_in(output, TRAIN)
         raise ConfigError(f"{os.fspath(output)} has parts, but {system} takes one; pass {train}", option="output")

@@ -142,7 +142,7 @@ MASK: dict[str, tuple[Any, ...]] = {
     "stop": (True, False),
     "source": ("auto", "markers", "provenance"),
 }
-UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
+UNREADABLE_FILE = "file that cannot be read"  # kind under which `SourceReader` counts skipped files
 # Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 INPUT_TYPE = "input_type"  # its default is not stored, so that older plans keep their digest
@@ -603,11 +603,13 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
 
 
 def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    """Returns `Plan.arguments`: pairs (item of the corpus, number of consecutive inputs); None for too many pairs.
+    """Returns `Plan.arguments`: pairs (corpus argument, number of consecutive inputs).
+
+    None if the corpus has more than `MAX_ARGUMENTS` arguments, or an input is not in `names`.
 
     Args:
         inputs: the inputs, in order.
-        names: path of an input -> item of the corpus that includes it.
+        names: path of an input -> corpus argument that includes it.
 
     Examples:
         >>> files = [InputFile(path, 3, "") for path in ("web/a", "web/b", "code/a")]

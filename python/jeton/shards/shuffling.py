@@ -56,7 +56,7 @@ def _mixed(values: UInt64) -> UInt64:
 
 
 def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt64:
-    """Returns keys of documents: the outputs at `indices` of a generator whose state is a hash of seed and task.
+    """Returns the sort keys of documents: hashes of the seed, the document's task, and its index in the task.
 
     Examples:
         >>> document_keys(7, np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()

@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """Returns a context manager: a local folder that has these files while the block runs.
+        """Makes files available in a local folder, which the returned context manager yields and may remove at its end.
 
         Raises:
             FileNotFoundError: a file is missing.

@@ -2,9 +2,9 @@
 
 The manifest and the report must equal those that `merge` would write for the completions. Every file is hashed; if the
 hash differs, the file is not checked further. Ids and documents are counted, and the highest id, bos and eos are
-checked. For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard. If an
-input of such a task has the planned size but another modification time, the whole task is encoded again, unless shards
-are shuffled or packed. Without inputs, documents of some shards are decoded instead.
+checked. For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard.
+If an input of such a task has the planned size but another modification time, the whole task is encoded again, unless
+shards are shuffled or packed. If the inputs are no longer available, documents of some shards are decoded instead.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with the totals of the completions, except for times: they change if a task runs again."""
+        """Compares the report with the totals of the completions, except times, which change if a task runs again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))

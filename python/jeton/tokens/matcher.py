@@ -30,8 +30,8 @@ class AddedTokenMatch(NamedTuple):
 class AddedTokenMatcher:
     """Finds all special tokens that a text spells, as if all were permitted, without running the model.
 
-    It uses a core tokenizer with the same added tokens and an empty vocabulary: the text between two added tokens
-    becomes one unknown token. So a search takes a fraction of the time of encoding.
+    It uses a core tokenizer with the same added tokens, whose only other entry is the unknown token: the text
+    between two added tokens becomes one unknown token. So a search takes a fraction of the time of encoding.
 
     Attributes:
         controls: ids of the special tokens.

@@ -24,7 +24,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
     """Implements `Tokenizer.with_template`; returns the fields of the definition that change."""
     config = {key: value for key, value in tok.definition.config.items() if key not in TEMPLATE_KEYS}
     old = tok.definition.template or {}
-    # The new template keeps the old one's trimming of offsets, which depends on the pre-tokenizer's spaces.
+    # The new template keeps the settings for trimming offsets, which depend on how the pretokenizer adds spaces.
     trims = {**_NOTHING, **{name: old.get(name, False) for name in ("trim_offsets", "add_prefix_space")}}
     if single is None:
         if pair is not None:

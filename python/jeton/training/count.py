@@ -324,7 +324,7 @@ class _CountingRun:
         self._check(passed, at_end=True)
 
     def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """Checks that the documents passed over so far are those that the checkpoint has counted.
+        """Checks that the documents skipped so far are those that were counted before the checkpoint.
 
         Raises:
             ConfigError: the documents differ.

@@ -52,7 +52,7 @@ class Mds(Layout):
     name, suffix = "mds", ".mds"
     dtypes = ("int32", "uint32", "uint16")
     can_read = False
-    can_join = False  # not needed: readers open a folder of files
+    can_join = False  # joining is not needed, because readers open a folder of files
     masks_padding = True
 
     def auto(self, vocab_size: int) -> str:
