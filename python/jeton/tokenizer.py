@@ -958,18 +958,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return is_canonical(self, ids, self._defaults.special if special is None else special)
 
     def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
-        """Returns the first position at which encoding the text of ids gives other ids, and the cause; else None.
+        """Decodes ids and encodes the text again; returns the first difference from `ids` and its cause, or None.
 
         The text of ids is the result of `decode`, with the positions of special ids recorded. (The unknown token does
         not count as special here.) Encoding matches special tokens only at these positions and applies no template, so
-        other ids that spell a special token stay ordinary text. Text after a special token is encoded in that context.
-        Bytes that are not UTF-8 are U+FFFD in the text. A space that the tokenizer puts before each text, and that
-        decoding does not remove again, is not part of the text.
+        ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded as text that
+        continues, not as a new text. Bytes that are not UTF-8 become U+FFFD in the text. A space that the tokenizer
+        puts before each text, and that decoding does not remove again, is not part of the text.
 
         Args:
             ids: as `decode`.
-            special: special tokens that the other ids must not spell, because a later encoding of the text permits
-                them: ``"none"`` (the default), ``"all"`` or another value as in `encode`.
+            special: special tokens that a later encoding of the text will permit; ordinary ids must not spell them:
+                ``"none"`` (the default), ``"all"`` or another value as in `encode`.
 
         Raises:
             UnknownTokenError: as `decode`.
@@ -1106,16 +1106,16 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids that arrive one by one, such as those that a language model generates.
 
         Args:
-            prompt_ids: ids that precede those of the stream. The stream returns the text that its ids add: `decode` of
-                the prompt and its ids, without the prefix in common with `decode` of the prompt. Without a prompt, many
-                decoders remove a space at the start. A character that the prompt begins is returned when the first ids
-                of the stream complete it.
+            prompt_ids: ids that precede those of the stream. The stream returns only the text that its own ids add:
+                `decode` of all ids, minus the prefix in common with `decode` of the prompt. Without a prompt, many
+                decoders remove a space at the start. If the prompt ends within a character, the stream returns this
+                character as soon as its first ids complete it.
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text and can span tokens. The text ends before the match that starts first; if
-                several matches start there, the shortest counts. Only text after the prompt is searched. With
-                `skip_special_tokens`, the text contains no special token, so none can be a stop string: compare its id
-                instead.
+                several matches start there, the shortest one is used. Only text after the prompt is searched. With
+                `skip_special_tokens`, the text contains no special tokens, so a special token cannot be a stop string:
+                compare its id instead.
             unknown: as `encode`.
 
         Returns:

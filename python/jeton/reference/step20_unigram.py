@@ -243,7 +243,7 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
 
 
 def loss(corpus: Mapping[str, int], scores: Scores) -> float:
-    """Sum -log p of the best segmentation of each word, over all words of the corpus.
+    """Return the sum over the words of the corpus: -log p of the word's best segmentation, times its count.
 
     Examples:
         >>> loss({"a": 2}, {"a": -1.5})

@@ -120,7 +120,7 @@ class Metadata(Sequence[Any]):
     def __init__(self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         folders = [folder] if isinstance(folder, str | os.PathLike) else list(folder)
         self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises for a URL
-        self._files: list[Path] = []  # metadata file of each shard, through all folders
+        self._files: list[Path] = []  # metadata files of the shards of all folders
         items: list[int] = []
         for one in self._folders:
             manifest = ShardFolder(one).load_manifest()

@@ -1,7 +1,8 @@
 """Shards of one or several folders, numbered, and memory-mapped on first use; finds the padding of their rows.
 
-An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `_most_open` stay
-open. Threads can share an object: if two threads open a shard at the same time, it is opened twice, without harm.
+An *item* is a document or, in packed shards, a row. Shards are numbered consecutively over all folders. At most
+`_most_open` shards stay open. Threads can share an `OpenShards`: if two threads open a shard at the same time, it is
+opened twice, without harm.
 """
 
 from __future__ import annotations

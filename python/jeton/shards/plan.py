@@ -592,7 +592,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     lister, rules = Lister(), corpus.rules(Source([]))
     listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
-    # Only for local files: a listing of an object store does not show permissions.
+    # Whether a file can be read is only checked for local files: listings of object stores do not show permissions.
     skips = corpus.errors == "skip"
 
     def found(file: str) -> InputFile:

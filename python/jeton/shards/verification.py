@@ -161,7 +161,7 @@ class _Verifier:
         self._highest = -1
         self._totals: Totals | None = None  # totals that follow from the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> expected ids of its first batch, number of its documents and of its ids found in the shards so far
+        # task -> expected ids of its first batch, and the numbers of documents and ids of it found in shards so far
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
@@ -273,7 +273,7 @@ class _Verifier:
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # A listing can omit a file that another process is replacing.
+        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
@@ -435,7 +435,7 @@ class _Verifier:
         return kept
 
     def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, to search its documents in shuffled or packed shards later."""
+        """Encodes the first batch of a task again; `_find_samples` then finds its documents in reordered shards."""
         plan, task = self._reading, self._reading.tasks[number]
         self._touched += touched_inputs(plan, task)
         reader = plan.reader(task)
@@ -444,7 +444,7 @@ class _Verifier:
             self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
 
     def _find_samples(self, stem: str, found: Documents, folder: Path) -> None:
-        """Compares those documents of a shard that belong to samples with their expected ids."""
+        """Finds the documents of a shard that belong to a sample, and compares their ids with the expected ids."""
         origins = read_origins(folder, stem)
         if len(origins) != len(found):
             self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")

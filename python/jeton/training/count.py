@@ -286,7 +286,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # spilled, because merging all sources has memory for only one of them
+            self._put()  # the last counts are spilled too: merging runs would exceed the memory limit if they stayed
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""

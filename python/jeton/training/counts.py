@@ -136,7 +136,7 @@ class Counts:
         return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
 
     def __add__(self, other: Counts) -> Counts:
-        """Returns the counts of both corpora together, as if the other corpus followed this one.
+        """Returns the counts of both corpora together, as if the documents of `other` followed those of this corpus.
 
         Raises:
             ConfigError: the counts have different stages or special tokens.

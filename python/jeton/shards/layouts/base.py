@@ -127,7 +127,7 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
     """Maps a file into memory as a read-only array.
 
     Raises:
-        ShardError: the file has fewer than `offset` bytes and `count` items.
+        ShardError: the file is too short for `count` items after `offset` bytes.
     """
     dtype = np.dtype(dtype)
     with path.open("rb") as file:

@@ -121,7 +121,7 @@ class LlmC(_Raw):
 
 
 class _LlmCWriter(_Writer):
-    """Writes the header, then the ids. The header has the number of ids, so the ids wait in a temporary file."""
+    """Writes the header, then the ids. The header has the number of ids, so they are first held in a temporary file."""
 
     def __init__(
         self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts

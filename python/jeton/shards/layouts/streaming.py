@@ -124,7 +124,7 @@ def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
 def _filled(
     shards: Sequence[Mapping[str, Any]], suffix: str
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yields name and facts of each file of ids that is not empty, because the libraries reject empty files."""
+    """Yields the name and facts of each file of ids; omits empty files, because the libraries reject them."""
     for shard in shards:
         if shard.get("rows", shard["documents"]):
             name = next(name for name in shard["files"] if name.endswith(suffix))
