@@ -795,7 +795,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import entry_tree
 
-        self.id_to_bytes(id)  # raises if the id is not in the vocabulary
+        self.id_to_bytes(id)  # raises an error if the id is not in the vocabulary
         return entry_tree(self, id)
 
     if TYPE_CHECKING:
@@ -839,7 +839,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             tokenize: False: return the rendered text.
             add_generation_prompt: end the text with the start of an assistant turn.
             continue_final_message: end the text with the last message's content, for the model to continue it. A string
-                is the key of another text of that message to end with: ``"reasoning_content"``.
+                names another field of that message to end with, such as ``"reasoning_content"``.
             tools: JSON schemas of functions that the model may call.
             template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
                 Jinja template. None: the tokenizer's own.
@@ -848,8 +848,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             unknown: always empty; any other keyword raises an error that names the right argument.
 
         Returns:
-            A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Ids take about as long as encoding
-            the text; the spans of a `Chat` are computed on access.
+            A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Most of the time is spent on
+            encoding the text; the spans of a `Chat` are computed on access.
 
         Raises:
             TypeError: a keyword is unknown.
@@ -1590,11 +1590,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns a tokenizer derived from this one. Every deriving method calls it, to keep attributes consistent.
 
         Args:
-            definition: other options; if `vocabulary` is None, only options that change no id can differ. None:
-                unchanged.
-            vocabulary: other entries, for which a new core is built; None: shares the core and all data computed from
-                it.
-            defaults: other defaults of `with_options`; None: unchanged.
+            definition: new options; None: unchanged. If `vocabulary` is None, they can differ from the present options
+                only where this does not affect ids.
+            vocabulary: new entries, for which a new core is built; None: the core, and all data computed from it, are
+                shared.
+            defaults: new defaults of `with_options`; None: unchanged.
         """
         made = object.__new__(type(self))
         defaults = self._defaults if defaults is None else defaults

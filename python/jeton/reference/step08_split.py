@@ -252,7 +252,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Cut the sentence with Jeton by every named pattern, and train with one of them."""
+    """Cut the sentence with Jeton, once with each named pattern, and train with one of the patterns."""
     import jeton
 
     text, corpus = "How's the weather in 2026? It's 9.11 degrees!!", "the theme then"

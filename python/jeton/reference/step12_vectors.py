@@ -206,7 +206,7 @@ class Step(NamedTuple):
 
 
 def in_python(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """Take one step of SGD in plain Python; the loss is half the sum of squares.
+    """Take one step of SGD in plain Python; the loss is half the sum of the squares of all numbers that are looked up.
 
     Examples:
         >>> in_python([[4], [2]], [[1, 1]], rate=0.25)

@@ -253,7 +253,7 @@ def loss(corpus: Mapping[str, int], scores: Scores) -> float:
 
 
 def removal_costs(corpus: Mapping[str, int], scores: Scores) -> dict[str, float]:
-    """For each piece of several characters, compute how much the loss grows without it, at the same scores.
+    """For each piece of several characters, compute how much the loss grows if only this piece is removed.
 
     Examples:
         >>> removal_costs({"ab": 1}, {"a": -1.0, "b": -1.0, "ab": -1.5})

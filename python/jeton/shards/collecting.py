@@ -141,7 +141,7 @@ class HeldDocuments:
                 self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
-        """Returns all documents, in their order; unless `pad` is None, `row` ids of padding follow, whose mask is 0."""
+        """Returns all documents, in order. Unless `pad` is None, they are followed by `row` padding ids with mask 0."""
         lengths = _joined(self._lengths, np.uint32).astype(np.int64)
         total = int(lengths.sum())
         num_padding = 0 if pad is None else row

@@ -60,8 +60,8 @@ def attempt(
         keeps_going: if a record or an input has an error, return the error instead of raising it.
 
     Returns:
-        Number of the task, bytes of input, documents and skipped records; or the number, and the error message as
-        ``"failed"``.
+        Task number, bytes of input, and counts of documents and skipped records. If the task failed: its number, and
+        the error message as ``"failed"``.
     """
     try:
         if stage:

@@ -67,7 +67,7 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
 READ_AHEAD = 256  # completions that are read in one request
-MIX, TRAIN = "mix.json", "train"  # entries of a folder that contains folders of shards, made by `mix` or `splitting`
+MIX, TRAIN = "mix.json", "train"  # the file that marks the folder of a mix; the subfolder that marks that of a split
 MANIFEST_VERSION = 2
 # Entries that every manifest has. `OPTIONAL` lists the entries that only some plans have.
 MANIFEST_FACTS: dict[str, Check] = {

@@ -216,7 +216,7 @@ class ShardLoader:
         return 0, 1
 
     def _given(self, made: dict[str, Any]) -> dict[str, Any]:
-        """Converts a batch to what the caller gets; subclasses override it."""
+        """Converts a batch to the form in which the loader yields it; overridden by subclasses."""
         return made
 
     def _located(self, numbers: range, epoch: int) -> Iterator[_Located]:

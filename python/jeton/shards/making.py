@@ -199,7 +199,10 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies (`inputs`: as in `verify`); makes shards with wrong bytes again."""
+    """Runs incomplete tasks, merges and verifies; if shards have wrong bytes, makes them again, once.
+
+    `inputs`: as in `verify`.
+    """
     for is_second in (False, True):
         # `run_plan` does not report skipped records, because `merge` does.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)

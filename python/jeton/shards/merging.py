@@ -328,7 +328,8 @@ class Totals:
         self._shuffled: Counter[str] = Counter()
         self._tally = Tally()
         self._records: dict[str, list[int]] = {}
-        self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []  # completion, file -> lines before its range
+        # (completion, file -> number of lines before the task's range)
+        self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []
         self._all_sources = group_files([file.path for file in plan.inputs])
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
@@ -338,7 +339,7 @@ class Totals:
         self._packing.update(packing)
         if "skipped" in facts:
             self._add_documents(facts)
-        else:  # the second stage of a shuffle, whose documents the first stage has counted
+        else:  # a task of a shuffle's second stage; its documents were already added with the first stage
             self._shuffled.update({name: facts[name] for name in ("documents", "tokens")})
         return {
             "files": facts["outputs"],
@@ -394,7 +395,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable: of documents with equally many ids, the first is kept
+        # `sorted` is stable, so the first one is kept if documents have equally many ids
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])

@@ -182,7 +182,7 @@ class Metadata(Sequence[Any]):
 
 
 def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Metadata:
-    """Opens the metadata of the documents, or rows, of folders of shards of any format, made with ``keep=``.
+    """Opens the metadata of documents (or of rows) in folders with shards that were made with ``keep=``, in any format.
 
     Args:
         folder: a folder, or several, as for `open`.

@@ -149,7 +149,7 @@ def _parts(
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
-    # Without validation, a source can have the name train; its folder is an ordinary folder of shards.
+    # Without validation, a plan in ``train`` is no conflict: the folder can be that of a source with this name.
     others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
     ShardFolder(output).check_free_of(*others)
     if validation is None:

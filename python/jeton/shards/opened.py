@@ -143,7 +143,7 @@ class OpenShards:
         folders: the folders.
         starts: number of items before each shard; the last entry is the number of all items.
         token_starts: number of ids before each shard; the last entry is the number of all ids.
-        row_length: ids of a row of packed shards; None: they are not packed.
+        row_length: number of ids of a row; None if the shards are not packed.
     """
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:

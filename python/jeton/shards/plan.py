@@ -69,7 +69,7 @@ VERSION = 2
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
-# Limit of tasks, and of shards: `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
+# Maximum number of tasks, and of shards, because `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
@@ -243,7 +243,7 @@ class Plan:
 
     @property
     def _bounds(self) -> tuple[int, ...]:
-        """Boundaries of the generations, as numbers of inputs; the first is 0."""
+        """Indices of inputs at which generations begin, and the number of inputs."""
         return 0, *self.grown, len(self.inputs)
 
     def _num_buckets(self, bounds: tuple[int, int]) -> int:

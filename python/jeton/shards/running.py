@@ -218,7 +218,8 @@ def _run_here(
 class _Watch:
     """Progress of tasks on several threads, in bytes of input.
 
-    For a running task, bytes of text are counted up to the size of its input, because compressed input expands to more.
+    Running tasks report bytes of text. Of these, at most the size of the task's input is counted, because compressed
+    inputs expand to more text.
     """
 
     def __init__(self, stage: str, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:

@@ -77,7 +77,7 @@ def kubernetes_manifest(
     """Returns a manifest for `kubectl apply`, in JSON, which is also valid YAML.
 
     Args:
-        output: a folder with a plan, as the pods see it, or its URL, which needs no volume.
+        output: folder with a plan: its path in the pods, or its URL, for which they need no volume.
         jobs: number of indexes of the Job.
         cpus: cores of each pod.
         image: container image with Jeton.

@@ -69,7 +69,7 @@ def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt
 
 
 def buckets_of(keys: UInt64, number: int) -> NDArray[np.uint32]:
-    """Returns the number of each key's bucket. Buckets are ranges of keys of equal size."""
+    """Returns the bucket number of each key. Buckets divide the range of keys into ranges of equal size."""
     return (((keys >> np.uint64(32)) * np.uint64(number)) >> np.uint64(32)).astype(np.uint32)
 
 

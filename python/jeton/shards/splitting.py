@@ -46,8 +46,8 @@ def make_split(
 ) -> dict[str, Report]:
     """Makes shards of a corpus in parts: ``validation`` has a share of the documents, ``train`` the rest.
 
-    A hash of its bytes decides the part of a document: equal documents are in the same part, and no document changes
-    its part when the corpus grows. After an interruption, the same call resumes.
+    The part of a document depends on a hash of its bytes: equal documents are in the same part, and documents stay in
+    their part when the corpus grows. After an interruption, the same call resumes.
 
     Args:
         corpus, tok, options: as `make`.

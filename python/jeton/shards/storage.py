@@ -233,11 +233,11 @@ class LocalStorage(Storage):
         return True
 
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """See `Storage`. No file is copied, and no name is checked."""
+        """See `Storage`. Returns the folder itself, without checking that the files exist."""
         return nullcontext(self.path)
 
     def temporary(self) -> BinaryIO:
-        """See `Storage`. The file is in the folder, whose disk has space for a shard; TMPDIR can be small."""
+        """See `Storage`. Creates the file in the folder, whose disk has space for a shard; TMPDIR can be too small."""
         return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:

@@ -260,7 +260,7 @@ def _batches(corpus: DocumentReader, size: int, report: Reporter, kept: list[byt
 
 
 class _CountingRun:
-    """Counts the documents of a corpus that have the same weight."""
+    """Counts documents of a corpus, all with the same weight."""
 
     def __init__(
         self, batches: Iterator[Batch], counter: _core.Counter, spill: RunFolder, limit: int, threads: int
@@ -286,7 +286,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # the last counts are spilled too: merging runs would exceed the memory limit if they stayed
+            self._put()  # the last counts too: together with the merged counts, they could exceed the memory limit
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""

@@ -103,7 +103,7 @@ class Limits:
     def batch_bytes(self) -> int:
         """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # memory has up to three batches
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three batches are in memory
 
     @property
     def memory_options(self) -> MemoryOptions:

@@ -35,7 +35,7 @@ class _Columns(Layout):
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False
-    can_join: ClassVar[bool] = False  # not needed: readers open a folder of files
+    can_join: ClassVar[bool] = False  # not needed, because readers open a folder of files
     masks_padding: ClassVar[bool] = True
 
     def auto(self, vocab_size: int) -> str:
@@ -181,6 +181,6 @@ class _Writer(ShardWriter):
             pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(held))) for held in self._held.values()
         ]
         batch = pa.record_batch(columns, schema=self._schema)
-        self._writer.write_batch(batch)  # for Parquet: one row group
+        self._writer.write_batch(batch)  # in Parquet, each batch is written as one row group
         self._held = {name: [] for name in self._held}
         self._lengths, self._held_ids, self._held_documents = [], 0, 0

@@ -190,7 +190,7 @@ class Olmo(_Raw):
     """``format="olmo"``."""
 
     name, suffix = "olmo", ".npy"
-    can_join = False  # offsets in the table count from the start of its own shard
+    can_join = False  # the offsets in a table are relative to the start of its shard
     has_sources = True
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
