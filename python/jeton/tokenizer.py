@@ -782,8 +782,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def tree(self, id: int) -> Tree:
         """Returns the merge tree of a token, from its bytes up, which you can walk, draw or convert to JSON.
 
-        If no merges build an entry, the tree's `note` says so and the tree shows how its bytes are merged. An added
-        token, or an entry of a model without merges, is a single node.
+        If merging the bytes of an entry gives other tokens instead, the tree's `note` says so and the tree shows these
+        tokens. An added token, or an entry of a model without merges, is a single node.
 
         Raises:
             UnknownTokenError: the id is not in the vocabulary.
@@ -1694,7 +1694,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.num_tokens
 
     def __bool__(self) -> bool:
-        return True  # also if it has no entries
+        return True  # even if the vocabulary is empty
 
     def __contains__(self, token: object) -> bool:
         """Tests whether `token_to_id` finds a token, by its spelling (`str`) or its bytes."""

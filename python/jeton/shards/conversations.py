@@ -219,7 +219,7 @@ class ConversationEncoder(Encoder):
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        numbers = np.zeros(len(batch), np.int64)  # documents that each conversation gave
+        numbers = np.zeros(len(batch), np.int64)  # number of documents made from each conversation
         sizes = np.zeros(len(batch), np.int64)
         num_empty = 0
         for index, data in enumerate(batch.texts):

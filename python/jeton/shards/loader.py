@@ -33,7 +33,7 @@ __all__ = ["ShardLoader", "loader"]
 
 IGNORED = -100  # label that the losses of PyTorch and transformers ignore
 MAX_IDS = (1 << 31) - 1  # maximum number of ids of a batch, limited by the type of `cu_seqlens`
-ORDERED_ROWS = 4096  # rows whose positions in the order are computed at a time
+ORDERED_ROWS = 4096  # number of rows for which the permuted positions are computed at once
 AHEAD = 2  # batches that each worker prepares in advance
 
 

@@ -101,7 +101,7 @@ def plan_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_mix`, and writes ``mix.json``; many machines can then run and merge folder by folder.
+    """Plans the shards of `make_mix`, and writes ``mix.json``; `run` and `merge` then make each folder, on any machine.
 
     Args:
         mix, output, tok, validation: as `make_mix`.
@@ -111,7 +111,7 @@ def plan_mix(
         Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`, except for the amounts; `mix` checks them after the sources are merged.
+        FormatError, ConfigError: as `make_mix`, but without checking amounts: `mix` does this once sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:

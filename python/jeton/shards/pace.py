@@ -42,7 +42,7 @@ def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
 
 
 def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
-    """Computes the rate from pairs: time at which a task completed, and its bytes of input.
+    """Computes the rate from pairs (time at which a task completed, number of bytes of its input).
 
     Examples:
         >>> _pace([(50, 10), (60, 30), (70, 20)], 75)

@@ -629,7 +629,7 @@ def _readable_identity(file: str) -> tuple[int | None, str]:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
     except OSError as error:
         is_of_file = isinstance(error, FileNotFoundError | PermissionError) or error.errno == errno.ELOOP
-        if not is_of_file:  # the error may be temporary
+        if not is_of_file:  # a later attempt can succeed
             raise
         return 0, f"{UNREADABLE}{error.strerror}"
     return found

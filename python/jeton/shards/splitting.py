@@ -89,7 +89,7 @@ def plan_split(
     validation: Share | Mapping[str, Share],
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_split`; many machines can then run and merge folder by folder.
+    """Plans the shards of `make_split`; `run` and `merge` then make each folder, on any number of machines.
 
     Args:
         corpus, output, tok, options: as `plan`.
