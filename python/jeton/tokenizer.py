@@ -211,8 +211,8 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        # Fast path for a short text without options: the calls of the helpers below would take half as long as encoding
-        # it.
+        # Fast path for a short text without options. The helpers called below would take half as long again as the
+        # encoding itself.
         if (
             special is None
             and add_special_tokens is None
@@ -634,9 +634,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> str:
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
-        Tokens are counted by encoding the result by itself. Their number is not monotone in the length of a text; the
-        result is still the longest part that fits. (Exception: in text such as base64, where no position within 1 KiB
-        separates independent ids, a longer part can fit.)
+        Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
+        the longest part that fits. (Exception: in text such as base64, in which 1 KiB can have no position at which the
+        ids before and after are independent, a longer part can fit.)
 
         Args:
             text: the text.
@@ -695,10 +695,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         A chunk's tokens are counted by encoding it by itself. Without `overlap`, the chunks concatenate to the text.
 
-        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text. Of the boundaries that a
-        chunk can reach, it ends at the last one of the highest level, so a short section is a chunk of its own. If it
-        reaches no such boundary, it ends at a line end; if it reaches no line end, at a sentence end (in code, a word
-        end) or at a smaller unit.
+        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text. A chunk can reach several
+        boundaries of different levels; it ends at the last one of the highest level, so a short section is a chunk of
+        its own. If a chunk reaches no such boundary, it ends at a line end; if it reaches no line end, at a sentence
+        end (in code, a word end) or at a smaller unit.
 
         Args:
             text: the text.

@@ -176,7 +176,7 @@ def curve(merges: Sequence[Merge], text: str, sizes: Sequence[int]) -> list[tupl
 
 
 def main() -> None:
-    """Train on the first half of this lesson and measure both halves at growing sizes."""
+    """Train on the first half of this lesson, and measure both halves with larger and larger vocabularies."""
     lesson = __doc__ or ""
     seen, unseen = lesson[: len(lesson) // 2], lesson[len(lesson) // 2 :]
     sizes = [256, 276, 296, 336, 416]

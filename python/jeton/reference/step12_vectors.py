@@ -191,7 +191,7 @@ class Embedding:
         return [[self.weight[id] for id in text] for text in ids]
 
     def backward(self, ids: Batch, gradients: Sequence[Matrix]) -> None:
-        """Add the gradient of each looked-up vector to the row of its id in the gradient of the table."""
+        """Add the gradient of each looked-up vector to the table's gradient, in the row of the vector's id."""
         for text, vectors in zip(ids, gradients, strict=True):
             for id, vector in zip(text, vectors, strict=True):
                 self.gradient[id] = [a + b for a, b in zip(self.gradient[id], vector, strict=True)]

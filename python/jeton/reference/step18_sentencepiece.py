@@ -196,7 +196,7 @@ class Merging:
 
 
 def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], list[bool]]:
-    """Cut the text into user-defined pieces, which are frozen, the longest first, and single characters."""
+    """Cut the text into the longest matching user-defined pieces, which are frozen, and single characters."""
     defined = sorted((name for name in pieces if pieces[name].kind == "user_defined"), key=len, reverse=True)
     symbols: list[str] = []
     frozen: list[bool] = []
@@ -252,7 +252,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # first decisions of each run, True to skip; after them, it merges always
+    starts: list[list[bool]] = [[]]  # first decisions of each run (True: skip the merge); later, it always merges
     for start in starts:
         made: list[bool] = []
 

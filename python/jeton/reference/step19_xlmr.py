@@ -233,7 +233,7 @@ def first_ids(pieces: Mapping[str, Piece], number: int) -> str:
 
 
 def beside_jeton() -> None:
-    """Write a folder for XLM-R's class, and encode with it, in Python and on the command line."""
+    """Write a tokenizer folder that Jeton loads as XLM-R's, and encode with it, in Python and on the command line."""
     import jeton
 
     expected = XlmrTokenizer(SMALL).encode("de la mesa.")

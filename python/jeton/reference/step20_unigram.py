@@ -169,7 +169,7 @@ def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
         >>> viterbi("ab", {"a": -1.0, "b": -1.0, "ab": -2.5})
         (-2.0, ['a', 'b'])
     """
-    best: list[tuple[float, int]] = [(0.0, 0)]  # for each position: the best score up to it, start of the last piece
+    best: list[tuple[float, int]] = [(0.0, 0)]  # position -> best score up to there, start of the last piece
     for edges in lattice(text, scores)[1:]:
         total, start = max((best[start][0] + score, -start) for start, score in edges)
         best.append((total, -start))

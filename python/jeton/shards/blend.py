@@ -163,7 +163,7 @@ class Blend:
         """Checks a row length against that of packed shards, and returns it.
 
         Raises:
-            ConfigError: no length is given or stored, or packed shards have another one.
+            ConfigError: no length is given or stored, or it differs from the row length of packed shards.
         """
         packed = self.row_length
         if length is None:
@@ -238,11 +238,11 @@ class RowOrder:
     """Rows of a blend, in the order of each epoch.
 
     Attributes:
-        num_rows: rows of an epoch.
+        num_rows: number of rows of an epoch.
     """
 
     def __init__(self, blend: Blend, length: int, seed: int | None) -> None:
-        """`seed`: None keeps the rows in the order of the files; it needs a blend of one folder."""
+        """`seed`: None keeps the rows in the order of the files, which is only possible for a blend of one folder."""
         self._sizes, self._quotas = blend.sizes(length), blend.quotas(length)
         self._ends, self._seed = np.cumsum(self._quotas), seed
         self.num_rows = int(self._ends[-1])

@@ -276,7 +276,7 @@ def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Pla
 
 
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
-    """Maps uint32[n, 3]: task, index in the task, and first id, of each document or piece of a shard."""
+    """Memory-maps the origins of a shard: uint32[n, 3], with task, index in the task, and first id of each piece."""
     path = folder / (stem + ORIGINS)
     found = mapped(path, "<u4")
     if len(found) % 3:

@@ -13,10 +13,10 @@ Each file is published whole (`storage`). A file is made durable before another 
 that a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
-    a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
+    a shard and its completion, not yet durable         a crash of the machine can remove the completion, or both
     plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
-    a plan that has grown, before or after its rename   tasks that the growth changes have no completion, and run again
+    the old or the new plan, while inputs are added     tasks that differ in the plans have no completion, and run again
 
 A completion stores the identity of its task (`Plan.identity`), so tasks stay complete when a change of the plan does
 not affect them. In folders of earlier versions of Jeton, completions store the digest of the plan instead; they are
@@ -388,7 +388,7 @@ def _done(task: int, folder: str) -> str:
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion has the identity of a task, and also its error policy if the policy had an effect."""
+    """True if a completion has a task's identity and, if records were skipped or replaced, also its error policy."""
     if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))

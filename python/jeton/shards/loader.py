@@ -69,7 +69,7 @@ def loader(
     Args:
         source: a folder, including one of `make_mix`; several folders that are read as one; a dataset of `open`; or a
             `blend`.
-        rows: ids of a row; None: the row length of packed shards, the only one that they support.
+        rows: number of ids in a row. Packed shards have a fixed row length: pass it, or None.
         batch: rows of a batch. The last batch of an epoch can have fewer.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
         workers: threads that prepare batches in advance; 0: each batch is made on request. The batches are the same.
@@ -126,8 +126,8 @@ class ShardLoader:
 
     Attributes:
         epoch: the current epoch.
-        num_batches: batches of an epoch, of all ranks together. ``len`` of the loader is the number for this rank.
-        num_rows: rows of an epoch.
+        num_batches: number of batches in an epoch, of all ranks together. ``len`` of the loader is that of this rank.
+        num_rows: number of rows in an epoch.
 
     Examples:
         >>> import jeton, pathlib, tempfile

@@ -37,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder of the file that has all shards, and stem of its name
+JOINED = "joined"  # folder of the joined file, which has the ids of all shards, and stem of its name
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -373,7 +373,7 @@ class Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def check_skipped(self, limit: SkipLimit, folder: str) -> None:
-        """Checks the number of skipped records, and that no input has skipped records only.
+        """Checks the number of skipped records, and that at least one record of each input was not skipped.
 
         Raises:
             ShardError: too many records were skipped.

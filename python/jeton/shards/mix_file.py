@@ -146,7 +146,7 @@ class MixFile:
 
 
 def _source(settings: object, name: str, where: str, folder: Path | None) -> SourceSettings:
-    """Reads the settings of a source; `folder`: folder of relative paths, or None if settings have no paths."""
+    """Reads the settings of a source. `folder`: folder to which paths are relative; None if settings have no paths."""
     if not NAME.fullmatch(name):
         message = f"{where}: {name!r} is not the name of a folder, of letters, digits, '-', '_' and '.'"
         raise FormatError(message, format="mix")

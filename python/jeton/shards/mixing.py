@@ -1,4 +1,4 @@
-"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json`` with the amounts beside them."""
+"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json``, which has the amounts."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Returns the limit of open shards. With up to four file descriptors each, they use half of the process's limit."""
+    """Returns the maximum number of open shards. With up to 4 files each, they use half of the file descriptors."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -283,7 +283,7 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
         UnsupportedFeatureError: a URL, or a format that is not memory-mapped.
     """
     folder = ShardFolder(place)
-    path = folder.path.absolute()  # first, because it raises for a URL
+    path = folder.path.absolute()  # first, because it raises an error for a URL
     manifest = folder.load_manifest()
     format, dtype = manifest["format"], manifest["dtype"]
     if format == COUNTS or not LAYOUTS[format].can_read:
@@ -307,7 +307,7 @@ def _check_compatible(one: Folder, other: Folder) -> None:
         ConfigError: the folders differ in tokenizer, row length, padding, or tokens around documents.
     """
     facts = [("tokenizer", "the tokenizer"), ("row_length", "ids of a row"), ("pad", "the id of padding")]
-    if one.facts.has_mask == other.facts.has_mask:  # only then: a chat template writes bos and eos itself
+    if one.facts.has_mask == other.facts.has_mask:  # not for texts and chats: chat templates write bos and eos
         facts += [("bos", "the id before each document"), ("eos", "the id after each document")]
     for name, noun in facts:
         values = [folder.manifest.get(name) for folder in (one, other)]

@@ -65,7 +65,8 @@ __all__ = [
 ]
 
 VERSION = 2
-# Two seconds of encoding: little work is lost with a task, and the cost of starting a task is negligible.
+# Encoding takes two seconds: long enough that starting a task costs little in comparison, and short enough that little
+# work is lost if a task fails.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
@@ -583,7 +584,7 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
 
 
 def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
-    """Returns each item of a corpus as it was given, with its files, in order; a file has its size and version.
+    """Returns each argument of a corpus, as given, with the files that it includes, and their sizes and versions.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, pipes, or sources with their own options.

@@ -241,7 +241,7 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
 
 
 def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
-    """Yields pairs of inputs with the same path, of the new and of the stored plan."""
+    """Yields each input of the new plan that is also in the stored plan (by path), with the stored entry."""
     then = {file.path: file for file in stored.inputs}
     return ((now, then[now.path]) for now in made.inputs if now.path in then)
 

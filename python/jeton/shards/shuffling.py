@@ -258,7 +258,7 @@ def _read_bucket(
 def _read_section(
     folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
 ) -> NDArray[np.uint8]:
-    """Reads a section into `columns`, one of which is `sizes`, the sizes of the metadata; returns the metadata."""
+    """Reads a section into `columns`, and returns its metadata. `sizes`: the column with the sizes of the metadata."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))

@@ -179,7 +179,7 @@ class SkipLimit:
 
     @property
     def allows_all(self) -> bool:
-        """True for 100%; only then is it permitted that all records of an input are skipped."""
+        """True if the limit is 100%. Every other limit forbids skipping all records of an input."""
         return self.share == 1
 
     def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:

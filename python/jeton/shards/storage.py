@@ -32,7 +32,7 @@ from ..util.atomic import remove_stale, write_atomically
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
-READ_AHEAD = 256  # files that are read in parallel
+READ_AHEAD = 256  # number of files that are read in parallel
 LISTINGS = 8  # attempts to list a folder whose files vanish during the call
 
 
@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing: object stores have no folders. A missing bucket fails at the first file."""
+        """See `Storage`. Does nothing, because object stores have no folders; a missing bucket is found later."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""

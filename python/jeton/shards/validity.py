@@ -26,7 +26,7 @@ Files = Literal["none", "sizes", "hashes"]
 def remove_invalid(
     folder: ShardFolder, plan: Plan, share: slice = slice(None), files: Files = "none"
 ) -> tuple[Tally, int]:
-    """Removes the completions of a plan's tasks that are not valid.
+    """Removes the invalid completions of a plan's tasks.
 
     Args:
         folder: the folder.

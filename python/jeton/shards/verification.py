@@ -267,7 +267,7 @@ class _Verifier:
         hint: str,
         check: Callable[[Path], None] = lambda folder: None,
     ) -> None:
-        """Checks size and hash of files; if all are equal, runs `check` on their content.
+        """Checks the sizes and hashes of files; if all of them match, runs `check` on their content.
 
         `hint`: text for messages that says how to make the files again.
         """

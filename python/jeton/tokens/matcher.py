@@ -63,7 +63,7 @@ class AddedTokenMatcher:
         self._core = Definition(model=WordLevel(unk), normalizer=normalizer).build(vocabulary)
 
     def __call__(self, text: str) -> list[AddedTokenMatch]:
-        """Returns the special tokens in order."""
+        """Returns the special tokens that a text spells, in order."""
         if not self.controls:
             return []
         ids = self._core.encode(text, "all")

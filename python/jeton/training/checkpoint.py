@@ -59,7 +59,7 @@ def checkpointed_piece_run(
 ) -> _core.Run:
     """Builds the core's run settings for Unigram, with the arguments of `checkpointed_run`.
 
-    The seeds depend on the vocabulary size, so the pieces of a checkpoint for another size are not used.
+    The seed pieces depend on the vocabulary size, so a checkpoint for another vocabulary size is not used.
 
     Raises:
         ConfigError: the checkpoint was made from other counts or options.

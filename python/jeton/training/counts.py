@@ -159,7 +159,7 @@ class Counts:
         )
 
     def __sub__(self, other: Counts) -> Counts:
-        """Returns the counts of this corpus without the documents of `other`, which must be part of it.
+        """Returns the counts of this corpus without the documents of `other`, which must be part of this corpus.
 
         Raises:
             ConfigError: `other` has a higher count of a pretoken, or other stages or special tokens.

@@ -30,7 +30,7 @@ from .stages import Stages
 __all__ = ["read", "write"]
 
 MAGIC = b"JTCOUNT1"
-MOST_FACTS = 1 << 26  # bytes; the rules of a normalizer and some thousand special tokens take about one MB
+MOST_FACTS = 1 << 26  # limit in bytes; a normalizer's rules and a few thousand special tokens take about 1 MB
 
 
 def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:

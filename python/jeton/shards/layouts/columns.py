@@ -154,7 +154,7 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Documents up to and including the one that fills the group.
+            # Number of the next documents that go into the group: those that fit, and the one that fills it.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])

@@ -1,9 +1,8 @@
 """`TrainingPreset`: base class of presets. A preset defines counting, learning and the resulting tokenizer.
 
 A preset is a frozen dataclass whose fields are its options. The preset of a peer library has the peer's names and
-defaults. `TrainingPreset.recipe` combines it with the other arguments of `train` into a `Recipe`, and raises for
-contradictions.
-`train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
+defaults. `TrainingPreset.recipe` combines the preset with the other arguments of `train` into a `Recipe`, and raises an
+error if they contradict each other. `train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
 """
 
 from __future__ import annotations
