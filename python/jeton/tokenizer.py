@@ -1024,8 +1024,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             ids: any sequence or array of ids.
-            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: ``"replace"`` by U+FFFD,
-                ``"strict"`` (raise), or drop.
+            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: ``"replace"`` (by U+FFFD),
+                ``"strict"`` (raise an error), or ``"ignore"`` (omit them).
             skip_special_tokens: omit special tokens.
 
         Raises:
@@ -1869,7 +1869,7 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 def _threads(text: str | bytes, threads: int | None) -> int:
     """Returns the number of threads for one text."""
-    # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
+    # `num_threads` costs more than encoding a short text. Only exact types, because a subclass can override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads

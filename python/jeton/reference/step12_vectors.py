@@ -236,7 +236,7 @@ def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
 
 
 def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """Take the step of `in_python` with PyTorch: by `nn.Embedding` and by our module, which must agree.
+    """Take the step of `in_python` with PyTorch: with `nn.Embedding` and with our module; the results must agree.
 
     Examples:
         >>> in_torch([[4], [2]], [[1, 1]], rate=0.25) if find_spec("torch") else None  # doctest: +SKIP

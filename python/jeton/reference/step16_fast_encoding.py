@@ -231,7 +231,7 @@ def explain_heap(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]
 
 
 def sample(size: int) -> str:
-    """Make a text of words of random letters, of which some are frequent; always the same text.
+    """Make a text of random words, in which some letters are frequent; the text is the same each time.
 
     Examples:
         >>> sample(40)

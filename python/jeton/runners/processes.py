@@ -1,4 +1,4 @@
-"""Runner in processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
+"""Runner that uses processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
 
 Use it for corpora whose reading holds the GIL. The function and its items are pickled; the calling script needs the
 usual ``if __name__ == "__main__":``. Workers ignore Ctrl-C and stop at their next check instead, so that each removes

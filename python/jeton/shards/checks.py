@@ -167,7 +167,7 @@ def check_fields(
 
 
 def _shown(value: Any) -> str:
-    """Returns the `repr` of a value for a message; not of lists and dicts, whose `repr` can overflow the stack."""
+    """Returns the `repr` of a value for a message, except for lists and dicts: their `repr` can overflow the stack."""
     if isinstance(value, list | dict):
         return "not as expected"
     text = repr(value)

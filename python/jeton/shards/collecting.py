@@ -256,7 +256,7 @@ def write(
 
 
 def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Places]:
-    """Returns the sources and the metadata of pieces; `own`: document of each piece."""
+    """Returns the sources and the metadata of pieces. `own`: index of the document of each piece."""
     sources, fields = documents.sources, documents.fields
     if sources is None and fields is None:
         return []

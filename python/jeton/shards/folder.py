@@ -153,7 +153,7 @@ class ShardFolder:
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that the folder has none of the files `names`, which other kinds of calls write beside their shards.
+        """Checks that the folder has none of the files `names`, which show that it is a folder of another kind.
 
         Raises:
             ConfigError: the folder has one of the files.

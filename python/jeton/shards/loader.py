@@ -110,7 +110,7 @@ class _Located(NamedTuple):
 
     Attributes:
         sources: index of the folder of each row.
-        rows: number of each row in its folder.
+        rows: index of each row in its folder.
     """
 
     sources: Int64
@@ -306,7 +306,8 @@ class ShardLoader:
         """Continues at the position of another loader, even with another `world_size`, rank or `workers`.
 
         Raises:
-            ConfigError: not the state of a loader, or of a loader with another order: other data, rows, batch, or seed.
+            ConfigError: `state` is not the state of a loader, or that loader had another order: other data, or another
+                value of `rows`, `batch` or `seed`.
 
         Examples:
             >>> import jeton, pathlib, tempfile

@@ -420,7 +420,7 @@ class Totals:
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
-        """Returns the place of a document. `number` counts from the start of a range; lines before it are added."""
+        """Returns the file and line of a document. `number`: its line in the task's range; None: it is a whole file."""
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:

@@ -104,7 +104,7 @@ def line_ends(data: NDArray[np.uint8]) -> Int64:
 
 
 class Metadata(Sequence[Any]):
-    """Sequence with the metadata of the documents, or rows, of folders of shards; opened by `metadata`.
+    """Sequence of the metadata of documents (or of rows) in folders of shards; opened by `metadata`.
 
     Examples:
         >>> import jeton, json, pathlib, tempfile

@@ -122,7 +122,7 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows can end in padding, and the shard has no loss mask that excludes the padding."""
+        """True if rows can end in padding, and the shard stores no loss mask from which padding is known."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:

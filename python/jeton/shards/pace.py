@@ -53,7 +53,7 @@ def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
     ordered = sorted(completed)
     if not ordered:
         return Pace()
-    now = max(now, ordered[-1][0])  # the clock of another machine may be ahead of this one
+    now = max(now, ordered[-1][0])  # the clock of another machine can be ahead of this one
     recent = [one for one in ordered if one[0] >= now - WINDOW_S]
     elapsed = now - recent[0][0] if recent else 0
     done = sum(size for _, size in recent[1:])  # the first completion only marks the start of the interval

@@ -579,7 +579,7 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
-    """Returns the files of a corpus; raises as `list_arguments`."""
+    """Returns the files of a corpus; raises the errors of `list_arguments`."""
     return tuple(file for _, files in list_arguments(corpus) for file in files)
 
 

@@ -195,7 +195,7 @@ def plan(
     made = Plan(inputs=inputs, arguments=arguments, **options)
     made.stages  # noqa: B018 - checks the number of tasks
     if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
-        arrow_modules()  # raises here, instead of in each task
+        arrow_modules()  # raises an error here, instead of in each task
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
@@ -389,7 +389,7 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Returns the progress of a folder, even while another process works on it. Without `details`, lists names only.
+    """Returns the progress of a folder, even while another process works on it. By default, only lists file names.
 
     Args:
         output: the folder.

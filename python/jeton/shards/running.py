@@ -126,7 +126,7 @@ def run_plan(
         if not todo or stage not in (None, one.name):
             continue
         if folder.has(MANIFEST):
-            # Listed again: another process may have completed and merged the folder in the meantime.
+            # List complete tasks again: another process can have completed and merged the folder in the meantime.
             done = stage_done(folder, plan, number)
             todo = [task for task in todo if task.number not in done]
             if not todo:
@@ -159,7 +159,7 @@ def run_plan(
                     prepare=partial(load_folder, *where),
                     address=ray_address,
                 )
-            with closing(results):  # stops the workers immediately if `show` raises
+            with closing(results):  # stops the workers immediately if `show` raises an error
                 for facts in results:
                     if "failed" in facts:
                         failed.append((facts["task"], facts["failed"]))

@@ -64,7 +64,7 @@ class Rejects:
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is not counted by file
+        if line is not None or kind == WITHOUT_FIELD:  # not a whole file that cannot be read
             self._skipped[file] += 1
         if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
@@ -75,9 +75,9 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Counts documents and skipped records of files that other tasks also read, or that have no document left.
+        """Counts documents and skipped records of files that other tasks also read, or of which no document remains.
 
-        `left_out`: file -> number of documents that were read, but belong to another part of the corpus.
+        `left_out`: file -> number of documents that were read, but are outside the hash range of the plan.
         """
         found: dict[str, list[int]] = {}
         for piece in self._task.pieces:
@@ -126,7 +126,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Number of skipped records, and of documents, including documents without tokens or of other parts of the corpus.
+    """Number of skipped records, and of all documents: also those without tokens, and those outside the hash range.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})

@@ -67,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty if it is missing."""
+        """Returns the files in a folder: name -> modification time in seconds since 1970. Empty without the folder."""
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
@@ -390,7 +390,7 @@ class RemoteStorage(Storage):
 
 
 def _time_of(info: dict[str, Any]) -> float | None:
-    """Returns the modification time in an entry of a listing; None if missing. Name and type depend on the protocol."""
+    """Returns the modification time in an entry of a listing, or None. Its key and type depend on the protocol."""
     for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
         value = info.get(name)
         if isinstance(value, str):

@@ -218,9 +218,9 @@ class _Verifier:
         self._totals, shards = add_up(self._folder, self._plan)
         expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects, manifest.get("pad"))
         if (rejects is None) != (not self._totals.rejects):
-            expected["rejects"] = object()  # differs from any entry, and from a missing one
+            expected["rejects"] = object()  # equals no entry, so a difference is reported
         if (files is None) != (self._plan.tokenizer is None):
-            expected["tokenizer_files"] = object()  # differs from any entry, and from a missing one
+            expected["tokenizer_files"] = object()  # equals no entry, so a difference is reported
         if "input_root" not in manifest:  # manifest of an earlier version
             del expected["input_root"]
             expected["shards"] = [{name: shard[name] for name in shard if name != "inputs"} for shard in shards]

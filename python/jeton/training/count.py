@@ -39,7 +39,7 @@ _log = logging.getLogger("jeton")
 SUFFIX = ".jtc"  # suffix of files of counts
 PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files in a folder of shards; the last is a prefix
 
-# Seconds that a batch has after Ctrl-C to finish, so that its counts are not lost.
+# Time in seconds that is allowed after Ctrl-C for finishing the current batch, so that its counts are not lost.
 PATIENCE = 0.6
 
 # Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
@@ -224,7 +224,10 @@ def _log_dropped(counts: Counts) -> None:
 def count_batches(
     batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int = 1
 ) -> Counts:
-    """Counts the batches of one source, which have equal weights. The caller logs, and sets `Counts.skipped`."""
+    """Counts the batches of one source; all documents have the same weight.
+
+    Logging, and setting `Counts.skipped`, is left to the caller.
+    """
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
     folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
     spill = RunFolder.open(folder, checkpoint=limits.checkpoint is not None, options=options)
@@ -268,8 +271,8 @@ class _CountingRun:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)
         self._began = spill.position
-        # Positions before and after the current batch. After a signal, the total of the counter shows which position is
-        # valid.
+        # Positions before and after the current batch, by number of documents. If a signal interrupts a batch, the
+        # counter's number of documents tells which of the two positions is valid.
         self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 

@@ -167,7 +167,7 @@ class Documents:
         name: path of the shard, for errors.
         tokens: ids of all documents, memory-mapped.
         ends: uint64 or int64, one past the last id of each document.
-        mask: uint8, 1 for each id whose loss counts; None without a loss mask.
+        mask: uint8, 1 for each id that contributes to the loss; None without a loss mask.
 
     Raises:
         ShardError: the files contradict each other.
@@ -234,7 +234,8 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends ascend. So if as many ends are multiples of `row` as there are rows, each row ends with a document.
+        # The ends ascend. So each row ends with a document if the number of ends that are multiples of `row` equals the
+        # number of rows.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
