@@ -123,7 +123,7 @@ class Tokenizer:
         pattern: str | None = "none",
         special_tokens: Mapping[str, int] | None = None,
     ) -> Self:
-        """Builds a byte-level tokenizer from its entries and merges. Ids may have gaps.
+        """Builds a byte-level tokenizer from its entries and merges. Ids need not be consecutive.
 
         Args:
             vocab: id -> bytes; its single bytes are the alphabet.
@@ -211,7 +211,7 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        # Fast path for a short text without options. The helpers called below would take half as long again as the
+        # Fast path for a short text without options. The helpers that are called below would take half as long as the
         # encoding itself.
         if (
             special is None
@@ -502,7 +502,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Calls `tokenize` for only the pretokens with the first `most` tokens, and adds the template's tokens."""
+        """Like `tokenize`, but only for the pretokens that contain the first `most` tokens; applies the template."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -603,7 +603,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def count_up_to(
         self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int | None:
-        """Returns the number of ids of a text, or None if it exceeds `limit`. Stops encoding beyond the limit.
+        """Returns the number of ids of a text, or None as soon as it exceeds `limit`; the rest is not encoded.
 
         Args:
             text: the text.
@@ -1275,8 +1275,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def merges(self) -> tuple[tuple[int, int, int], ...]:
         """Merges as (left id, right id, new id), ordered by rank.
 
-        A rank file stores no merges; its merges are the last step in the merging of each token. Entries that cannot be
-        built by merging are omitted.
+        For a rank file, which stores no merges, these are the last merge of each token. Entries that cannot be built by
+        merging are omitted.
         """
         return tuple(self._core.merges())
 
@@ -1335,7 +1335,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def fingerprint(self) -> str:
-        """``"j1:"`` + SHA-256 of exactly the options and entries that can change ids or decoded bytes."""
+        """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
         import hashlib  # imported here because it loads OpenSSL, which takes 3 ms
 
         digest = hashlib.sha256(self._definition.canonical())
@@ -1577,7 +1577,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._with_facts(chat_template=checked_templates(self, template))
 
     def _with_facts(self, **facts: Any) -> Self:
-        """Returns a copy with new values for definition fields that do not affect ids (such as the chat template)."""
+        """Returns a copy with new values of fields that do not affect ids: training, roles, chat template."""
         return self._derived(definition=replace(self._definition, **facts))
 
     def _derived(

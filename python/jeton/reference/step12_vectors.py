@@ -231,7 +231,7 @@ def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
     table, index = numpy.array(weight, dtype="float32"), numpy.array(ids)
     vectors = table[index]
     gradient = numpy.zeros_like(table)
-    numpy.add.at(gradient, index, vectors)  # `gradient[index] += vectors` counts an id that occurs twice only once
+    numpy.add.at(gradient, index, vectors)  # `gradient[index] += vectors` would add only one vector for each id
     return Step(float((vectors**2).sum() / 2), gradient.tolist(), (table - rate * gradient).tolist())
 
 

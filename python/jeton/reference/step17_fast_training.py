@@ -133,7 +133,7 @@ class Chain:
             self.change(at, +1, self.counts)
 
     def change(self, at: int, sign: int, *tables: dict[Pair, int]) -> None:
-        """Change the count of the pair at a position by `sign`, 1 or -1, in each table."""
+        """Change the count of the pair at a position in each table, by its weight times `sign` (1 or -1)."""
         pair = (self.symbols[at], self.symbols[self.after[at]])
         for table in tables if GAP not in pair else ():
             table[pair] = table.get(pair, 0) + sign * self.weights[at]
@@ -203,7 +203,7 @@ def train_fast(
         match tie_break:
             case "first":
                 key = chain.first(pair)
-            case "highest_pair":  # 255 - byte reverses the order; 256 marks the end, so that longer is higher
+            case "highest_pair":  # larger spellings first: 255 - byte reverses the order, 256 is an end mark
                 key = (*([255 - byte for byte in spelling[id]] + [256] for id in pair), pair)
             case "shortest":
                 key = (size[left] + size[right], spelling[left] + spelling[right], pair)

@@ -8,8 +8,8 @@ only the small models of this lesson are used.
 
 A SentencePiece model stores no merges. It stores *pieces*, each with a score, and two neighbors can merge if their
 characters joined are a piece. Training gives the piece of the first merge the score 0, the next piece -1, and so on. So
-"the highest score first" means the same as "the lowest rank first" in step 5; of equal scores, the leftmost pair is
-merged first. `▁` (U+2581) stands for a space. The text is one sequence, which is not split into pretokens.
+"the highest score first" means the same as "the lowest rank first" in step 5; if scores are equal, the leftmost pair
+is merged first. `▁` (U+2581) stands for a space. The text is one sequence, which is not split into pretokens.
 
 **The agenda.** Scanning all pairs for each merge is slow. SentencePiece links each symbol to its neighbors, `prev` and
 `next`, and keeps the pairs that can merge in a priority queue, the *agenda*, ordered by score, then by position. After

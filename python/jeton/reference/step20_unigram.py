@@ -146,7 +146,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """For each position from 0, list the pieces that end there: (start, score). Other single characters are unknown.
+    """For each position from 0, list the pieces that end there: (start, score). A character without piece is unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})
@@ -163,7 +163,7 @@ def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
 
 
 def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
-    """Find the segmentation with the highest sum of scores; of equal sums, the one with the longest last piece.
+    """Find the segmentation with the highest sum of scores; if several have it, the one with the longest last piece.
 
     Examples:
         >>> viterbi("ab", {"a": -1.0, "b": -1.0, "ab": -2.5})
@@ -277,7 +277,7 @@ def prune(corpus: Mapping[str, int], scores: Scores, keep: int) -> dict[str, flo
 
 
 def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) -> list[str]:
-    """Draw a segmentation at random; its weight is its probability to the power of `alpha`.
+    """Draw a segmentation at random, weighted by its probability to the power of `alpha`.
 
     Examples:
         >>> sample("ab", {"a": log(0.5), "b": log(0.5)}, random.Random(0))

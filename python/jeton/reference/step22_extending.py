@@ -167,7 +167,7 @@ def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merge
 
 
 def add_words(merges: Sequence[Merge], words: Iterable[str]) -> list[Merge]:
-    """Append merges that make each word one token: merge its first two tokens until only one is left.
+    """Append merges that make each word one token: merge the word's first two tokens until only one is left.
 
     A new merge can also join later parts of the word, as `ab` in `abab`, so the word is encoded again after each merge.
 

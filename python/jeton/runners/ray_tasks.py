@@ -233,7 +233,7 @@ def _result(ray: Any, ref: Any) -> Any:
 
 
 def _cancel(ray: Any, running: list[Any]) -> None:
-    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it does not end in time."""
+    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it has not ended after `GRACE_S`."""
     if not running:
         return
     for ref in running:

@@ -1,4 +1,4 @@
-"""`blend`: folders of shards in shares, as one source of rows for a loader; nothing is copied.
+"""`blend`: combines folders of shards, each with a share, into one source of rows for a loader; nothing is copied.
 
 In an epoch, each folder contributes a fixed number of rows, its quota. A folder is read as an endless series of passes.
 Each epoch continues where the previous one ended, so that over the epochs all rows of a folder are read equally often.
@@ -221,7 +221,9 @@ class Blend:
 
 
 def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
-    """Rounds `parts` to integers whose sum is `total`, by largest remainders; of equal remainders, the first wins.
+    """Rounds `parts` to integers whose sum is `total`: the parts with the largest remainders are rounded up.
+
+    If remainders are equal, the first part is rounded up.
 
     Examples:
         >>> _rounded([Fraction(7, 2), Fraction(7, 2), Fraction(3)], 10)

@@ -76,7 +76,7 @@ class Collected:
     """Documents in the order of writing, as ranges of `ids`.
 
     Attributes:
-        ids: ids of all documents, in any order; before packing, a row of padding is at the end.
+        ids: ids of all documents, in any order. If the documents will be packed, a row of padding ids follows.
         mask: uint8, the loss mask of `ids`, or None.
         starts, lengths: range of `ids` of each document.
         tasks, indices: origin of each document: its task, and its number in the task.

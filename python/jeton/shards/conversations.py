@@ -4,7 +4,7 @@ A document of the corpus is a list of messages, as JSON. Ids that the model gene
 `Chat.reply_mask`, with the options of the plan. A conversation is a bad record if the template refuses it, or does not
 show which text is generated.
 
-With ``packing="best_fit"``, a policy decides about conversations that are longer than a row:
+With ``packing="best_fit"``, conversations that are longer than a row are handled by one of these policies:
 
 - ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
   default. A conversation whose first reply does not fit is dropped.
@@ -13,7 +13,7 @@ With ``packing="best_fit"``, a policy decides about conversations that are longe
   replies are trained, but replies in later parts lack the earlier context.
 - ``"cut"``: their ids are cut into pieces; later pieces lack the earlier context.
 
-Shortened conversations are rendered again, because a template may write the last turn differently from earlier ones.
+Shortened conversations are rendered again, because a template can write the last turn differently from earlier ones.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ConversationFitter:
 
     Attributes:
         long: counts of conversations that are longer than a row: ``too_long`` (all), ``truncated``, ``split``,
-            ``dropped``; and ``replies_dropped``, the assistant's messages that are left out of them.
+            ``dropped``; and ``replies_dropped``, the assistant's messages that are omitted from these.
     """
 
     def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
@@ -138,7 +138,7 @@ class ConversationFitter:
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """Returns the rendered chats of a conversation: one, or as many as the policy makes of a long conversation."""
+        """Renders a conversation: one chat or, if it is longer than a row, the chats that the policy makes of it."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)
@@ -146,7 +146,7 @@ class ConversationFitter:
             return [chat]
         self.long["too_long"] += 1
         made: list[Any] = []
-        kept = 0  # replies that are kept
+        kept = 0  # number of replies that are kept
         if self._policy == "truncate":
             end = self._fitting(messages, _reply_ends(messages, 0))
             made = [messages[:end]] if end else []
@@ -257,7 +257,7 @@ class ConversationEncoder(Encoder):
         if self._policy != "skip":
             source = batch.source(index)
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
-        file, number = batch.place(index)  # `number` is relative to the task's range of the file, as in skipped lines
+        file, number = batch.place(index)  # `number` counts from the start of the task's range
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
 
 

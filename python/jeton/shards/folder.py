@@ -67,7 +67,7 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
 READ_AHEAD = 256  # completions that are read in one request
-MIX, TRAIN = "mix.json", "train"  # the file that marks the folder of a mix; the subfolder that marks that of a split
+MIX, TRAIN = "mix.json", "train"  # the folder of a mix has the file `MIX`; the folder of a split has the folder `TRAIN`
 MANIFEST_VERSION = 2
 # Entries that every manifest has. `OPTIONAL` lists the entries that only some plans have.
 MANIFEST_FACTS: dict[str, Check] = {
@@ -141,7 +141,7 @@ class ShardFolder:
 
     @staticmethod
     def stem(task: int) -> str:
-        """Returns the name of a task's shard, without suffix. Up to 100,000 tasks, names sort in the order of tasks."""
+        """Returns the name of a task's shard, without suffix. The names of up to 100,000 tasks sort in task order."""
         return f"shard-{task:05}"
 
     def create(self, *folders: str) -> None:
@@ -177,7 +177,7 @@ class ShardFolder:
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def _parts(self) -> str | None:
-        """Says in errors which subfolders have shards, if this is the folder of a mix or a split; None otherwise."""
+        """Returns, for errors, which subfolders of a mix or a split have shards; None if the folder is neither."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -227,7 +227,7 @@ class ShardFolder:
         return self._numbers(folder, ".json")
 
     def spools(self) -> set[int]:
-        """Returns the numbers of a shuffle's tasks with spooled documents. `merge` removes the spooled files."""
+        """Returns the numbers of those tasks of a shuffle whose spooled files exist. `merge` removes the files."""
         return self._numbers(SPOOL, ".bin")
 
     def _numbers(self, folder: str, suffix: str) -> set[int]:
@@ -345,7 +345,7 @@ class ShardFolder:
         self.write_bytes(MANIFEST, sealed_json(_in_lines(facts, "shards")))
 
     def write_plan(self, plan: Plan, *, replace: bool = False) -> bool:
-        """Writes the plan, with one line for each input. Returns False if a plan exists, unless `replace` is True."""
+        """Writes the plan, with one line for each input. Without `replace`, returns False if a plan already exists."""
         data = sealed_json(_in_lines(plan.to_json(), "inputs"))
         if replace:
             self.storage.put(PLAN, data, sweep=True)

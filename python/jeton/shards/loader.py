@@ -4,7 +4,7 @@ The global order of an epoch is a permutation of the rows that is computed, not 
 this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the number of batches
 that all ranks together have read.
 
-Threads prepare batches in advance, because the GIL is released while rows are copied and while the disk is awaited.
+Threads prepare batches in advance, because the GIL is released while rows are copied and while the disk is read.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ShardLoader:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """Returns the numbers of this rank's batches from a position on; for a part, every `num_parts`-th of them."""
+        """Returns the numbers of this rank's batches from a position on; of these, the share of process `part`."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:

@@ -207,7 +207,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id, not stored if the plan has one."""
+    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id; stored if the plan has no padding id."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
@@ -309,7 +309,7 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
 
 
 class Totals:
-    """Totals over all tasks, whose completions are added in order."""
+    """Totals over all tasks. Their completions must be added in the order of the tasks."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._root = plan, input_root([file.path for file in plan.inputs])

@@ -1,4 +1,4 @@
-"""Metadata of documents, in files beside the shards: the fields that `keep=` names, by number of the document.
+"""Metadata of documents, stored in files beside the shards: those fields of the records that `keep=` names.
 
     shard-00000.metadata.jsonl    a line of JSON for each item of the shard, in its order
 
@@ -37,7 +37,7 @@ BLOCK = 1 << 24  # number of bytes that are searched for line ends at a time
 
 
 def metadata_of(place: Places) -> Sequence[bytes]:
-    """Returns the metadata of each document, as JSON: the fields that were kept, or its file and number.
+    """Returns the metadata of each document, as JSON: the fields that were kept, or the document's file and number.
 
     Examples:
         >>> metadata_of(Places("a.txt", None, 1)), metadata_of(Places("b.txt", [3, 4], 2))[1]
@@ -119,7 +119,7 @@ class Metadata(Sequence[Any]):
 
     def __init__(self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         folders = [folder] if isinstance(folder, str | os.PathLike) else list(folder)
-        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises for a URL
+        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises an error for a URL
         self._files: list[Path] = []  # metadata files of the shards of all folders
         items: list[int] = []
         for one in self._folders:

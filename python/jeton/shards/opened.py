@@ -122,7 +122,7 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows can end in padding, and the shard stores no loss mask from which padding is known."""
+        """True if rows can end in padding, and no stored loss mask shows where the padding is."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
@@ -307,7 +307,8 @@ def _check_compatible(one: Folder, other: Folder) -> None:
         ConfigError: the folders differ in tokenizer, row length, padding, or tokens around documents.
     """
     facts = [("tokenizer", "the tokenizer"), ("row_length", "ids of a row"), ("pad", "the id of padding")]
-    if one.facts.has_mask == other.facts.has_mask:  # not for texts and chats: chat templates write bos and eos
+    # If only one folder has a mask, it has conversations, in which the chat template writes bos and eos.
+    if one.facts.has_mask == other.facts.has_mask:
         facts += [("bos", "the id before each document"), ("eos", "the id after each document")]
     for name, noun in facts:
         values = [folder.manifest.get(name) for folder in (one, other)]

@@ -17,7 +17,7 @@ from .tasks import Stage
 
 __all__ = ["Pace", "count_skipped", "pace_of"]
 
-WINDOW_S = 600  # seconds; only completions of the last ten minutes count
+WINDOW_S = 600  # seconds; the rate is computed from the completions of the last ten minutes
 
 
 class Pace(NamedTuple):

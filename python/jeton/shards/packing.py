@@ -123,7 +123,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:
-    """Packs documents, given by their lengths. No document may be empty.
+    """Packs documents, given by their lengths. Documents must not be empty.
 
     Examples:
         >>> made = pack(np.array([3, 4]), {"length": 5, "method": "concatenate", "rest": "pad"})

@@ -168,11 +168,11 @@ class Plan:
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut like other documents.
-        grown: for each time that inputs were added, the number of inputs before; a shuffle has a `Generation` for each.
+        grown: number of inputs before each later addition of inputs; in a shuffle, each addition is a `Generation`.
         keep: names of fields of records that are kept as metadata; None: no fields.
         hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
-        arguments: items of the corpus as they were given, with the number of consecutive inputs of each; None: more
-            than `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
+        arguments: corpus arguments as given, each with its number of consecutive inputs; None: there are more than
+            `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -318,7 +318,7 @@ class Plan:
 
     @cached_property
     def argument_of(self) -> dict[str, str]:
-        """Path of an input -> item of the corpus that includes it; empty if the plan does not list arguments."""
+        """Path of an input -> corpus argument that includes it; empty if the plan does not list arguments."""
         names = (name for name, count in self.arguments or () for _ in range(count))
         return {file.path: name for file, name in zip(self.inputs, names, strict=False)}
 

@@ -60,7 +60,7 @@ def run(
         runner: ``"threads"`` of this process, ``"processes"`` on this machine, or ``"ray"``: tasks of a Ray cluster.
         ray_address: address of the cluster; None: the value of ``RAY_ADDRESS``; without it, Ray is started on this
             machine.
-        keep_going: if a record or an input is bad, run the other tasks, and raise at the end.
+        keep_going: if a record or an input is bad, run the other tasks, and raise an error at the end.
         max_skipped: stop with an error if more records are skipped: a number, or a percentage of the job's records, as
             ``"0.1%"``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
@@ -70,7 +70,7 @@ def run(
 
     Raises:
         ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
-            stage shuffle begins before all tasks of the stage spool are complete, including those of other jobs; or,
+            stage ``"shuffle"`` begins before all tasks of ``"spool"`` are complete, including those of other jobs; or,
             with `keep_going`, tasks have failed: the attribute `failed` has the number and the error of each.
         JetonError: a bad record, under ``errors="strict"``; the message names file and line. Completed tasks stay
             complete.
@@ -174,7 +174,7 @@ def run_plan(
             raise _failed(folder, sorted(failed), len(one.tasks))
     limit.check(tally, str(folder))
     if folder.has(MANIFEST):
-        folder.remove_spools()  # tasks may have written spools again while another process merged the folder
+        folder.remove_spools()  # tasks can have written spools again while another process merged the folder
     return num_skipped
 
 

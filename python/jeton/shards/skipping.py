@@ -1,4 +1,4 @@
-"""Records that ``errors="skip"`` skips: files of rejects, limits of their number, and inputs without any document left.
+"""Records that ``errors="skip"`` skips: their files, limits on their number, and inputs of which no document remains.
 
     rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
     rejects.jsonl          skipped records of all tasks, written by `merge`; lines are numbered by file
@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files without documents that a completion lists
+MAX_FILES = 100  # maximum number of files that a completion lists because none of their documents remains
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -96,7 +96,7 @@ def rejects_name(task: int) -> str:
 
 
 def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[str, int]) -> Iterator[bytes]:
-    """Yields the lines of a task's file of rejects, with line numbers that count from the start of each input.
+    """Yields the lines of a task's file of rejects, with line numbers relative to the start of each input.
 
     Args:
         folder: the folder.

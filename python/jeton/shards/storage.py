@@ -1,6 +1,6 @@
 """Storage of a folder of shards: a local folder, or a URL of fsspec such as ``s3://bucket/folder``.
 
-Both publish a file whole or not at all; the other modules rely only on this property:
+Both publish a file either completely or not at all; the other modules rely only on this property:
 
     local   temporary file → fsync → rename; `flush` makes names durable
     URL     temporary file of this machine → one PUT, or the parts of one upload, whose last request publishes it
@@ -67,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time in seconds since 1970. Empty without the folder."""
+        """Returns the files in a folder: name -> modification time in seconds since 1970; empty without a folder."""
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """Makes files available in a local folder, which the returned context manager yields and may remove at its end.
+        """Returns a context manager for a local folder with these files. The folder can be removed when it ends.
 
         Raises:
             FileNotFoundError: a file is missing.
@@ -182,7 +182,7 @@ class LocalStorage(Storage):
             return
         with entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # the file was removed since the listing; mostly a temporary file
+                with suppress(FileNotFoundError):  # the file was removed since the listing; usually a temporary file
                     if entry.is_file():
                         yield entry.name, entry.stat()
 
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Of two concurrent calls, one returns False only if the protocol's package supports that."""
+        """See `Storage`. Without exclusive creation in the protocol's package, two concurrent calls can return True."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file

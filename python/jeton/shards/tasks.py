@@ -162,10 +162,10 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
 def is_divisible(
     path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
 ) -> bool:
-    """True if a file can be split between tasks. `names_lines`: stored line numbers prevent this for files of lines.
+    """True if a file can be split between tasks. `names_lines`: line numbers are stored, so files of lines stay whole.
 
     A ``.json`` file cannot be split: only its content shows if it has one record per line, and planning does not read
-        inputs.
+    inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
@@ -185,7 +185,7 @@ def is_divisible(
 def cut_tasks(
     inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int, breaks: Container[int] = ()
 ) -> Iterator[Task]:
-    """Divides inputs into tasks. No task has a file twice, because line numbers are counted by file.
+    """Divides inputs into tasks. No task has two pieces of a file, because a task counts lines by file.
 
     Args:
         inputs: the files.

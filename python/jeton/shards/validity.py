@@ -66,7 +66,7 @@ def remove_invalid(
 
 
 def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: dict[str, int], files: Files) -> bool:
-    """True if the files of a task match its completion. Spools may be missing, because `merge` removes them."""
+    """True if the files of a task match its completion. Spools can be missing, because `merge` removes them."""
     prefix = f"{stage.outputs}/" if stage.outputs else ""
     expected = {f"{prefix}{name}": file for name, file in facts["outputs"].items()}
     found = {f"{prefix}{name}": size for name, size in sizes.items()}

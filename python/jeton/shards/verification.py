@@ -57,9 +57,9 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
-        decoded, decoded_equal: number of these documents that were decoded, and number whose bytes then equal the
-            source. A tokenizer that normalizes, or drops white space, does not decode to the source. Without inputs:
-            number of documents that were decoded, and number whose text encodes to the same ids.
+        decoded, decoded_equal: number of these documents that were also decoded, and of those whose decoded bytes equal
+            the source. (They differ if the tokenizer normalizes text or drops white space.) Without inputs: number of
+            documents that were decoded, and of those whose decoded text encodes to the same ids.
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
@@ -159,9 +159,9 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # totals that follow from the completions
+        self._totals: Totals | None = None  # sums over the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> expected ids of its first batch, and the numbers of documents and ids of it found in shards so far
+        # task -> expected ids of its first batch, and the numbers of its documents and ids that were found in shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
@@ -364,13 +364,13 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again; if an input has another modification time, the whole task."""
+        """Encodes the first batch of a task again, or all batches if an input has another modification time."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
         stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
-        documents = tokens = metadata_read = 0  # number of documents, ids and bytes of metadata that have been compared
+        documents = tokens = metadata_read = 0  # numbers of compared documents, ids and bytes of metadata
         paths = ((plan.inputs[at].path, self._plan.inputs[at].path) for at in (piece.input for piece in task.pieces))
         planned = {now: then for now, then in paths if now != then}
         for batch in reader.batches():

@@ -213,7 +213,7 @@ class Counts:
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
-        """Returns counts without the pretokens whose count is below `min_count`; `dropped` describes the dropped ones.
+        """Returns counts without the pretokens whose count is below `min_count`; `dropped` describes what was dropped.
 
         Examples:
             >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)

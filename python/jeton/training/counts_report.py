@@ -21,7 +21,7 @@ POINTS = 32  # number of points of the growth curve
 
 
 class ScriptShare(NamedTuple):
-    """Statistics of the pretokens of one script: the script of the first character that has one."""
+    """Statistics of the pretokens of one script. A pretoken has the script of its first character that has a script."""
 
     script: str
     distinct: int

@@ -144,5 +144,5 @@ def parse_bytes(limit: int | str | None) -> int:
 
 
 def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
-    """Builds the core's memory limit; `folder`: folder for memory-mapped files with the data that exceeds it."""
+    """Builds the core's memory limit. `folder`: folder for the memory-mapped files of data that exceeds the limit."""
     return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))

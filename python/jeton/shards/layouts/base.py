@@ -85,7 +85,7 @@ def shard_facts(
 
 
 class Spool:
-    """List of int64 values: up to 8 MiB in memory, more in a temporary file.
+    """List of int64 values. Up to 8 MiB are held in memory, more in a temporary file.
 
     Examples:
         >>> spool = Spool()
@@ -225,7 +225,7 @@ class Documents:
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
     def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
-        """Returns the lengths of the documents in rows, from id `start`, where document `first` begins, to id `end`.
+        """Returns the lengths of the documents in rows from id `start` to `end`; document `first` begins at `start`.
 
         Raises:
             ShardError: ends of documents are not ascending, or a document extends into the next row.
@@ -243,7 +243,7 @@ class Documents:
         return lengths
 
     def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
-        """Finds the boundaries of documents inside each range of ids; returns a slice (start, end) for `boundaries`.
+        """Finds the boundaries of documents inside each range of ids, as arguments (first, last) of `boundaries`.
 
         Raises:
             ShardError: an end of a slice is before its start. The caller checks the boundaries in a slice.
@@ -262,7 +262,7 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns all boundaries between documents, ascending, multiplied by a factor; and the factor."""
+        """Returns the boundaries between documents, ascending and multiplied by a factor, and this factor."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:

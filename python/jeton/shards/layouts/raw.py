@@ -151,7 +151,7 @@ class Datatrove(_Raw):
     """``format="datatrove"``."""
 
     name, suffix, ends_suffix, mask_suffix = "datatrove", ".ds", ".ds.index", ".ds.loss"
-    can_join = False  # `DatatroveFolderDataset` reads folders in the folder, too
+    can_join = False  # `DatatroveFolderDataset` also reads subfolders, so it would read ids twice
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""

@@ -99,7 +99,7 @@ class Learned:
         num_requested: number of merges that were requested.
         columns: columns of the training log, with a row for each merge: pair counts, corpus tokens, tokens in use.
         merges: the merges; None if the vocabulary stores them.
-        stopped: reason for a smaller vocabulary, if the number of merges does not explain it.
+        stopped: reason for a smaller vocabulary than requested, if it is not a lack of merges; None otherwise.
     """
 
     vocabulary: _core.Vocabulary
