@@ -127,8 +127,8 @@ class Tokenizer:
 
         Args:
             vocab: id -> bytes; its single bytes are the alphabet.
-            merges: (left id, right id, new id) by rank; the new id's bytes must be the left id's bytes followed by the
-                right id's.
+            merges: (left id, right id, new id), in order of rank; the new id's bytes must be the left id's bytes
+                followed by the right id's.
             pattern: a name or a regex.
             special_tokens: spelling -> id.
 
@@ -349,10 +349,10 @@ class Tokenizer:
                 than the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids
                 that the template adds to one text.
             side: the end of the text that is removed, ``"right"`` or ``"left"`` (transformers' ``truncation_side``).
-            overflow: the ids that truncation removes form further rows, each with the template; the batch then has
+            overflow: True: the ids that truncation removes form further rows, each with the template, and the batch has
                 `overflow_to_sample_mapping`. If both texts of a pair are truncated, each combination of their pieces is
                 a row.
-            offsets: the batch has `hf_offsets`, the range of characters of each id.
+            offsets: True: the batch has `hf_offsets`, the range of characters of each id.
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.

@@ -143,8 +143,8 @@ def byte_pieces(text: str) -> list[str]:
 def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
     """Return the ids of symbols. A character that is not a piece becomes byte pieces, or `<unk>`.
 
-    It becomes bytes if the vocabulary has all byte pieces that it needs. Successive unknown characters share one
-    `<unk>`.
+    Byte pieces are used if the vocabulary has all those that the character needs. Successive unknown characters share
+    one `<unk>`.
 
     Examples:
         >>> to_ids(["s", "x", "y", "s"], SMALL)

@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """Returns the metadata of a document: the fields of ``keep=``. For a packed row: a list with one entry a piece.
+        """Returns the metadata of a document: the fields of ``keep=``. For a packed row: a list, one for each piece.
 
         Raises:
             ConfigError: the shards were made without `keep`.

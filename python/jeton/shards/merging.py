@@ -116,7 +116,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
 
 
 def _is_left(name: str, num_shards: int) -> bool:
-    """True if the name is that of a leftover: of an earlier merge, or of a shard number that the plan no longer has."""
+    """True for the name of a file that an earlier merge left, or of a shard whose number the plan no longer has."""
     shard = re.fullmatch(r"shard-(\d{5,18})\..+", name, re.ASCII)
     return name.startswith(f"{JOINED}.") or name == REJECTED or (shard is not None and int(shard[1]) >= num_shards)
 

@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """Returns a context manager for a local folder with these files. The folder can be removed when it ends.
+        """Returns a context manager that yields a local folder with these files; its exit can remove the folder.
 
         Raises:
             FileNotFoundError: a file is missing.

@@ -417,7 +417,7 @@ class _Verifier:
         return None
 
     def _decode(self, number: int, found: Documents, tok: Tokenizer) -> None:
-        """Decodes documents of a shard, which needs no inputs; ids that the tokenizer does not have raise an error."""
+        """Decodes documents of a shard; no inputs are needed. Raises an error for ids that the tokenizer lacks."""
         is_whole = self._plan.packing is None and self._plan.chat is None
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()

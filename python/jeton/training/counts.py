@@ -188,7 +188,7 @@ class Counts:
         Pretokens whose count becomes 0 are removed. `corpus_bytes` is weighted, too; `documents` is not.
 
         Args:
-            weight: number from 0; a float means its exact binary value, `Fraction(1, 3)` exactly one third.
+            weight: a number ≥ 0. A float stands for its exact binary value, `Fraction(1, 3)` for exactly one third.
 
         Raises:
             ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
