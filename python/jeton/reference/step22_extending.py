@@ -141,11 +141,11 @@ class Merged(NamedTuple):
 
     merges: list[Merge]
     shared: list[bytes]  # tokens that the first vocabulary has, too
-    left_out: list[bytes]  # tokens that no single merge can make in the first vocabulary
+    left_out: list[bytes]  # tokens that a single merge cannot make
 
 
 def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merged:
-    """Append the tokens of the second vocabulary to the first, each with a merge of two tokens of the first.
+    """Append the tokens of the second vocabulary to the first, each with a merge of two tokens that are already there.
 
     Examples:
         >>> merged = merge_vocabularies([Merge(97, 98, 256)], [Merge(97, 98, 256), Merge(256, 99, 257)])

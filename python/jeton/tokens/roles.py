@@ -23,7 +23,7 @@ __all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "Roles", "role_id", "with
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 # Keys in tokenizer_config.json for special tokens without a role; the first is that of transformers 4, the second of 5.
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
-# Keys in tokenizer_config.json by which transformers chooses a class that builds its template from `bos` and `eos`.
+# Keys in tokenizer_config.json that make a class of transformers build its template from `bos` and `eos`.
 TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
 TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
 
