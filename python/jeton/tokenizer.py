@@ -123,12 +123,12 @@ class Tokenizer:
         pattern: str | None = "none",
         special_tokens: Mapping[str, int] | None = None,
     ) -> Self:
-        """Builds a byte-level tokenizer from its entries and merges. Ids may have gaps.
+        """Builds a byte-level tokenizer from its entries and merges. Ids need not be consecutive.
 
         Args:
             vocab: id -> bytes; its single bytes are the alphabet.
-            merges: (left id, right id, new id) by rank; the new id's bytes must be the left id's bytes followed by the
-                right id's.
+            merges: (left id, right id, new id), in order of rank; the new id's bytes must be the left id's bytes
+                followed by the right id's.
             pattern: a name or a regex.
             special_tokens: spelling -> id.
 
@@ -211,8 +211,8 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        # Fast path for a short text without options: the calls of the helpers below would take half as long as encoding
-        # it.
+        # Fast path for a short text without options. The helpers that are called below would take half as long as the
+        # encoding itself.
         if (
             special is None
             and add_special_tokens is None
@@ -349,10 +349,10 @@ class Tokenizer:
                 than the number of ids that a truncated text keeps, and at most `max_length` minus the number of ids
                 that the template adds to one text.
             side: the end of the text that is removed, ``"right"`` or ``"left"`` (transformers' ``truncation_side``).
-            overflow: the ids that truncation removes form further rows, each with the template; the batch then has
+            overflow: True: the ids that truncation removes form further rows, each with the template, and the batch has
                 `overflow_to_sample_mapping`. If both texts of a pair are truncated, each combination of their pieces is
                 a row.
-            offsets: the batch has `hf_offsets`, the range of characters of each id.
+            offsets: True: the batch has `hf_offsets`, the range of characters of each id.
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.
@@ -502,7 +502,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Calls `tokenize` for only the pretokens with the first `most` tokens, and adds the template's tokens."""
+        """Like `tokenize`, but only for the pretokens that contain the first `most` tokens; applies the template."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -603,7 +603,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def count_up_to(
         self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int | None:
-        """Returns the number of ids of a text, or None if it exceeds `limit`. Stops encoding beyond the limit.
+        """Returns the number of ids of a text, or None as soon as it exceeds `limit`; the rest is not encoded.
 
         Args:
             text: the text.
@@ -634,9 +634,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     ) -> str:
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
-        Tokens are counted by encoding the result by itself. Their number is not monotone in the length of a text; the
-        result is still the longest part that fits. (Exception: in text such as base64, where no position within 1 KiB
-        separates independent ids, a longer part can fit.)
+        Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
+        the longest part that fits. (Exception: in text such as base64, in which 1 KiB can have no position at which the
+        ids before and after are independent, a longer part can fit.)
 
         Args:
             text: the text.
@@ -695,10 +695,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         A chunk's tokens are counted by encoding it by itself. Without `overlap`, the chunks concatenate to the text.
 
-        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text. Of the boundaries that a
-        chunk can reach, it ends at the last one of the highest level, so a short section is a chunk of its own. If it
-        reaches no such boundary, it ends at a line end; if it reaches no line end, at a sentence end (in code, a word
-        end) or at a smaller unit.
+        ``at="paragraph"``, ``"markdown"`` and ``"code"`` follow the structure of the text. A chunk can reach several
+        boundaries of different levels; it ends at the last one of the highest level, so a short section is a chunk of
+        its own. If a chunk reaches no such boundary, it ends at a line end; if it reaches no line end, at a sentence
+        end (in code, a word end) or at a smaller unit.
 
         Args:
             text: the text.
@@ -782,8 +782,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def tree(self, id: int) -> Tree:
         """Returns the merge tree of a token, from its bytes up, which you can walk, draw or convert to JSON.
 
-        If no merges build an entry, the tree's `note` says so and the tree shows how its bytes are merged. An added
-        token, or an entry of a model without merges, is a single node.
+        If merging the bytes of an entry gives other tokens instead, the tree's `note` says so and the tree shows these
+        tokens. An added token, or an entry of a model without merges, is a single node.
 
         Raises:
             UnknownTokenError: the id is not in the vocabulary.
@@ -795,7 +795,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .explanation import entry_tree
 
-        self.id_to_bytes(id)  # raises if the id is not in the vocabulary
+        self.id_to_bytes(id)  # raises an error if the id is not in the vocabulary
         return entry_tree(self, id)
 
     if TYPE_CHECKING:
@@ -839,7 +839,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             tokenize: False: return the rendered text.
             add_generation_prompt: end the text with the start of an assistant turn.
             continue_final_message: end the text with the last message's content, for the model to continue it. A string
-                is the key of another text of that message to end with: ``"reasoning_content"``.
+                names another field of that message to end with, such as ``"reasoning_content"``.
             tools: JSON schemas of functions that the model may call.
             template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
                 Jinja template. None: the tokenizer's own.
@@ -848,8 +848,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             unknown: always empty; any other keyword raises an error that names the right argument.
 
         Returns:
-            A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Ids take about as long as encoding
-            the text; the spans of a `Chat` are computed on access.
+            A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Most of the time is spent on
+            encoding the text; the spans of a `Chat` are computed on access.
 
         Raises:
             TypeError: a keyword is unknown.
@@ -958,18 +958,18 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return is_canonical(self, ids, self._defaults.special if special is None else special)
 
     def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
-        """Returns the first position at which encoding the text of ids gives other ids, and the cause; else None.
+        """Decodes ids and encodes the text again; returns the first difference from `ids` and its cause, or None.
 
         The text of ids is the result of `decode`, with the positions of special ids recorded. (The unknown token does
         not count as special here.) Encoding matches special tokens only at these positions and applies no template, so
-        other ids that spell a special token stay ordinary text. Text after a special token is encoded in that context.
-        Bytes that are not UTF-8 are U+FFFD in the text. A space that the tokenizer puts before each text, and that
-        decoding does not remove again, is not part of the text.
+        ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded as text that
+        continues, not as a new text. Bytes that are not UTF-8 become U+FFFD in the text. A space that the tokenizer
+        puts before each text, and that decoding does not remove again, is not part of the text.
 
         Args:
             ids: as `decode`.
-            special: special tokens that the other ids must not spell, because a later encoding of the text permits
-                them: ``"none"`` (the default), ``"all"`` or another value as in `encode`.
+            special: special tokens that a later encoding of the text will permit; ordinary ids must not spell them:
+                ``"none"`` (the default), ``"all"`` or another value as in `encode`.
 
         Raises:
             UnknownTokenError: as `decode`.
@@ -1024,8 +1024,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             ids: any sequence or array of ids.
-            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: ``"replace"`` by U+FFFD,
-                ``"strict"`` (raise), or drop.
+            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: ``"replace"`` (by U+FFFD),
+                ``"strict"`` (raise an error), or ``"ignore"`` (omit them).
             skip_special_tokens: omit special tokens.
 
         Raises:
@@ -1079,7 +1079,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._checked(self._core.decode, ids, skip_special=skip_special_tokens)
 
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], **options: Any) -> _T:
-        """Calls `decode` with a list of ids. An id that is not a u32 is reported like any other unknown id."""
+        """Calls `decode` with a list of ids. Raises the error for unknown ids also if an id does not fit in 32 bits."""
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
         if not isinstance(ids, list):
@@ -1106,16 +1106,16 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids that arrive one by one, such as those that a language model generates.
 
         Args:
-            prompt_ids: ids that precede those of the stream. The stream returns the text that its ids add: `decode` of
-                the prompt and its ids, without the prefix in common with `decode` of the prompt. Without a prompt, many
-                decoders remove a space at the start. A character that the prompt begins is returned when the first ids
-                of the stream complete it.
+            prompt_ids: ids that precede those of the stream. The stream returns only the text that its own ids add:
+                `decode` of all ids, minus the prefix in common with `decode` of the prompt. Without a prompt, many
+                decoders remove a space at the start. If the prompt ends within a character, the stream returns this
+                character as soon as its first ids complete it.
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text and can span tokens. The text ends before the match that starts first; if
-                several matches start there, the shortest counts. Only text after the prompt is searched. With
-                `skip_special_tokens`, the text contains no special token, so none can be a stop string: compare its id
-                instead.
+                several matches start there, the shortest one is used. Only text after the prompt is searched. With
+                `skip_special_tokens`, the text contains no special tokens, so a special token cannot be a stop string:
+                compare its id instead.
             unknown: as `encode`.
 
         Returns:
@@ -1273,9 +1273,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def merges(self) -> tuple[tuple[int, int, int], ...]:
-        """(left id, right id, new id) by rank.
+        """Merges as (left id, right id, new id), ordered by rank.
 
-        For a rank file, these are the last merge of each token. An entry that no merges build has no merge here.
+        For a rank file, which stores no merges, these are the last merge of each token. Entries that cannot be built by
+        merging are omitted.
         """
         return tuple(self._core.merges())
 
@@ -1334,7 +1335,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def fingerprint(self) -> str:
-        """``"j1:"`` + SHA-256 of exactly the options and entries that can change ids or decoded bytes."""
+        """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
         import hashlib  # imported here because it loads OpenSSL, which takes 3 ms
 
         digest = hashlib.sha256(self._definition.canonical())
@@ -1576,7 +1577,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._with_facts(chat_template=checked_templates(self, template))
 
     def _with_facts(self, **facts: Any) -> Self:
-        """Returns a copy with other values of definition fields that change no id: training, roles, chat template."""
+        """Returns a copy with new values of fields that do not affect ids: training, roles, chat template."""
         return self._derived(definition=replace(self._definition, **facts))
 
     def _derived(
@@ -1589,11 +1590,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns a tokenizer derived from this one. Every deriving method calls it, to keep attributes consistent.
 
         Args:
-            definition: other options; if `vocabulary` is None, only options that change no id can differ. None:
-                unchanged.
-            vocabulary: other entries, for which a new core is built; None: shares the core and all data computed from
-                it.
-            defaults: other defaults of `with_options`; None: unchanged.
+            definition: new options; None: unchanged. If `vocabulary` is None, they can differ from the present options
+                only where this does not affect ids.
+            vocabulary: new entries, for which a new core is built; None: the core, and all data computed from it, are
+                shared.
+            defaults: new defaults of `with_options`; None: unchanged.
         """
         made = object.__new__(type(self))
         defaults = self._defaults if defaults is None else defaults
@@ -1693,7 +1694,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.num_tokens
 
     def __bool__(self) -> bool:
-        return True  # also if it has no entries
+        return True  # even if the vocabulary is empty
 
     def __contains__(self, token: object) -> bool:
         """Tests whether `token_to_id` finds a token, by its spelling (`str`) or its bytes."""
@@ -1868,7 +1869,7 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 def _threads(text: str | bytes, threads: int | None) -> int:
     """Returns the number of threads for one text."""
-    # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
+    # `num_threads` costs more than encoding a short text. Only exact types, because a subclass can override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads

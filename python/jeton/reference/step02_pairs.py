@@ -102,7 +102,7 @@ def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | Non
 
 
 def most_frequent(counts: dict[Pair, int]) -> Pair:
-    """Return the pair with the highest count; of equal counts, the pair that appeared first.
+    """Return the pair with the highest count; if several pairs have it, the one that appeared first.
 
     Examples:
         >>> most_frequent(count_pairs([[1, 2, 3, 1, 2]]))
@@ -110,7 +110,7 @@ def most_frequent(counts: dict[Pair, int]) -> Pair:
         >>> most_frequent({(5, 6): 3, (1, 2): 3})
         (5, 6)
     """
-    return max(counts, key=lambda pair: counts[pair])  # of equal counts, max returns the first pair
+    return max(counts, key=lambda pair: counts[pair])  # if counts are equal, max returns the first pair
 
 
 def main() -> None:

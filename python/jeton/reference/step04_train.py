@@ -157,7 +157,7 @@ def train(
 def choose(
     counts: dict[Pair, int], tie_break: str, spelling: Mapping[int, bytes], size: Mapping[int, int]
 ) -> Pair | None:
-    """Pick the pair to merge: the pair with the highest count; of equal counts, the one that `tie_break` prefers.
+    """Pick the pair to merge: the pair with the highest count; if several have it, the one that `tie_break` prefers.
 
     Examples:
         >>> letters = {0: b"b", 1: b"a", 2: b"c"}
@@ -262,7 +262,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the first example with Jeton, under each tie rule and on the command line."""
+    """Train on the first example with Jeton, with each way to break ties and on the command line."""
     import jeton
 
     text = "abcababcaabc"

@@ -192,8 +192,8 @@ def longest_match(data: bytes, spelling: Mapping[int, bytes]) -> list[int]:
 def encode_by_rank(data: bytes, rank_of: Mapping[bytes, int]) -> list[int]:
     """Encode with a table from token to rank, as tiktoken does; the rank is also the id.
 
-    A pretoken that is a token becomes that token. Otherwise the two neighbors whose joined bytes have the lowest rank
-    are merged, of equal ranks the leftmost first, until no two neighbors joined are a token.
+    A pretoken that is a token becomes that token. Otherwise, the two neighbors whose joined bytes have the lowest rank
+    are merged (if a rank occurs twice, the leftmost first), until no two neighbors form a token.
 
     Raises:
         ValueError: If a single byte of `data` has no rank, so that no token can spell it.

@@ -236,7 +236,7 @@ def split(text: str, pattern: str) -> list[str]:
 
 
 def main() -> None:
-    """Cut the examples of this lesson by every named pattern, then train with cutting and without."""
+    """Cut the examples of this lesson with each named pattern, then train with and without a pattern."""
     sentence = "How's the weather in 2026? It's 9.11 degrees!!"
     code = "if x:\n        return x\n        return y\n"
     for text in (sentence, code, "今天的天气很好，我们出去走走吧。", "in 20261120, aB cD\n  "):
@@ -252,7 +252,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Cut the sentence with Jeton by every named pattern, and train with one of them."""
+    """Cut the sentence with Jeton, once with each named pattern, and train with one of the patterns."""
     import jeton
 
     text, corpus = "How's the weather in 2026? It's 9.11 degrees!!", "the theme then"

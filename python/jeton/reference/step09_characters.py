@@ -101,7 +101,7 @@ class Learned(NamedTuple):
 
 
 def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int, bytes]:
-    """Number the letters of `words` by falling count; of equal counts, by first appearance.
+    """Number the letters of `words` by falling count; letters with equal counts, by first appearance.
 
     A letter is an item of a word: one character here; in step 10, a character or an end-of-word mark.
 
@@ -121,7 +121,7 @@ def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int
 
 
 def character_alphabet(word_counts: Mapping[str, int]) -> dict[int, bytes]:
-    """Number the characters of a corpus. `word_counts` has its texts with counts, in order of first appearance.
+    """Give each character of a corpus a number; `word_counts`: its texts, in order of first appearance, with counts.
 
     Examples:
         >>> character_alphabet({"low": 5, "lower": 2})

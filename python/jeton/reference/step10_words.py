@@ -124,7 +124,7 @@ def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
 
 
 def word_alphabet(word_counts: Mapping[str, int], style: str = "symbol", end: str = END) -> dict[int, bytes]:
-    """Number the letters of words, including the mark, like the characters of step 9.
+    """Give each letter of the words, and the end mark, a number, as `character_alphabet` of step 9 does.
 
     Examples:
         >>> word_alphabet({"low": 5, "lower": 2})
@@ -182,7 +182,7 @@ def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", e
 
 
 def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> list[str]:
-    """List the tokens of the known words by falling count; of equal counts, by first appearance.
+    """List the tokens of the known words by falling count; tokens with equal counts by first appearance.
 
     Args:
         known: The tokens of each known word.
@@ -202,7 +202,7 @@ def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Split a word into the longest tokens, at any position; of equal lengths, the token listed first has priority.
+    """Split a word into the longest tokens, at any position; among tokens of equal length, the first in the list wins.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])
@@ -243,7 +243,7 @@ def decode_words(tokens: Iterable[str], end: str = END) -> str:
 
 
 def main() -> None:
-    """Split known and unknown words into tokens, by merges and by the longest token first."""
+    """Split unknown words into tokens with both encoders: merges, and the longest token first."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     learned = train_words(counts, 10)
     known = known_words(counts, learned)

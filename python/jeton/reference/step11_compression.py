@@ -155,7 +155,7 @@ def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
     Args:
         vocab_size: The highest id plus one: the rows of the embedding table.
         columns: Number of values in a row, which is the model's width.
-        tied: Whether the output layer, which needs as many rows, shares the table instead of having its own.
+        tied: Whether the output layer, which needs the same number of rows, shares the table.
 
     Examples:
         >>> parameters(32_000, 4096), parameters(32_000, 4096, tied=False)
@@ -176,7 +176,7 @@ def curve(merges: Sequence[Merge], text: str, sizes: Sequence[int]) -> list[tupl
 
 
 def main() -> None:
-    """Train on the first half of this lesson and measure both halves at growing sizes."""
+    """Train on the first half of this lesson, and measure both halves with larger and larger vocabularies."""
     lesson = __doc__ or ""
     seen, unseen = lesson[: len(lesson) // 2], lesson[len(lesson) // 2 :]
     sizes = [256, 276, 296, 336, 416]

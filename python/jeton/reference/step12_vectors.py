@@ -191,7 +191,7 @@ class Embedding:
         return [[self.weight[id] for id in text] for text in ids]
 
     def backward(self, ids: Batch, gradients: Sequence[Matrix]) -> None:
-        """Add the gradient of each looked-up vector to the row of its id in the gradient of the table."""
+        """Add the gradient of each looked-up vector to the table's gradient, in the row of the vector's id."""
         for text, vectors in zip(ids, gradients, strict=True):
             for id, vector in zip(text, vectors, strict=True):
                 self.gradient[id] = [a + b for a, b in zip(self.gradient[id], vector, strict=True)]
@@ -206,7 +206,7 @@ class Step(NamedTuple):
 
 
 def in_python(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """Take one step of SGD in plain Python; the loss is half the sum of squares.
+    """Take one step of SGD in plain Python; the loss is half the sum of the squares of all numbers that are looked up.
 
     Examples:
         >>> in_python([[4], [2]], [[1, 1]], rate=0.25)
@@ -231,12 +231,12 @@ def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
     table, index = numpy.array(weight, dtype="float32"), numpy.array(ids)
     vectors = table[index]
     gradient = numpy.zeros_like(table)
-    numpy.add.at(gradient, index, vectors)  # `gradient[index] += vectors` counts an id that occurs twice only once
+    numpy.add.at(gradient, index, vectors)  # `gradient[index] += vectors` would add only one vector for each id
     return Step(float((vectors**2).sum() / 2), gradient.tolist(), (table - rate * gradient).tolist())
 
 
 def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
-    """Take the step of `in_python` with PyTorch: by `nn.Embedding` and by our module, which must agree.
+    """Take the step of `in_python` with PyTorch: with `nn.Embedding` and with our module; the results must agree.
 
     Examples:
         >>> in_torch([[4], [2]], [[1, 1]], rate=0.25) if find_spec("torch") else None  # doctest: +SKIP
@@ -290,7 +290,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Look up ids that Jeton gives, in a table with `tok.vocab_size` rows."""
+    """Encode a text with Jeton, and look up its ids in a table with `tok.vocab_size` rows."""
     import jeton
 
     corpus, end = "old older fast faster fastest best better yes desk mess", "<|endoftext|>"

@@ -275,7 +275,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Get the alternatives of all examples from Jeton's `explain`, in Python and on the command line."""
+    """Check which alternative matches each example, with Jeton's `explain` in Python and on the command line."""
     import jeton
 
     for name, rows in ROWS.items():

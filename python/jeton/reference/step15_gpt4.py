@@ -129,7 +129,7 @@ from .step08_split import split
 
 # the bytes in the order of their ids: printable bytes, then the others
 ORDER = [*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173]
-SPECIAL = {  # name -> offset from the highest rank plus one
+SPECIAL = {  # name -> its id, minus the number of ranks
     "<|endoftext|>": 1,
     "<|fim_prefix|>": 2,
     "<|fim_middle|>": 3,

@@ -13,7 +13,7 @@ unchanged. Two data structures store the unchanged rest between merges:
 - A **linked list**: for each symbol the position of the previous and of the next symbol. A merge writes the new symbol
   over the left symbol and unlinks the right symbol. No symbol moves, so positions stay valid.
 - A **heap** (priority queue) of the pairs that can merge, ordered by rank, then by position. `heappop` returns the pair
-  with the lowest rank, and of equal ranks the leftmost pair, because step 5 merges from left to right.
+  with the lowest rank; if ranks are equal, the leftmost pair, because step 5 merges from left to right.
 
 A merge makes at most two new pairs, one on each side, which are pushed onto the heap. The pairs that it destroys stay
 in the heap as **stale entries**, because removing them would require a search. It is cheaper to compare each popped
@@ -128,7 +128,7 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     Args:
         ids: The text in the alphabet's ids: its bytes at byte level.
         ranks: What `ranks()` of step 5 makes of a list of merges, for which `in_order` must be true.
-        trace: Called with the first entries, and after each entry that is popped.
+        trace: Called once with the initial entries of the heap, and after each entry that is popped.
 
     Examples:
         >>> encode_fast(list(b"ababa"), {(97, 98): (0, 256)})
@@ -138,8 +138,8 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     """
     symbols = list(ids)
     end = len(symbols)
-    before = list(range(-1, end - 1))  # position -> position of the symbol before it; -1: none
-    after = list(range(1, end + 1))  # position -> position of the symbol after it; end: none
+    before = list(range(-1, end - 1))  # position -> position of the symbol before it, or -1 if there is none
+    after = list(range(1, end + 1))  # position -> position of the symbol after it, or `end` if there is none
 
     def entry(at: int) -> list[Entry]:
         """Return the entry for the symbol at a position and the next symbol; empty if they cannot merge."""
@@ -231,7 +231,7 @@ def explain_heap(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]
 
 
 def sample(size: int) -> str:
-    """Make a text of words of random letters, of which some are frequent; always the same text.
+    """Make a text of random words, in which some letters are frequent; the text is the same each time.
 
     Examples:
         >>> sample(40)

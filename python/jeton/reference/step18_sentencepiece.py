@@ -8,8 +8,8 @@ only the small models of this lesson are used.
 
 A SentencePiece model stores no merges. It stores *pieces*, each with a score, and two neighbors can merge if their
 characters joined are a piece. Training gives the piece of the first merge the score 0, the next piece -1, and so on. So
-"the highest score first" means the same as "the lowest rank first" in step 5; of equal scores, the leftmost pair is
-merged first. `▁` (U+2581) stands for a space. The text is one sequence, which is not split into pretokens.
+"the highest score first" means the same as "the lowest rank first" in step 5; if scores are equal, the leftmost pair
+is merged first. `▁` (U+2581) stands for a space. The text is one sequence, which is not split into pretokens.
 
 **The agenda.** Scanning all pairs for each merge is slow. SentencePiece links each symbol to its neighbors, `prev` and
 `next`, and keeps the pairs that can merge in a priority queue, the *agenda*, ordered by score, then by position. After
@@ -196,7 +196,7 @@ class Merging:
 
 
 def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], list[bool]]:
-    """Cut the text into user-defined pieces, which are frozen, the longest first, and single characters."""
+    """Cut the text into the longest matching user-defined pieces, which are frozen, and single characters."""
     defined = sorted((name for name in pieces if pieces[name].kind == "user_defined"), key=len, reverse=True)
     symbols: list[str] = []
     frozen: list[bool] = []
@@ -210,7 +210,7 @@ def _first_symbols(text: str, pieces: Mapping[str, Piece]) -> tuple[list[str], l
 
 
 def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -> list[str]:
-    """Encode a normalized text to pieces. A character that is not a piece is a symbol in the result.
+    """Encode a normalized text to pieces. The result also contains the characters that are not pieces.
 
     Examples:
         >>> encode("▁the", TRAINING), encode("▁the", TRAINING, skip=lambda: True)
@@ -252,7 +252,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # first decisions of each run, True to skip; after them, it merges always
+    starts: list[list[bool]] = [[]]  # first decisions of each run (True: skip the merge); later, it always merges
     for start in starts:
         made: list[bool] = []
 

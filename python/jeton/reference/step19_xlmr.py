@@ -143,8 +143,8 @@ def byte_pieces(text: str) -> list[str]:
 def to_ids(symbols: Iterable[str], pieces: Mapping[str, Piece]) -> list[int]:
     """Return the ids of symbols. A character that is not a piece becomes byte pieces, or `<unk>`.
 
-    It becomes bytes if the vocabulary has all byte pieces that it needs. Successive unknown characters share one
-    `<unk>`.
+    Byte pieces are used if the vocabulary has all those that the character needs. Successive unknown characters share
+    one `<unk>`.
 
     Examples:
         >>> to_ids(["s", "x", "y", "s"], SMALL)
@@ -233,7 +233,7 @@ def first_ids(pieces: Mapping[str, Piece], number: int) -> str:
 
 
 def beside_jeton() -> None:
-    """Write a folder for XLM-R's class, and encode with it, in Python and on the command line."""
+    """Write a tokenizer folder that Jeton loads as XLM-R's, and encode with it, in Python and on the command line."""
     import jeton
 
     expected = XlmrTokenizer(SMALL).encode("de la mesa.")

@@ -146,7 +146,7 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
 
 
 def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
-    """For each position from 0, list the pieces that end there: (start, score). Other single characters are unknown.
+    """For each position from 0, list the pieces that end there: (start, score). A character without piece is unknown.
 
     Examples:
         >>> lattice("ab", {"a": -1.0, "ab": -2.0})
@@ -163,13 +163,13 @@ def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
 
 
 def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
-    """Find the segmentation with the highest sum of scores; of equal sums, the one with the longest last piece.
+    """Find the segmentation with the highest sum of scores; if several have it, the one with the longest last piece.
 
     Examples:
         >>> viterbi("ab", {"a": -1.0, "b": -1.0, "ab": -2.5})
         (-2.0, ['a', 'b'])
     """
-    best: list[tuple[float, int]] = [(0.0, 0)]  # for each position: the best score up to it, start of the last piece
+    best: list[tuple[float, int]] = [(0.0, 0)]  # position -> best score up to there, start of the last piece
     for edges in lattice(text, scores)[1:]:
         total, start = max((best[start][0] + score, -start) for start, score in edges)
         best.append((total, -start))
@@ -243,7 +243,7 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
 
 
 def loss(corpus: Mapping[str, int], scores: Scores) -> float:
-    """Sum -log p of the best segmentation of each word, over all words of the corpus.
+    """Return the sum over the words of the corpus: -log p of the word's best segmentation, times its count.
 
     Examples:
         >>> loss({"a": 2}, {"a": -1.5})
@@ -253,7 +253,7 @@ def loss(corpus: Mapping[str, int], scores: Scores) -> float:
 
 
 def removal_costs(corpus: Mapping[str, int], scores: Scores) -> dict[str, float]:
-    """For each piece of several characters, compute how much the loss grows without it, at the same scores.
+    """For each piece of several characters, compute how much the loss grows if only this piece is removed.
 
     Examples:
         >>> removal_costs({"ab": 1}, {"a": -1.0, "b": -1.0, "ab": -1.5})
@@ -277,7 +277,7 @@ def prune(corpus: Mapping[str, int], scores: Scores, keep: int) -> dict[str, flo
 
 
 def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) -> list[str]:
-    """Draw a segmentation at random; its weight is its probability to the power of `alpha`.
+    """Draw a segmentation at random, weighted by its probability to the power of `alpha`.
 
     Examples:
         >>> sample("ab", {"a": log(0.5), "b": log(0.5)}, random.Random(0))

@@ -137,7 +137,7 @@ def join(left: str, right: str) -> str:
 def best_pair(
     corpus: Mapping[str, int], words: Mapping[str, Sequence[str]], rule: str
 ) -> tuple[tuple[str, str], float] | None:
-    """Find the pair with the highest value by the rule, and this value; of equal values, the pair that occurs first.
+    """Find the pair with the highest value by the rule (if several have it, the one that occurs first), and this value.
 
     Args:
         corpus: Word -> number of occurrences.
@@ -161,7 +161,7 @@ def best_pair(
     def value(pair: tuple[str, str]) -> float:
         return pairs[pair] if rule == "frequency" else pairs[pair] / (symbols[pair[0]] * symbols[pair[1]])
 
-    best = max(pairs, key=value)  # of equal values, the first pair
+    best = max(pairs, key=value)  # if several pairs have it, the first
     return best, value(best)
 
 

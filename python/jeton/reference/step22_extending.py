@@ -137,15 +137,15 @@ cl100k = partial(split, pattern="cl100k")
 
 
 class Merged(NamedTuple):
-    """All merges; and the tokens of the second vocabulary that the first already has, or that no merge makes."""
+    """Result of merging two vocabularies: the merges, and the tokens of the second vocabulary that are not added."""
 
     merges: list[Merge]
-    shared: list[bytes]
-    left_out: list[bytes]
+    shared: list[bytes]  # tokens that the first vocabulary has, too
+    left_out: list[bytes]  # tokens that a single merge cannot make
 
 
 def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merged:
-    """Append the tokens of the second vocabulary to the first, each with a merge that makes it there.
+    """Append the tokens of the second vocabulary to the first, each with a merge of two tokens that are already there.
 
     Examples:
         >>> merged = merge_vocabularies([Merge(97, 98, 256)], [Merge(97, 98, 256), Merge(256, 99, 257)])
@@ -167,7 +167,7 @@ def merge_vocabularies(first: Sequence[Merge], second: Sequence[Merge]) -> Merge
 
 
 def add_words(merges: Sequence[Merge], words: Iterable[str]) -> list[Merge]:
-    """Append merges that make each word one token: merge its first two tokens until only one is left.
+    """Append merges that make each word one token: merge the word's first two tokens until only one is left.
 
     A new merge can also join later parts of the word, as `ab` in `abab`, so the word is encoded again after each merge.
 
@@ -200,7 +200,7 @@ def encode_added(text: str, merges: Sequence[Merge], added: Mapping[str, int]) -
 
 
 def lone_punctuation(token: bytes) -> bool:
-    r"""Allow a token if it has no punctuation and symbols, is one character, or is a part of one character.
+    r"""Return True for a token without punctuation and symbols, for a single character, and for a part of a character.
 
     Examples:
         >>> lone_punctuation(b"it"), lone_punctuation("，".encode()), lone_punctuation(b"it's"), lone_punctuation(b"!!")

@@ -202,7 +202,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         field, wire = divmod(number(), 8)
         if wire == 0:  # an integer
             yield field, number()
-        else:  # 8 or 4 bytes, or a length and as many bytes
+        else:  # 8 or 4 bytes, or a length followed by that many bytes
             length = {1: 8, 5: 4}.get(wire) or number()
             at += length
             yield field, message[at - length : at]

@@ -1,4 +1,4 @@
-"""Runner in processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
+"""Runner that uses processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
 
 Use it for corpora whose reading holds the GIL. The function and its items are pickled; the calling script needs the
 usual ``if __name__ == "__main__":``. Workers ignore Ctrl-C and stop at their next check instead, so that each removes
@@ -49,8 +49,8 @@ def run_processes(
     canceled, iterator = context.Event(), iter(items)
     pool = ProcessPoolExecutor(workers, context, _start, (canceled,))
     try:
-        # One item more than workers is submitted, so that no worker is idle and few items are started in vain after an
-        # error.
+        # One more item than there are workers is submitted, so that no worker is idle, and few items are started
+        # unnecessarily after an error.
         running: set[Future[Any]] = {pool.submit(_call, work, item) for item in islice(iterator, workers + 1)}
         while running:
             done, running = wait(running, IDLE_S, FIRST_COMPLETED)
@@ -80,7 +80,7 @@ def _watch() -> None:
     parent = parent_process()
     if parent is not None and _canceled is not None:
         wait_for([parent.sentinel])
-        _canceled.set()  # `work` then raises at its next check and removes its temporary files
+        _canceled.set()  # at its next check, `work` then raises an error and removes its temporary files
         time.sleep(GRACE_S)
         os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Runner in tasks of a Ray cluster: each call of the function is one task, with small arguments and a small result.
+"""Runner on a Ray cluster: each call of the function is one Ray task, with small arguments and a small result.
 
 No data enters Ray's object store: tasks read and write files that all nodes can access. Tasks are spread over the nodes
 (``SPREAD``). Each task gets one CPU and uses one thread. By default, twice as many tasks as CPUs are in flight.
@@ -40,7 +40,7 @@ MAX_RETRIES = 3  # Ray's default
 GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
 MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
-OBJECT_STORE = 100 << 20  # bytes of a locally started Ray's object store, which results do not use
+OBJECT_STORE = 100 << 20  # bytes of the object store if Ray is started locally; small, because results do not use it
 # Error numbers of OSErrors that the data does not cause, so a retry can succeed.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
@@ -72,8 +72,8 @@ def run_ray(
     """Yields the results of a function for items, in the order of completion; `work`, `items`, `idle` as `run_threads`.
 
     Args:
-        work, items, idle: as `run_threads`; `work` is pickled. Its check has no effect: Ray interrupts the task
-            instead.
+        work, items, idle: as `run_threads`; `work` is pickled. The cancellation check that `work` receives has no
+            effect: Ray interrupts the task instead.
         workers: maximum number of tasks in flight; None: twice the number of CPUs of the cluster, updated when it
             grows.
         prepare: called in the worker before each item, so all calls after the first must be fast. If it raises a
@@ -154,7 +154,7 @@ class _Capacity:
         self._ray, self._workers, self._tasks, self._until = ray, workers, 0, 0.0
 
     def tasks(self) -> int:
-        """Returns the maximum number for the current size of the cluster."""
+        """Returns the maximum number of tasks in flight for the current size of the cluster."""
         if self._workers is not None:
             return self._workers
         if time.monotonic() >= self._until:
@@ -164,7 +164,10 @@ class _Capacity:
 
 
 def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
-    """Returns the function of a task: it returns True and a result, or False and an error that Ray must not retry."""
+    """Returns the function that a task calls.
+
+    The function returns (True, result), or (False, error) if a retry would not help. Ray retries if it raises an error.
+    """
 
     # A nested function, so that it is pickled by value; it must not use globals of this module.
     def call(payload: bytes, item: Any) -> tuple[bool, Any]:
@@ -230,7 +233,7 @@ def _result(ray: Any, ref: Any) -> Any:
 
 
 def _cancel(ray: Any, running: list[Any]) -> None:
-    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it does not end in time."""
+    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it has not ended after `GRACE_S`."""
     if not running:
         return
     for ref in running:

@@ -1,4 +1,4 @@
-"""Runner in threads of this process. Reading, decompressing, parsing, encoding and writing release the GIL.
+"""Runner that uses threads of this process. Reading, decompressing, parsing, encoding and writing release the GIL.
 
 Ctrl-C interrupts the calling thread, which only waits for results. The other threads then stop at their next check.
 """
@@ -32,7 +32,7 @@ def run_threads(
     """Yields the results of a function for items, in the order of completion.
 
     Args:
-        work: function that is called with an item and the check.
+        work: function that is called with an item and the cancellation check.
         items: the items; an item is taken when a thread becomes free.
         workers: number of threads.
         idle: function that is called about ten times a second in the calling thread while it waits for results.

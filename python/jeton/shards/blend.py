@@ -1,4 +1,4 @@
-"""`blend`: folders of shards in shares, as one source of rows for a loader; nothing is copied.
+"""`blend`: combines folders of shards, each with a share, into one source of rows for a loader; nothing is copied.
 
 In an epoch, each folder contributes a fixed number of rows, its quota. A folder is read as an endless series of passes.
 Each epoch continues where the previous one ended, so that over the epochs all rows of a folder are read equally often.
@@ -143,7 +143,7 @@ class Blend:
 
     @classmethod
     def of(cls, dataset: ShardDataset) -> Blend:
-        """Returns a blend of one dataset, whose epoch has all of its rows once."""
+        """Returns a blend of one dataset; each epoch has every row of the dataset once."""
         return cls([dataset], [Share("epochs", Fraction(1))])
 
     def rows(self, length: int | None = None) -> dict[str, int]:
@@ -163,7 +163,7 @@ class Blend:
         """Checks a row length against that of packed shards, and returns it.
 
         Raises:
-            ConfigError: no length is given or stored, or packed shards have another one.
+            ConfigError: no length is given or stored, or it differs from the row length of packed shards.
         """
         packed = self.row_length
         if length is None:
@@ -221,7 +221,9 @@ class Blend:
 
 
 def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
-    """Rounds `parts` to integers whose sum is `total`, by largest remainders; of equal remainders, the first wins.
+    """Rounds `parts` to integers whose sum is `total`: the parts with the largest remainders are rounded up.
+
+    If remainders are equal, the first part is rounded up.
 
     Examples:
         >>> _rounded([Fraction(7, 2), Fraction(7, 2), Fraction(3)], 10)
@@ -238,11 +240,11 @@ class RowOrder:
     """Rows of a blend, in the order of each epoch.
 
     Attributes:
-        num_rows: rows of an epoch.
+        num_rows: number of rows of an epoch.
     """
 
     def __init__(self, blend: Blend, length: int, seed: int | None) -> None:
-        """`seed`: None keeps the rows in the order of the files; it needs a blend of one folder."""
+        """`seed`: None keeps the rows in the order of the files, which is only possible for a blend of one folder."""
         self._sizes, self._quotas = blend.sizes(length), blend.quotas(length)
         self._ends, self._seed = np.cumsum(self._quotas), seed
         self.num_rows = int(self._ends[-1])

@@ -1,7 +1,8 @@
 """Checks entries of completions, manifests and reports when they are read: types, ranges, and names of files.
 
-A check is a function that returns True for a valid value. `check_fields` raises for the first entry whose check fails,
-so that other modules never get a value of a wrong type, a negative number, or the name of a file outside of the folder.
+A check is a function that returns True for a valid value. `check_fields` raises an error for the first entry whose
+check fails, so that other modules never get a value of a wrong type, a negative number, or the name of a file outside
+of the folder.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def either(*values: Any) -> Check:
 
 
 def list_of(*checks: Check, length: int | None = None) -> Check:
-    """Returns a check for lists and tuples: one check applies to all items, several to one item each."""
+    """Returns a check for lists and tuples: a single check applies to every item, several checks to one item each."""
     if len(checks) == 1:
         return lambda value: (
             isinstance(value, list | tuple) and length in (None, len(value)) and all(map(checks[0], value))
@@ -129,7 +130,7 @@ def files_of(stem: str) -> Check:
 
 is_skipped = map_of(list_of(is_count, list_of(is_text)))
 is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
-# Entries of a completion, if its task read documents.
+# Entries of the completion of a task that read documents.
 READ_FACTS: dict[str, Check] = {
     "bytes": is_count,
     "highest_id": is_id,
@@ -167,7 +168,7 @@ def check_fields(
 
 
 def _shown(value: Any) -> str:
-    """Returns the `repr` of a value for a message; not of lists and dicts, whose `repr` can overflow the stack."""
+    """Returns the `repr` of a value for a message, except for lists and dicts: their `repr` can overflow the stack."""
     if isinstance(value, list | dict):
         return "not as expected"
     text = repr(value)

@@ -76,7 +76,7 @@ class Collected:
     """Documents in the order of writing, as ranges of `ids`.
 
     Attributes:
-        ids: ids of all documents, in any order; before packing, a row of padding is at the end.
+        ids: ids of all documents, in any order. If the documents will be packed, a row of padding ids follows.
         mask: uint8, the loss mask of `ids`, or None.
         starts, lengths: range of `ids` of each document.
         tasks, indices: origin of each document: its task, and its number in the task.
@@ -141,7 +141,7 @@ class HeldDocuments:
                 self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
-        """Returns all documents, in their order; unless `pad` is None, `row` ids of padding follow, whose mask is 0."""
+        """Returns all documents, in order. Unless `pad` is None, they are followed by `row` padding ids with mask 0."""
         lengths = _joined(self._lengths, np.uint32).astype(np.int64)
         total = int(lengths.sum())
         num_padding = 0 if pad is None else row
@@ -184,7 +184,7 @@ def _mapped(file: BinaryIO, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
-    """Copies the items of ranges, back to back, into one array.
+    """Returns the items of all ranges, back to back, as one array.
 
     Examples:
         >>> gather(np.arange(10), np.array([7, 0]), np.array([2, 3])).tolist()
@@ -197,7 +197,11 @@ def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
 
 
 def blocks(ends: Int64, limit: int) -> Iterator[slice]:
-    """Yields ranges of items with up to `limit` ids, or one larger item; `ends`: one past the last id of each item.
+    """Yields consecutive ranges of items that have at most `limit` ids together; a larger item is a range of its own.
+
+    Args:
+        ends: for each item, the number of ids up to its end.
+        limit: maximum number of ids of a range.
 
     Examples:
         >>> [(block.start, block.stop) for block in blocks(np.array([3, 4, 9, 10]), 5)]
@@ -252,7 +256,7 @@ def write(
 
 
 def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Places]:
-    """Returns the sources and the metadata of pieces; `own`: document of each piece."""
+    """Returns the sources and the metadata of pieces. `own`: index of the document of each piece."""
     sources, fields = documents.sources, documents.fields
     if sources is None and fields is None:
         return []
@@ -272,7 +276,7 @@ def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Pla
 
 
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
-    """Maps uint32[n, 3]: task, index in the task, and first id, of each document or piece of a shard."""
+    """Memory-maps the origins of a shard: uint32[n, 3], with task, index in the task, and first id of each piece."""
     path = folder / (stem + ORIGINS)
     found = mapped(path, "<u4")
     if len(found) % 3:

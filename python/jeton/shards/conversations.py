@@ -4,7 +4,7 @@ A document of the corpus is a list of messages, as JSON. Ids that the model gene
 `Chat.reply_mask`, with the options of the plan. A conversation is a bad record if the template refuses it, or does not
 show which text is generated.
 
-With ``packing="best_fit"``, a policy decides about conversations that are longer than a row:
+With ``packing="best_fit"``, conversations that are longer than a row are handled by one of these policies:
 
 - ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
   default. A conversation whose first reply does not fit is dropped.
@@ -13,7 +13,7 @@ With ``packing="best_fit"``, a policy decides about conversations that are longe
   replies are trained, but replies in later parts lack the earlier context.
 - ``"cut"``: their ids are cut into pieces; later pieces lack the earlier context.
 
-Shortened conversations are rendered again, because a template may write the last turn differently from earlier ones.
+Shortened conversations are rendered again, because a template can write the last turn differently from earlier ones.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ConversationFitter:
 
     Attributes:
         long: counts of conversations that are longer than a row: ``too_long`` (all), ``truncated``, ``split``,
-            ``dropped``; and ``replies_dropped``, the assistant's messages that are left out of them.
+            ``dropped``; and ``replies_dropped``, the assistant's messages that are omitted from these.
     """
 
     def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
@@ -138,7 +138,7 @@ class ConversationFitter:
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
     def chats(self, messages: Any) -> list[Any]:
-        """Returns the rendered chats of a conversation: one, or as many as the policy makes of a long conversation."""
+        """Renders a conversation: one chat or, if it is longer than a row, the chats that the policy makes of it."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)
@@ -146,7 +146,7 @@ class ConversationFitter:
             return [chat]
         self.long["too_long"] += 1
         made: list[Any] = []
-        kept = 0  # replies that are kept
+        kept = 0  # number of replies that are kept
         if self._policy == "truncate":
             end = self._fitting(messages, _reply_ends(messages, 0))
             made = [messages[:end]] if end else []
@@ -165,10 +165,10 @@ class ConversationFitter:
         try:
             return len(self._chat(messages).ids) <= (self._length or 0)
         except ChatTemplateError:
-            return False  # the template refuses a conversation that ends there
+            return False  # the template refuses a conversation that ends with the last of `messages`
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
-        """Returns the last of `ends` up to which the messages fit into a row, by bisection; 0 if none is found."""
+        """Returns the last of `ends` for which the messages up to it fit into a row (by bisection); 0 if none fits."""
         low, high, found = 0, len(ends) - 1, 0
         while low <= high:
             middle = (low + high) // 2
@@ -179,7 +179,7 @@ class ConversationFitter:
         return found
 
     def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
-        """Splits a conversation into parts that fit. A part has the system messages, then whole exchanges."""
+        """Splits a conversation into parts that fit into a row: the system messages, then some complete exchanges."""
         first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
         lead = list(messages[:first])
         starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]
@@ -219,7 +219,7 @@ class ConversationEncoder(Encoder):
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        numbers = np.zeros(len(batch), np.int64)  # documents that each conversation gave
+        numbers = np.zeros(len(batch), np.int64)  # number of documents made from each conversation
         sizes = np.zeros(len(batch), np.int64)
         num_empty = 0
         for index, data in enumerate(batch.texts):
@@ -257,7 +257,7 @@ class ConversationEncoder(Encoder):
         if self._policy != "skip":
             source = batch.source(index)
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
-        file, number = batch.place(index)  # the number counts from the start of the range, like those of skipped lines
+        file, number = batch.place(index)  # `number` counts from the start of the task's range
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
 
 

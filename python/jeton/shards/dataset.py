@@ -200,7 +200,7 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`; `numbers`: numbers of rows, of the row length of `ids`."""
+        """See `OpenShards.copy_rows`. `numbers`: indices of rows in the dataset, each as long as a row of `ids`."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property
@@ -304,7 +304,7 @@ class ShardDataset(Sequence[Any]):
         """
         integer(length, "length", 1)
         held: list[NDArray[Any]] = []
-        missing = length  # ids that are missing until the ids in `held` are a whole array
+        missing = length  # number of ids that the arrays in `held` lack to make one array
         for number in range(self.num_shards):
             tokens = self.shard(number).tokens
             start = 0
@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """Returns the metadata of a document: the fields of ``keep=``; for a packed row, a list, one entry per piece.
+        """Returns the metadata of a document: the fields of ``keep=``. For a packed row: a list, one for each piece.
 
         Raises:
             ConfigError: the shards were made without `keep`.

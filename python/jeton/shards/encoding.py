@@ -33,7 +33,7 @@ class EncodedDocuments(NamedTuple):
         lengths: number of ids of each document.
         places: sources of the documents: one `Places` for each chunk of the batch.
         mask: uint8, the loss mask: a value for each id; None: the documents have none.
-        num_bytes: bytes of the documents in each of `places`, if they differ from those of the batch.
+        num_bytes: number of bytes of the documents in each of `places`; None: that of the batch's texts.
     """
 
     ids: NDArray[Any]
@@ -96,7 +96,7 @@ class Encoder:
         return EncodedDocuments(ids, lengths, places_of(batch, numbers))
 
     def _count_special(self, columns: list[TextColumn]) -> None:
-        """Counts the special tokens whose spelling occurs in documents."""
+        """Counts how often documents contain the spelling of each special token."""
         if self._spellings:
             self._special += self._counter.count(columns)
 
@@ -137,7 +137,7 @@ class Encoder:
 
 
 def _largest(lengths: Int64) -> list[int]:
-    """Returns the indices of the longest documents; of equal lengths, the first."""
+    """Returns the indices of the `NUM_LARGEST` longest documents; among equally long ones, the first are preferred."""
     num = min(NUM_LARGEST, len(lengths))
     least = np.partition(lengths, -num)[-num]
     candidates = np.flatnonzero(lengths >= least)

@@ -1,7 +1,7 @@
 """Runs one task: reads its pieces, encodes them, and writes one shard and its completion file.
 
 The output of a task depends only on the plan and the task's number. A task can run any number of times, on any machine,
-even twice at once: each run writes the same bytes under temporary names, and the last rename wins. The exception: the
+even twice at once: each run writes the same bytes under temporary names, and the last rename wins. One exception: the
 bytes of Parquet and ``.csv.gz`` depend on the versions of pyarrow and zlib. If these differ between machines, a task
 that runs twice at once can leave the shard of one run and the completion of the other; `verify` reports this.
 
@@ -60,8 +60,8 @@ def attempt(
         keeps_going: if a record or an input has an error, return the error instead of raising it.
 
     Returns:
-        Number of the task, bytes of input, documents and skipped records; or the number, and the error message as
-        ``"failed"``.
+        Task number, bytes of input, and counts of documents and skipped records. If the task failed: its number, and
+        the error message as ``"failed"``.
     """
     try:
         if stage:
@@ -227,7 +227,7 @@ class _Clock:
         self._stage, self._began = "", 0.0
 
     def stage(self, name: str) -> _Clock:
-        """Starts a stage; use the result in a ``with`` block, whose end is the end of the stage."""
+        """Starts a stage. Use the result in a ``with`` block: the stage ends with the block."""
         self._stage = name
         return self
 

@@ -13,10 +13,10 @@ Each file is published whole (`storage`). A file is made durable before another 
 that a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
-    a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
+    a shard and its completion, not yet durable         a crash of the machine can remove the completion, or both
     plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
-    a plan that has grown, before or after its rename   tasks that the growth changes have no completion, and run again
+    the old or the new plan, while inputs are added     tasks that differ in the plans have no completion, and run again
 
 A completion stores the identity of its task (`Plan.identity`), so tasks stay complete when a change of the plan does
 not affect them. In folders of earlier versions of Jeton, completions store the digest of the plan instead; they are
@@ -67,7 +67,7 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = f"{call('jeton.shards.repair', 'jeton shards repair')} makes it again"
 READ_AHEAD = 256  # completions that are read in one request
-MIX, TRAIN = "mix.json", "train"  # entries of a folder that contains folders of shards, made by `mix` or `splitting`
+MIX, TRAIN = "mix.json", "train"  # the folder of a mix has the file `MIX`; the folder of a split has the folder `TRAIN`
 MANIFEST_VERSION = 2
 # Entries that every manifest has. `OPTIONAL` lists the entries that only some plans have.
 MANIFEST_FACTS: dict[str, Check] = {
@@ -141,7 +141,7 @@ class ShardFolder:
 
     @staticmethod
     def stem(task: int) -> str:
-        """Returns the name of a task's shard, without suffix. Up to 100,000 tasks, names sort in the order of tasks."""
+        """Returns the name of a task's shard, without suffix. The names of up to 100,000 tasks sort in task order."""
         return f"shard-{task:05}"
 
     def create(self, *folders: str) -> None:
@@ -153,7 +153,7 @@ class ShardFolder:
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that the folder has none of the files `names`, which other kinds of calls write beside their shards.
+        """Checks that the folder has none of the files `names`, which show that it is a folder of another kind.
 
         Raises:
             ConfigError: the folder has one of the files.
@@ -187,7 +187,7 @@ class ShardFolder:
         return ShardError(f"{self}: no {name}; {hint}", path=str(self))
 
     def _parts(self) -> str | None:
-        """Describes the folders of shards in a folder of a mix or of parts, for errors; None for other folders."""
+        """Returns, for errors, which subfolders of a mix or a split have shards; None if the folder is neither."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -236,7 +236,7 @@ class ShardFolder:
         return self._numbers(folder, ".json")
 
     def spools(self) -> set[int]:
-        """Returns the numbers of a shuffle's tasks with spooled documents. `merge` removes the spooled files."""
+        """Returns the numbers of those tasks of a shuffle whose spooled files exist. `merge` removes the files."""
         return self._numbers(SPOOL, ".bin")
 
     def _numbers(self, folder: str, suffix: str) -> set[int]:
@@ -354,7 +354,7 @@ class ShardFolder:
         self.write_bytes(MANIFEST, sealed_json(_in_lines(facts, "shards")))
 
     def write_plan(self, plan: Plan, *, replace: bool = False) -> bool:
-        """Writes the plan, with one line for each input. Returns False if a plan exists, unless `replace` is True."""
+        """Writes the plan, with one line for each input. Without `replace`, returns False if a plan already exists."""
         data = sealed_json(_in_lines(plan.to_json(), "inputs"))
         if replace:
             self.storage.put(PLAN, data, sweep=True)
@@ -397,7 +397,7 @@ def _done(task: int, folder: str) -> str:
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion has the identity of a task, and also its error policy if the policy had an effect."""
+    """True if a completion has a task's identity and, if records were skipped or replaced, also its error policy."""
     if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))

@@ -37,7 +37,7 @@ def documents_in(chunk: DocumentChunk, hash_range: tuple[int, int]) -> DocumentC
 
 
 def bounds_of(shares: object) -> tuple[int, int]:
-    """Converts a part, given as two shares of all hashes from 0 to 1, to a range of hashes. Decimals are exact.
+    """Converts a pair of shares (from 0 to 1) of all possible hashes to a range of hashes. Decimals are exact.
 
     Raises:
         ConfigError: `shares` is not a pair of ascending shares, or the part is empty.

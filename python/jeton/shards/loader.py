@@ -4,7 +4,7 @@ The global order of an epoch is a permutation of the rows that is computed, not 
 this order goes to rank i mod `world_size`. So a position is the same number for all ranks: the number of batches
 that all ranks together have read.
 
-Threads prepare batches in advance, because the GIL is released while rows are copied and while the disk is awaited.
+Threads prepare batches in advance, because the GIL is released while rows are copied and while the disk is read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["ShardLoader", "loader"]
 
 IGNORED = -100  # label that the losses of PyTorch and transformers ignore
 MAX_IDS = (1 << 31) - 1  # maximum number of ids of a batch, limited by the type of `cu_seqlens`
-ORDERED_ROWS = 4096  # rows whose positions in the order are computed at a time
+ORDERED_ROWS = 4096  # number of rows for which the permuted positions are computed at once
 AHEAD = 2  # batches that each worker prepares in advance
 
 
@@ -69,7 +69,7 @@ def loader(
     Args:
         source: a folder, including one of `make_mix`; several folders that are read as one; a dataset of `open`; or a
             `blend`.
-        rows: ids of a row; None: the row length of packed shards, the only one that they support.
+        rows: number of ids in a row. Packed shards have a fixed row length: pass it, or None.
         batch: rows of a batch. The last batch of an epoch can have fewer.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
         workers: threads that prepare batches in advance; 0: each batch is made on request. The batches are the same.
@@ -110,7 +110,7 @@ class _Located(NamedTuple):
 
     Attributes:
         sources: index of the folder of each row.
-        rows: number of each row in its folder.
+        rows: index of each row in its folder.
     """
 
     sources: Int64
@@ -126,8 +126,8 @@ class ShardLoader:
 
     Attributes:
         epoch: the current epoch.
-        num_batches: batches of an epoch, of all ranks together. ``len`` of the loader is the number for this rank.
-        num_rows: rows of an epoch.
+        num_batches: number of batches in an epoch, of all ranks together. ``len`` of the loader is that of this rank.
+        num_rows: number of rows in an epoch.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -194,7 +194,7 @@ class ShardLoader:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """Returns the numbers of this rank's batches from a position on; for a part, every `num_parts`-th of them."""
+        """Returns the numbers of this rank's batches from a position on; of these, the share of process `part`."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:
@@ -216,7 +216,7 @@ class ShardLoader:
         return 0, 1
 
     def _given(self, made: dict[str, Any]) -> dict[str, Any]:
-        """Converts a batch to what the caller gets; subclasses override it."""
+        """Converts a batch to the form in which the loader yields it; overridden by subclasses."""
         return made
 
     def _located(self, numbers: range, epoch: int) -> Iterator[_Located]:
@@ -306,7 +306,8 @@ class ShardLoader:
         """Continues at the position of another loader, even with another `world_size`, rank or `workers`.
 
         Raises:
-            ConfigError: not the state of a loader, or of a loader with another order: other data, rows, batch, or seed.
+            ConfigError: `state` is not the state of a loader, or that loader had another order: other data, or another
+                value of `rows`, `batch` or `seed`.
 
         Examples:
             >>> import jeton, pathlib, tempfile

@@ -132,7 +132,7 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    # Real path -> planned path, because symbolic links may have changed since the folder was planned.
+    # Real path -> planned path, because symbolic links can have changed since the folder was planned.
     planned = {lister.key(file.path): file.path for file in stored.inputs}
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
@@ -203,7 +203,10 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies (`inputs`: as in `verify`); makes shards with wrong bytes again."""
+    """Runs incomplete tasks, merges and verifies; if shards have wrong bytes, makes them again, once.
+
+    `inputs`: as in `verify`.
+    """
     for is_second in (False, True):
         # `run_plan` does not report skipped records, because `merge` does.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)

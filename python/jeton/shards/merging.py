@@ -37,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder of the file that has all shards, and stem of its name
+JOINED = "joined"  # folder of the joined file, which has the ids of all shards, and stem of its name
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -118,7 +118,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
 
 
 def _is_left(name: str, num_shards: int) -> bool:
-    """True if the name is that of a leftover: of an earlier merge, or of a shard number that the plan no longer has."""
+    """True for the name of a file that an earlier merge left, or of a shard whose number the plan no longer has."""
     shard = re.fullmatch(r"shard-(\d{5,18})\..+", name, re.ASCII)
     return name.startswith(f"{JOINED}.") or name == REJECTED or (shard is not None and int(shard[1]) >= num_shards)
 
@@ -209,7 +209,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id, not stored if the plan has one."""
+    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id; stored if the plan has no padding id."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
@@ -311,7 +311,7 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
 
 
 class Totals:
-    """Totals over all tasks, whose completions are added in order."""
+    """Totals over all tasks. Their completions must be added in the order of the tasks."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._root = plan, input_root([file.path for file in plan.inputs])
@@ -330,7 +330,8 @@ class Totals:
         self._shuffled: Counter[str] = Counter()
         self._tally = Tally()
         self._records: dict[str, list[int]] = {}
-        self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []  # completion, file -> lines before its range
+        # (completion, file -> number of lines before the task's range)
+        self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []
         self._all_sources = group_files([file.path for file in plan.inputs])
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
@@ -340,7 +341,7 @@ class Totals:
         self._packing.update(packing)
         if "skipped" in facts:
             self._add_documents(facts)
-        else:  # the second stage of a shuffle, whose documents the first stage has counted
+        else:  # a task of a shuffle's second stage; its documents were already added with the first stage
             self._shuffled.update({name: facts[name] for name in ("documents", "tokens")})
         return {
             "files": facts["outputs"],
@@ -374,7 +375,7 @@ class Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def check_skipped(self, limit: SkipLimit, folder: str) -> None:
-        """Checks the number of skipped records, and that no input has skipped records only.
+        """Checks the number of skipped records, and that at least one record of each input was not skipped.
 
         Raises:
             ShardError: too many records were skipped.
@@ -396,7 +397,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable: of documents with equally many ids, the first is kept
+        # `sorted` is stable, so the first one is kept if documents have equally many ids
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
@@ -410,7 +411,8 @@ class Totals:
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # folders of counts have no sources
-        # Completions of earlier versions already have the sources of all inputs, not only those of the task's inputs.
+        # A completion groups the inputs of its task into sources; `regroup` maps these to the sources of all inputs.
+        # Completions of earlier versions (without identity) are already grouped by the sources of all inputs.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)
@@ -420,7 +422,7 @@ class Totals:
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
-        """Returns the place of a document. `number` counts from the start of a range; lines before it are added."""
+        """Returns the file and line of a document. `number`: its line in the task's range; None: it is a whole file."""
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:
@@ -448,7 +450,7 @@ class Totals:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """Returns the entry of the manifest with the totals of each corpus argument; empty for one argument."""
+        """Returns the manifest entry with the totals of each corpus argument; {} if there is only one argument."""
         totals = {name: row._asdict() for name, row in self._known_arguments().items()}
         return {"arguments": totals} if totals else {}
 

@@ -1,4 +1,4 @@
-"""Metadata of documents, in files beside the shards: the fields that `keep=` names, by number of the document.
+"""Metadata of documents, stored in files beside the shards: those fields of the records that `keep=` names.
 
     shard-00000.metadata.jsonl    a line of JSON for each item of the shard, in its order
 
@@ -37,7 +37,7 @@ BLOCK = 1 << 24  # number of bytes that are searched for line ends at a time
 
 
 def metadata_of(place: Places) -> Sequence[bytes]:
-    """Returns the metadata of each document, as JSON: the fields that were kept, or its file and number.
+    """Returns the metadata of each document, as JSON: the fields that were kept, or the document's file and number.
 
     Examples:
         >>> metadata_of(Places("a.txt", None, 1)), metadata_of(Places("b.txt", [3, 4], 2))[1]
@@ -104,7 +104,7 @@ def line_ends(data: NDArray[np.uint8]) -> Int64:
 
 
 class Metadata(Sequence[Any]):
-    """Sequence with the metadata of the documents, or rows, of folders of shards; opened by `metadata`.
+    """Sequence of the metadata of documents (or of rows) in folders of shards; opened by `metadata`.
 
     Examples:
         >>> import jeton, json, pathlib, tempfile
@@ -119,8 +119,8 @@ class Metadata(Sequence[Any]):
 
     def __init__(self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         folders = [folder] if isinstance(folder, str | os.PathLike) else list(folder)
-        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises for a URL
-        self._files: list[Path] = []  # metadata file of each shard, through all folders
+        self._folders = [str(ShardFolder(one).path.absolute()) for one in folders]  # raises an error for a URL
+        self._files: list[Path] = []  # metadata files of the shards of all folders
         items: list[int] = []
         for one in self._folders:
             manifest = ShardFolder(one).load_manifest()
@@ -182,7 +182,7 @@ class Metadata(Sequence[Any]):
 
 
 def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Metadata:
-    """Opens the metadata of the documents, or rows, of folders of shards of any format, made with ``keep=``.
+    """Opens the metadata of documents (or of rows) in folders with shards that were made with ``keep=``, in any format.
 
     Args:
         folder: a folder, or several, as for `open`.

@@ -9,7 +9,7 @@ Weights are not stored in shards, so you can change a mix without encoding again
 - sources with weights share the rest of ``tokens``, in proportion to the weights; without ``tokens``, they share as
   many ids as their ``max_epochs`` permit.
 
-Ids are counted in documents or, for packed shards, in rows, including padding.
+The number of ids of a source is that of all its documents or, in packed shards, of all its rows, including padding.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Mix:
         return {name: float(taken / total) for name, taken in exact.items()}
 
     def blend(self) -> Blend:
-        """Returns the mix as a `Blend` for `loader`. An epoch has as many passes over each source as the mix.
+        """Returns the mix as a `Blend` for `loader`. An epoch is one pass over the mix, with `epochs` of each source.
 
         Raises:
             UnsupportedFeatureError: a URL, or a format that `open` does not support.

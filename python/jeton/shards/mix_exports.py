@@ -1,14 +1,14 @@
 """Mixture settings of Megatron and OLMo-core, written from the manifests of a folder.
 
-Megatron (``--format megatron``) reads them as the file for ``--data-args-path``: weight and prefix of each
+Megatron (``--format megatron``) reads the settings from the file for ``--data-args-path``: weight and prefix of each
 shard, or of the joined file if shards are joined. The share of a source is divided among its shards in proportion to
-their ids. Megatron takes this share of the samples of the training run, and repeats a source that has too few. For a
-folder in parts, the file is JSON for ``--per-split-data-args-path``, with the parts ``train``, ``validation`` (or
-``valid``) and ``test``.
+their ids. Megatron takes this share of the training run's samples from the source, and repeats the source if it has too
+few. For the parts of a split, the file is JSON for ``--per-split-data-args-path``, with the parts ``train``,
+``validation`` (or ``valid``) and ``test``.
 
-OLMo-core (``--format olmo``) reads them by ``SourceMixtureList.from_yaml``: each source has its ``target_ratio``,
-the paths of its shards, and its epochs as ``max_repetition_ratio`` if there are more than one. Loss masks are not
-included.
+OLMo-core (``--format olmo``) reads the settings with ``SourceMixtureList.from_yaml``: each source has its
+``target_ratio``, the paths of its shards, and its epochs as ``max_repetition_ratio`` if there are more than one. Loss
+masks are not included.
 
 Sources: NVIDIA/Megatron-LM, megatron/core/datasets/utils.py (`get_blend_from_list`) and
 megatron/training/utils/common_utils.py (`get_blend_and_blend_per_split`); allenai/OLMo-core,
@@ -36,23 +36,23 @@ __all__ = ["SYSTEMS", "mixture_settings"]
 
 SYSTEMS = ("megatron", "olmo")
 MILLION = 10**6
-# Key of Megatron's file -> possible names of the part of a folder.
+# Key in Megatron's file -> possible names of the corresponding part of a split.
 SPLITS = {"train": (TRAIN,), "valid": (VALIDATION, "valid"), "test": ("test",)}
 
 
 def mixture_settings(output: str | os.PathLike[str], system: str) -> str:
-    """Returns the settings for a training system: of a mix, of a folder of shards, or of a folder in parts.
+    """Returns the settings with which a training system reads a mix, a folder of shards, or the parts of a split.
 
     Args:
         output: a folder of `make_mix`, `make` or `make_split`.
         system: ``"megatron"`` or ``"olmo"``.
 
     Returns:
-        The text of the settings file: for Megatron, pairs of weight and prefix, or JSON for a folder in parts; for
+        The text of the settings file: for Megatron, pairs of weight and prefix, or JSON for the parts of a split; for
         OLMo-core, YAML. Paths are absolute.
 
     Raises:
-        ConfigError: the shards have another format than the system's; or, for Megatron, a path contains white space.
+        ConfigError: the system cannot read the format of the shards; or, for Megatron, a path contains white space.
         ShardError: the folder is not merged.
         FormatError: a manifest is damaged, or of another version.
 
@@ -95,7 +95,7 @@ def _mix(output: str | os.PathLike[str]) -> Mix:
 
 
 def _per_split(output: str | os.PathLike[str], system: str) -> str:
-    """Returns Megatron's settings for a folder in parts."""
+    """Returns Megatron's settings for the parts of a split, such as ``train`` and ``validation``."""
     if system != "megatron":
         train = folder_in(output, TRAIN)
         raise ConfigError(f"{os.fspath(output)} has parts, but {system} takes one; pass {train}", option="output")

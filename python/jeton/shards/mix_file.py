@@ -1,7 +1,7 @@
 """`MixFile`: the sources of a mix and their amounts: ``mix.toml``, or a mapping with the same entries.
 
 ```toml
-tokens = "20B"              # of the mix, for weights
+tokens = "20B"              # size of the mix; weights divide it
 
 [sources.web]
 paths = ["data/web/*.jsonl", "data/more/"]
@@ -54,7 +54,7 @@ class SourceSettings:
     Attributes:
         amount: one of `AMOUNTS`.
         value: number of epochs, ids or samples, or the weight.
-        max_epochs: upper limit of the epochs that a weight, ids or samples may take; None for an `amount` of epochs.
+        max_epochs: maximum number of epochs of the source that the mix takes; only if `amount` is not ``"epochs"``.
         corpus: files of the source, with options of reading; None if the settings are from ``mix.json``.
     """
 
@@ -146,7 +146,7 @@ class MixFile:
 
 
 def _source(settings: object, name: str, where: str, folder: Path | None) -> SourceSettings:
-    """Reads the settings of a source; `folder`: folder of relative paths, or None if settings have no paths."""
+    """Reads the settings of a source. `folder`: folder to which paths are relative; None if settings have no paths."""
     if not NAME.fullmatch(name):
         message = f"{where}: {name!r} is not the name of a folder, of letters, digits, '-', '_' and '.'"
         raise FormatError(message, format="mix")

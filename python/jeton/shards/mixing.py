@@ -1,4 +1,4 @@
-"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json`` with the amounts beside them."""
+"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json``, which has the amounts."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def make_mix(
 ) -> Mix:
     """Makes the shards of a mix: a folder for each source, and ``mix.json``, with which `loader` reads them as one.
 
-    Weights, epochs and budgets are not stored in the shards. With another mix of the same sources, the call does not
-    encode again; for complete sources it only checks the names and sizes of files.
+    Weights, epochs and numbers of tokens are not stored in the shards. So a call with another mix of the same sources
+    does not encode complete sources again; it only checks the names and sizes of their files.
 
     Args:
         mix: a TOML file, or a mapping with its entries, see `mix_file`: for each source its paths, options of reading,
@@ -57,7 +57,7 @@ def make_mix(
 
     Raises:
         FormatError: an entry of the mix is missing, unknown or invalid.
-        ConfigError: the mix takes more of a source than it has; or as `make`.
+        ConfigError: the mix takes more of a source than the source has; or as `make`.
         JetonError, OSError: as `make`.
 
     Examples:
@@ -87,7 +87,7 @@ def make_mix(
     for folder, one, part in _parts(settings, output, validation):
         for name, source in one.sources.items():
             _make_source(source.corpus, folder_in(folder, name), tok, {**options, **part})
-        found = resolved(one, folder)  # before the file is written, so that an impossible mix does not replace it
+        found = resolved(one, folder)  # raises an error for an impossible mix before it is written
         write_mix(folder, one)
         parts.append(found)
     return parts[0]
@@ -101,7 +101,7 @@ def plan_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_mix`, and writes ``mix.json``; many machines can then run and merge folder by folder.
+    """Plans the shards of `make_mix`, and writes ``mix.json``; `run` and `merge` then make each folder, on any machine.
 
     Args:
         mix, output, tok, validation: as `make_mix`.
@@ -111,7 +111,7 @@ def plan_mix(
         Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`, except for the amounts; `mix` checks them after the sources are merged.
+        FormatError, ConfigError: as `make_mix`, but without checking amounts: `mix` does this once sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:
@@ -149,7 +149,7 @@ def _parts(
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
-    # Without validation, a source can have the name train; its folder is an ordinary folder of shards.
+    # Without validation, a plan in ``train`` is no conflict: the folder can be that of a source with this name.
     others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
     ShardFolder(output).check_free_of(*others)
     if validation is None:
@@ -164,7 +164,7 @@ def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[
     """Makes the shards of a source, unless they are complete."""
     running = {*RUNNING, "join", "verify", "progress"}
     made = plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
-    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # made shards may have been lost
+    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # shards can have been lost
     found = status(folder)
     is_joined = not options.get("join") or (found.merged and "joined" in ShardFolder(folder).load_manifest())
     if not (found.is_complete and found.merged and is_joined):

@@ -1,7 +1,8 @@
 """Shards of one or several folders, numbered, and memory-mapped on first use; finds the padding of their rows.
 
-An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `_most_open` stay
-open. Threads can share an object: if two threads open a shard at the same time, it is opened twice, without harm.
+An *item* is a document or, in packed shards, a row. Shards are numbered consecutively over all folders. At most
+`_most_open` shards stay open. Threads can share an `OpenShards`: if two threads open a shard at the same time, it is
+opened twice, without harm.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Returns the limit of open shards. With up to four file descriptors each, they use half of the process's limit."""
+    """Returns the maximum number of open shards. With up to 4 files each, they use half of the file descriptors."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -121,14 +122,14 @@ class OpenShard:
 
     @property
     def has_padding(self) -> bool:
-        """True if rows can end in padding, and the shard has no loss mask that excludes the padding."""
+        """True if rows can end in padding, and no stored loss mask shows where the padding is."""
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
         """Returns the number of padding ids at the end of a row; its inner boundaries have numbers `first` to `last`.
 
-        Padding is the last piece of a row. A document can end in the same ids, so the file of origins decides. This
-        file is only read for rows that end in the padding id, to save time.
+        Padding is the last piece of a row. Because a document can also end in the padding id, the file of origins
+        tells whether that piece is padding. To save time, the file is only read for rows that end in the padding id.
         """
         if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0
@@ -142,7 +143,7 @@ class OpenShards:
         folders: the folders.
         starts: number of items before each shard; the last entry is the number of all items.
         token_starts: number of ids before each shard; the last entry is the number of all ids.
-        row_length: ids of a row of packed shards; None: they are not packed.
+        row_length: number of ids of a row; None if the shards are not packed.
     """
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
@@ -282,7 +283,7 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
         UnsupportedFeatureError: a URL, or a format that is not memory-mapped.
     """
     folder = ShardFolder(place)
-    path = folder.path.absolute()  # first, because it raises for a URL
+    path = folder.path.absolute()  # first, because it raises an error for a URL
     manifest = folder.load_manifest()
     format, dtype = manifest["format"], manifest["dtype"]
     if format == COUNTS or not LAYOUTS[format].can_read:
@@ -306,7 +307,8 @@ def _check_compatible(one: Folder, other: Folder) -> None:
         ConfigError: the folders differ in tokenizer, row length, padding, or tokens around documents.
     """
     facts = [("tokenizer", "the tokenizer"), ("row_length", "ids of a row"), ("pad", "the id of padding")]
-    if one.facts.has_mask == other.facts.has_mask:  # only then: a chat template writes bos and eos itself
+    # If only one folder has a mask, it has conversations, in which the chat template writes bos and eos.
+    if one.facts.has_mask == other.facts.has_mask:
         facts += [("bos", "the id before each document"), ("eos", "the id after each document")]
     for name, noun in facts:
         values = [folder.manifest.get(name) for folder in (one, other)]

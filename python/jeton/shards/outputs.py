@@ -25,7 +25,8 @@ class OutputFile(io.RawIOBase):
 
     Attributes:
         num_bytes: number of bytes written so far.
-        is_discarded: True after an error; later writes, for example by compressors that are freed, are ignored.
+        is_discarded: True after an error. Later writes are ignored: compressors, for example, still write when they are
+            freed.
     """
 
     def __init__(self, file: BinaryIO, location: str) -> None:

@@ -21,7 +21,7 @@ def check_apart(
     """Checks that no path, glob, folder or URL of a corpus includes the files of an output folder.
 
     Args:
-        places: the items of the corpus.
+        places: the paths, globs, folders and URLs of the corpus.
         inputs: files of the corpus.
         output: the output folder.
         suffix: suffix of the shards.

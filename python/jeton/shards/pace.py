@@ -17,7 +17,7 @@ from .tasks import Stage
 
 __all__ = ["Pace", "count_skipped", "pace_of"]
 
-WINDOW_S = 600  # seconds; only completions of the last ten minutes count
+WINDOW_S = 600  # seconds; the rate is computed from the completions of the last ten minutes
 
 
 class Pace(NamedTuple):
@@ -42,7 +42,7 @@ def pace_of(folder: ShardFolder, stage: Stage) -> Pace:
 
 
 def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
-    """Computes the rate from pairs: time at which a task completed, and its bytes of input.
+    """Computes the rate from pairs (time at which a task completed, number of bytes of its input).
 
     Examples:
         >>> _pace([(50, 10), (60, 30), (70, 20)], 75)
@@ -53,7 +53,7 @@ def _pace(completed: Iterable[tuple[float, int]], now: float) -> Pace:
     ordered = sorted(completed)
     if not ordered:
         return Pace()
-    now = max(now, ordered[-1][0])  # the clock of another machine may be ahead of this one
+    now = max(now, ordered[-1][0])  # the clock of another machine can be ahead of this one
     recent = [one for one in ordered if one[0] >= now - WINDOW_S]
     elapsed = now - recent[0][0] if recent else 0
     done = sum(size for _, size in recent[1:])  # the first completion only marks the start of the interval

@@ -39,7 +39,7 @@ class Packed(NamedTuple):
     """Pieces in the order of the file. The lengths of the pieces in each row add up to the row length.
 
     Attributes:
-        documents: number of each piece's document, or `PADDING`.
+        documents: index of the document of each piece, or `PADDING`.
         firsts: index of each piece's first id in its document.
         lengths: number of ids of each piece.
         row_ends: number of pieces before the end of each row.
@@ -123,7 +123,7 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:
-    """Packs documents, given by their lengths. No document may be empty.
+    """Packs documents, given by their lengths. Documents must not be empty.
 
     Examples:
         >>> made = pack(np.array([3, 4]), {"length": 5, "method": "concatenate", "rest": "pad"})
@@ -162,7 +162,8 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
     firsts = row * (np.arange(len(documents)) - np.repeat(np.cumsum(num_pieces) - num_pieces, num_pieces))
     pieces = np.minimum(lengths[documents] - firsts, row)
     rows = np.frombuffer(best_fit(pieces.astype("<u4").view(np.uint8), row), "<u4").astype(np.int64)
-    order = np.argsort(-pieces, kind="stable")  # order of placement; a row is numbered when its first piece is placed
+    # The order in which `best_fit` places the pieces; `opening`: position in it of the first piece of each row.
+    order = np.argsort(-pieces, kind="stable")
     _, opening = np.unique(rows[order], return_index=True)
     ranks = np.empty(len(opening), np.int64)
     ranks[np.argsort(order[opening])] = np.arange(len(opening))

@@ -65,11 +65,12 @@ __all__ = [
 ]
 
 VERSION = 2
-# Two seconds of encoding: little work is lost with a task, and the cost of starting a task is negligible.
+# Encoding takes two seconds: long enough that starting a task costs little in comparison, and short enough that little
+# work is lost if a task fails.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
-# Limit of tasks, and of shards: `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
+# Maximum number of tasks, and of shards, because `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
@@ -142,10 +143,10 @@ MASK: dict[str, tuple[Any, ...]] = {
     "stop": (True, False),
     "source": ("auto", "markers", "provenance"),
 }
-UNREADABLE_FILE = "file that cannot be read"  # a kind of skipped record of `SourceReader`
+UNREADABLE_FILE = "file that cannot be read"  # kind under which `SourceReader` counts skipped files
 # Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
-INPUT_TYPE = "input_type"  # left out if it is the default, so that older plans keep their digest
+INPUT_TYPE = "input_type"  # its default is not stored, so that older plans keep their digest
 
 
 @dataclass(frozen=True)
@@ -167,11 +168,11 @@ class Plan:
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut like other documents.
-        grown: for each time that inputs were added, the number of inputs before; a shuffle has a `Generation` for each.
+        grown: number of inputs before each later addition of inputs; in a shuffle, each addition is a `Generation`.
         keep: names of fields of records that are kept as metadata; None: no fields.
         hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
-        arguments: items of the corpus as they were given, with the number of consecutive inputs of each; None: more
-            than `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
+        arguments: corpus arguments as given, each with its number of consecutive inputs; None: there are more than
+            `MAX_ARGUMENTS`. They do not change the shards, and are not part of the digest.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -209,10 +210,10 @@ class Plan:
             ConfigError: there are more than `MAX_TASKS` tasks.
         """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
-        names_lines = self.format == "olmo"  # the table of this format has the line of each document
+        names_lines = self.format == "olmo"  # the table of this format stores the line number of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
-            # Kept metadata of text files have line numbers, so these files are not split.
+            # If metadata are kept, those of text files contain line numbers, so text files are not split.
             is_divisible(
                 file.path,
                 documents,
@@ -243,7 +244,7 @@ class Plan:
 
     @property
     def _bounds(self) -> tuple[int, ...]:
-        """Boundaries of the generations, as numbers of inputs; the first is 0."""
+        """Indices of inputs at which generations begin, and the number of inputs."""
         return 0, *self.grown, len(self.inputs)
 
     def _num_buckets(self, bounds: tuple[int, int]) -> int:
@@ -317,7 +318,7 @@ class Plan:
 
     @cached_property
     def argument_of(self) -> dict[str, str]:
-        """Path of an input -> item of the corpus that includes it; empty if the plan does not list arguments."""
+        """Path of an input -> corpus argument that includes it; empty if the plan does not list arguments."""
         names = (name for name, count in self.arguments or () for _ in range(count))
         return {file.path: name for file, name in zip(self.inputs, names, strict=False)}
 
@@ -578,12 +579,12 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
-    """Returns the files of a corpus; raises as `list_arguments`."""
+    """Returns the files of a corpus; raises the errors of `list_arguments`."""
     return tuple(file for _, files in list_arguments(corpus) for file in files)
 
 
 def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
-    """Returns each item of a corpus as it was given, with its files, in order; a file has its size and version.
+    """Returns each argument of a corpus, as given, with the files that it includes, and their sizes and versions.
 
     Raises:
         ConfigError: the corpus has in-memory documents, streams, pipes, or sources with their own options.
@@ -592,7 +593,7 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
     lister, rules = Lister(), corpus.rules(Source([]))
     listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
-    # Only for local files: a listing of an object store does not show permissions.
+    # Whether a file can be read is only checked for local files: listings of object stores do not show permissions.
     skips = corpus.errors == "skip"
 
     def found(file: str) -> InputFile:
@@ -603,11 +604,13 @@ def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
 
 
 def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
-    """Returns `Plan.arguments`: pairs (item of the corpus, number of consecutive inputs); None for too many pairs.
+    """Returns `Plan.arguments`: pairs (corpus argument, number of consecutive inputs).
+
+    None if the corpus has more than `MAX_ARGUMENTS` arguments, or an input is not in `names`.
 
     Args:
         inputs: the inputs, in order.
-        names: path of an input -> item of the corpus that includes it.
+        names: path of an input -> corpus argument that includes it.
 
     Examples:
         >>> files = [InputFile(path, 3, "") for path in ("web/a", "web/b", "code/a")]
@@ -627,7 +630,7 @@ def _readable_identity(file: str) -> tuple[int | None, str]:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
     except OSError as error:
         is_of_file = isinstance(error, FileNotFoundError | PermissionError) or error.errno == errno.ELOOP
-        if not is_of_file:  # the error may be temporary
+        if not is_of_file:  # a later attempt can succeed
             raise
         return 0, f"{UNREADABLE}{error.strerror}"
     return found

@@ -85,7 +85,7 @@ def plan(
 
     Args:
         corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
-            the tokenizer cannot encode, such as a word without an unknown token, is an error in any case.
+            the tokenizer cannot encode, such as an unknown word without unknown token, is an error under every policy.
         output: the folder of the shards; it is created.
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
         format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"mds"``
@@ -195,7 +195,7 @@ def plan(
     made = Plan(inputs=inputs, arguments=arguments, **options)
     made.stages  # noqa: B018 - checks the number of tasks
     if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
-        arrow_modules()  # raises here, instead of in each task
+        arrow_modules()  # raises an error here, instead of in each task
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
@@ -210,7 +210,7 @@ def plan(
         stored = folder.load_plan()
         made.check_options(stored, str(folder))
         made = updated(folder, stored, made)
-    # Written after the plan: of two concurrent calls, only the one that wrote the plan may write its tokenizer.
+    # Written after the plan: of two concurrent calls, only the one that wrote the plan writes its tokenizer.
     if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
     return made
@@ -241,7 +241,7 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
 
 
 def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
-    """Yields pairs of inputs with the same path, of the new and of the stored plan."""
+    """Yields each input of the new plan that is also in the stored plan (by path), with the stored entry."""
     then = {file.path: file for file in stored.inputs}
     return ((now, then[now.path]) for now in made.inputs if now.path in then)
 
@@ -389,7 +389,7 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Returns the progress of a folder, even while another process works on it. Without `details`, lists names only.
+    """Returns the progress of a folder, even while another process works on it. By default, only lists file names.
 
     Args:
         output: the folder.
@@ -445,7 +445,7 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     documents exist. `merge` removes these, so if a shard is lost later, both stages of its generation run again.
     """
     stage = plan.stages[number]
-    # Spools are listed before the shards: another process's `merge` may remove spools in between, but only when all
+    # Spools are listed before the shards: `merge` in another process can remove spools in between, but only when all
     # shards are complete, and complete shards need no spools.
     spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))

@@ -201,7 +201,7 @@ class Report:
         plot_report(self.to_json(), path)
 
     def complaints(self) -> list[str]:
-        """Returns warnings about replacements, skipped records, special tokens in documents, and replies left out."""
+        """Returns warnings about replacements, skipped records, special tokens in documents, and omitted replies."""
         lines = complaint_lines(self.replaced, self.skipped)
         if self.special:
             some = sorted(self.special.items(), key=lambda item: -item[1])[:MOST_SPECIAL]

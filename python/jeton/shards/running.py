@@ -60,7 +60,7 @@ def run(
         runner: ``"threads"`` of this process, ``"processes"`` on this machine, or ``"ray"``: tasks of a Ray cluster.
         ray_address: address of the cluster; None: the value of ``RAY_ADDRESS``; without it, Ray is started on this
             machine.
-        keep_going: if a record or an input is bad, run the other tasks, and raise at the end.
+        keep_going: if a record or an input is bad, run the other tasks, and raise an error at the end.
         max_skipped: stop with an error if more records are skipped: a number, or a percentage of the job's records, as
             ``"0.1%"``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
@@ -70,7 +70,7 @@ def run(
 
     Raises:
         ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
-            stage shuffle begins before all tasks of the stage spool are complete, including those of other jobs; or,
+            stage ``"shuffle"`` begins before all tasks of ``"spool"`` are complete, including those of other jobs; or,
             with `keep_going`, tasks have failed: the attribute `failed` has the number and the error of each.
         JetonError: a bad record, under ``errors="strict"``; the message names file and line. Completed tasks stay
             complete.
@@ -126,7 +126,7 @@ def run_plan(
         if not todo or stage not in (None, one.name):
             continue
         if folder.has(MANIFEST):
-            # Listed again: another process may have completed and merged the folder in the meantime.
+            # List complete tasks again: another process can have completed and merged the folder in the meantime.
             done = stage_done(folder, plan, number)
             todo = [task for task in todo if task.number not in done]
             if not todo:
@@ -135,7 +135,7 @@ def run_plan(
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
-        tok = load_tokenizer(folder, plan)  # loaded for all runners, to fail before work starts
+        tok = load_tokenizer(folder, plan)  # even if workers load it themselves: errors are raised before work starts
         own = sum(task.num_bytes for task in one.tasks[share])
         failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:
@@ -159,7 +159,7 @@ def run_plan(
                     prepare=partial(load_folder, *where),
                     address=ray_address,
                 )
-            with closing(results):  # stops the workers immediately if `show` raises
+            with closing(results):  # stops the workers immediately if `show` raises an error
                 for facts in results:
                     if "failed" in facts:
                         failed.append((facts["task"], facts["failed"]))
@@ -174,7 +174,7 @@ def run_plan(
             raise _failed(folder, sorted(failed), len(one.tasks))
     limit.check(tally, str(folder))
     if folder.has(MANIFEST):
-        folder.remove_spools()  # tasks may have written spools again while another process merged the folder
+        folder.remove_spools()  # tasks can have written spools again while another process merged the folder
     return num_skipped
 
 
@@ -219,7 +219,8 @@ def _run_here(
 class _Watch:
     """Progress of tasks on several threads, in bytes of input.
 
-    For a running task, bytes of text are counted up to the size of its input, because compressed input expands to more.
+    Running tasks report bytes of text. Of these, at most the size of the task's input is counted, because compressed
+    inputs expand to more text.
     """
 
     def __init__(self, stage: str, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:

@@ -19,7 +19,7 @@ from .storage import LocalStorage
 
 __all__ = ["kubernetes_manifest", "slurm_script"]
 
-# Exit code 3 counts as success: records were skipped, which the plan permits; the report lists them.
+# Exit code 3 is treated as success: records were skipped, which the plan permits; the report lists them.
 SKIPPED = "[ $? -eq 3 ]"
 
 
@@ -77,7 +77,7 @@ def kubernetes_manifest(
     """Returns a manifest for `kubectl apply`, in JSON, which is also valid YAML.
 
     Args:
-        output: a folder with a plan, as the pods see it, or its URL, which needs no volume.
+        output: folder with a plan: its path in the pods, or its URL, for which they need no volume.
         jobs: number of indexes of the Job.
         cpus: cores of each pod.
         image: container image with Jeton.
@@ -113,8 +113,8 @@ def kubernetes_manifest(
     if isinstance(folder.storage, LocalStorage):
         container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
         pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
-    # A wrong command (exit code 2) would fail again, so its index fails; a pod with a possibly transient failure (1),
-    # or a killed pod, is restarted.
+    # After a wrong command (exit code 2), the index fails, because a retry would fail, too. After a failure that can be
+    # transient (exit code 1), or if the pod is killed, the pod is restarted.
     policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [2]}}]
     spec = {
         "completionMode": "Indexed",

@@ -38,7 +38,7 @@ def sealed(text: str, end: str = PAGE_END) -> bytes:
 
 
 def has_digest(data: bytes, end: str = PAGE_END) -> bool:
-    """True if a file ends in the correct digest of its bytes."""
+    """True if a file ends with the correct digest of the bytes before it."""
     size = len(_tail(b"", end))
     return len(data) > size and data[-size:] == _tail(data[:-size], end)
 
@@ -65,7 +65,7 @@ def unsealed_json(data: bytes) -> dict[str, Any]:
 
 
 def version_of(data: bytes) -> Any:
-    """Returns the entry `version` of a file of JSON, without checking the digest; None if it has none."""
+    """Returns the entry `version` of a JSON file, without checking the digest; None if there is no such entry."""
     try:
         facts = _parsed(data)
     except ValueError:

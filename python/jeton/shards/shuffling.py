@@ -56,7 +56,7 @@ def _mixed(values: UInt64) -> UInt64:
 
 
 def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt64:
-    """Returns keys of documents: the outputs at `indices` of a generator whose state is a hash of seed and task.
+    """Returns the sort keys of documents: hashes of the seed, the document's task, and its index in the task.
 
     Examples:
         >>> document_keys(7, np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()
@@ -69,7 +69,7 @@ def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt
 
 
 def buckets_of(keys: UInt64, number: int) -> NDArray[np.uint32]:
-    """Returns the number of each key's bucket. Buckets are ranges of keys of equal size."""
+    """Returns the bucket number of each key. Buckets divide the range of keys into ranges of equal size."""
     return (((keys >> np.uint64(32)) * np.uint64(number)) >> np.uint64(32)).astype(np.uint32)
 
 
@@ -258,7 +258,7 @@ def _read_bucket(
 def _read_section(
     folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
 ) -> NDArray[np.uint8]:
-    """Reads a section into `columns`, one of which is `sizes`, the sizes of the metadata; returns the metadata."""
+    """Reads a section into `columns`, and returns its metadata. `sizes`: the column with the sizes of the metadata."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))

@@ -1,4 +1,4 @@
-"""Records that ``errors="skip"`` skips: files of rejects, limits of their number, and inputs without any document left.
+"""Records that ``errors="skip"`` skips: their files, limits on their number, and inputs of which no document remains.
 
     rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
     rejects.jsonl          skipped records of all tasks, written by `merge`; lines are numbered by file
@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files without documents that a completion lists
+MAX_FILES = 100  # maximum number of files that a completion lists because none of their documents remains
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -64,7 +64,7 @@ class Rejects:
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is not counted by file
+        if line is not None or kind == WITHOUT_FIELD:  # not a whole file that cannot be read
             self._skipped[file] += 1
         if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
@@ -75,9 +75,9 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Counts documents and skipped records of files that other tasks also read, or that have no document left.
+        """Counts documents and skipped records of files that other tasks also read, or of which no document remains.
 
-        `left_out`: file -> number of documents that were read, but belong to another part of the corpus.
+        `left_out`: file -> number of documents that were read, but are outside the hash range of the plan.
         """
         found: dict[str, list[int]] = {}
         for piece in self._task.pieces:
@@ -96,7 +96,7 @@ def rejects_name(task: int) -> str:
 
 
 def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[str, int]) -> Iterator[bytes]:
-    """Yields the lines of a task's file of rejects, with line numbers that count from the start of each input.
+    """Yields the lines of a task's file of rejects, with line numbers relative to the start of each input.
 
     Args:
         folder: the folder.
@@ -126,7 +126,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Number of skipped records, and of documents, including documents without tokens or of other parts of the corpus.
+    """Number of skipped records, and of all documents: also those without tokens, and those outside the hash range.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
@@ -179,7 +179,7 @@ class SkipLimit:
 
     @property
     def allows_all(self) -> bool:
-        """True for 100%; only then is it permitted that all records of an input are skipped."""
+        """True if the limit is 100%. Every other limit forbids skipping all records of an input."""
         return self.share == 1
 
     def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:

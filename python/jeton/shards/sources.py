@@ -3,7 +3,7 @@
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
 folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
 its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
-adds up the totals by these sources. Each source of a task is one of them, or is inside one.
+adds up the totals of tasks by the resulting sources. Each source of a task equals one of these, or is inside one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SourceTotals(NamedTuple):
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """Returns file -> source: the file, or its folder on the deepest level with at most `most` folders.
+    """Returns file -> source: the file itself, or its folder at the deepest level that has at most `most` folders.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -73,7 +73,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions used the sources of all inputs, perhaps of fewer inputs than now
+    for file in files:  # earlier versions used the sources of all inputs at that time
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]

@@ -46,8 +46,8 @@ def make_split(
 ) -> dict[str, Report]:
     """Makes shards of a corpus in parts: ``validation`` has a share of the documents, ``train`` the rest.
 
-    A hash of its bytes decides the part of a document: equal documents are in the same part, and no document changes
-    its part when the corpus grows. After an interruption, the same call resumes.
+    The part of a document depends on a hash of its bytes: equal documents are in the same part, and documents stay in
+    their part when the corpus grows. After an interruption, the same call resumes.
 
     Args:
         corpus, tok, options: as `make`.
@@ -89,7 +89,7 @@ def plan_split(
     validation: Share | Mapping[str, Share],
     **options: Any,
 ) -> dict[str, Plan]:
-    """Plans the shards of `make_split`; many machines can then run and merge folder by folder.
+    """Plans the shards of `make_split`; `run` and `merge` then make each folder, on any number of machines.
 
     Args:
         corpus, output, tok, options: as `plan`.
@@ -145,7 +145,7 @@ def parts_of(validation: Share | Mapping[str, Share]) -> dict[str, tuple[Share, 
         if not is_number or not is_finite(share) or not 0 < share < 1:
             shown = str(share) if isinstance(share, Fraction) else repr(share)
             raise ConfigError(f"{keyword('validation')}: {shown} is not a share between 0 and 1", option="validation")
-        end = start + Fraction(str(share))  # through text, so that decimals are exact
+        end = start + Fraction(str(share))  # str: Fraction(0.1) is not exactly 1/10, Fraction("0.1") is
         found[name] = start, end
         start = end
     if start >= 1:

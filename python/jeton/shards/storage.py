@@ -1,6 +1,6 @@
 """Storage of a folder of shards: a local folder, or a URL of fsspec such as ``s3://bucket/folder``.
 
-Both publish a file whole or not at all; the other modules rely only on this property:
+Both publish a file either completely or not at all; the other modules rely only on this property:
 
     local   temporary file → fsync → rename; `flush` makes names durable
     URL     temporary file of this machine → one PUT, or the parts of one upload, whose last request publishes it
@@ -32,7 +32,7 @@ from ..util.atomic import remove_stale, write_atomically
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
-READ_AHEAD = 256  # files that are read in parallel
+READ_AHEAD = 256  # number of files that are read in parallel
 LISTINGS = 8  # attempts to list a folder whose files vanish during the call
 
 
@@ -67,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty if it is missing."""
+        """Returns the files in a folder: name -> modification time in seconds since 1970; empty without a folder."""
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """Returns a context manager: a local folder that has these files while the block runs.
+        """Returns a context manager that yields a local folder with these files; its exit can remove the folder.
 
         Raises:
             FileNotFoundError: a file is missing.
@@ -182,7 +182,7 @@ class LocalStorage(Storage):
             return
         with entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # the file was removed since the listing; mostly a temporary file
+                with suppress(FileNotFoundError):  # the file was removed since the listing; usually a temporary file
                     if entry.is_file():
                         yield entry.name, entry.stat()
 
@@ -233,11 +233,11 @@ class LocalStorage(Storage):
         return True
 
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """See `Storage`. No file is copied, and no name is checked."""
+        """See `Storage`. Returns the folder itself, without checking that the files exist."""
         return nullcontext(self.path)
 
     def temporary(self) -> BinaryIO:
-        """See `Storage`. The file is in the folder, whose disk has space for a shard; TMPDIR can be small."""
+        """See `Storage`. Creates the file in the folder, whose disk has space for a shard; TMPDIR can be too small."""
         return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing: object stores have no folders. A missing bucket fails at the first file."""
+        """See `Storage`. Does nothing, because object stores have no folders; a missing bucket is found later."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Of two concurrent calls, one returns False only if the protocol's package supports that."""
+        """See `Storage`. Without exclusive creation in the protocol's package, two concurrent calls can return True."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file
@@ -390,7 +390,7 @@ class RemoteStorage(Storage):
 
 
 def _time_of(info: dict[str, Any]) -> float | None:
-    """Returns the modification time in an entry of a listing; None if missing. Name and type depend on the protocol."""
+    """Returns the modification time in an entry of a listing, or None. Its key and type depend on the protocol."""
     for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
         value = info.get(name)
         if isinstance(value, str):

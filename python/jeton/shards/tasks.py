@@ -48,8 +48,8 @@ class InputFile(NamedTuple):
         size: size in bytes.
         version: a value that changes with the content: modification time or ETag. If the file could not be read when it
             was planned: `UNREADABLE` and a reason; ``errors="skip"`` skips the file.
-        cut: if the size has changed, the earlier size, which still determines the split points; the last piece has the
-            additional bytes. Else None.
+        cut: the size for which the split points were chosen, if the file has since grown or shrunk; None otherwise. The
+            last piece has the bytes beyond this size.
     """
 
     path: str
@@ -68,7 +68,7 @@ class InputFile(NamedTuple):
         return not self.version.startswith(UNREADABLE)
 
     def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:
-        """Returns the changed file. It keeps its split points, unless its size differs by more than a task.
+        """Returns the changed file. It keeps its split points if its size changed by at most `task_bytes`.
 
         Examples:
             >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 30, "2"), 10)
@@ -162,10 +162,10 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
 def is_divisible(
     path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
 ) -> bool:
-    """True if a file can be split between tasks. `names_lines`: stored line numbers prevent this for files of lines.
+    """True if a file can be split between tasks. `names_lines`: line numbers are stored, so files of lines stay whole.
 
     A ``.json`` file cannot be split: only its content shows if it has one record per line, and planning does not read
-        inputs.
+    inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
@@ -185,7 +185,7 @@ def is_divisible(
 def cut_tasks(
     inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int, breaks: Container[int] = ()
 ) -> Iterator[Task]:
-    """Divides inputs into tasks. No task has a file twice, because line numbers are counted by file.
+    """Divides inputs into tasks. No task has two pieces of a file, because a task counts lines by file.
 
     Args:
         inputs: the files.
@@ -210,7 +210,8 @@ def cut_tasks(
         while True:
             if divisible[index]:
                 end = min(end_of_cuts, start + max(task_bytes - cost, 1))
-                # If a file has grown, its last piece has the additional bytes; if it has shrunk, pieces can be empty.
+                # If a file has grown since its split points were chosen, its last piece gets the additional bytes. If
+                # it has shrunk, some of its pieces can be empty.
                 stop = file.size if end >= end_of_cuts else min(end, file.size)
                 piece, expected = Piece(index, min(start, file.size), stop), end - start
                 size = stop - piece.start

@@ -1,6 +1,7 @@
 """Loads the tokenizer of a folder from its file, or from memory if this process wrote the file.
 
-Reading a vocabulary and building its tables takes about 0.1 s, in which one processor core encodes 15 MB.
+Tokenizers are cached because reading a vocabulary and building its tables takes about 0.1 s. In that time, one
+processor core encodes 15 MB.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Files = Literal["none", "sizes", "hashes"]
 def remove_invalid(
     folder: ShardFolder, plan: Plan, share: slice = slice(None), files: Files = "none"
 ) -> tuple[Tally, int]:
-    """Removes the completions of a plan's tasks that are not valid.
+    """Removes the invalid completions of a plan's tasks.
 
     Args:
         folder: the folder.
@@ -66,14 +66,14 @@ def remove_invalid(
 
 
 def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: dict[str, int], files: Files) -> bool:
-    """True if the files of a task match its completion. Spools may be missing, because `merge` removes them."""
+    """True if the files of a task match its completion. Spools can be missing, because `merge` removes them."""
     prefix = f"{stage.outputs}/" if stage.outputs else ""
     expected = {f"{prefix}{name}": file for name, file in facts["outputs"].items()}
     found = {f"{prefix}{name}": size for name, size in sizes.items()}
     if files == "hashes":
         expected |= {f"{REJECTS}/{name}": file for name, file in facts.get("rejects", {}).items()}
     for name, file in expected.items():
-        # A listing can omit a file that another process is replacing.
+        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
         size = found[name] if found.get(name) == file["bytes"] else folder.storage.size(name)
         if size is None and stage.folder == SPOOL and not name.startswith(REJECTS):
             continue

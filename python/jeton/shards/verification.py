@@ -1,10 +1,10 @@
 """`verify`: reads all shards again and compares them with the completions; compares samples with the inputs.
 
-The manifest and the report must equal what `merge` would make of the completions. Every file is hashed; if the hash
-differs, the file is not checked further. Ids and documents are counted, and the highest id, bos and eos are checked.
-For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard. If an
-input of such a task has the planned size but another modification time, the whole task is encoded again, unless shards
-are shuffled or packed. Without inputs, documents of some shards are decoded instead.
+The manifest and the report must equal those that `merge` would write for the completions. Every file is hashed; if the
+hash differs, the file is not checked further. Ids and documents are counted, and the highest id, bos and eos are
+checked. For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard.
+If an input of such a task has the planned size but another modification time, the whole task is encoded again, unless
+shards are shuffled or packed. If the inputs are no longer available, documents of some shards are decoded instead.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
-        decoded, decoded_equal: number of these documents that were decoded, and number whose bytes then equal the
-            source. A tokenizer that normalizes, or drops white space, does not decode to the source. Without inputs:
-            number of documents that were decoded, and number whose text encodes to the same ids.
+        decoded, decoded_equal: number of these documents that were also decoded, and of those whose decoded bytes equal
+            the source. (They differ if the tokenizer normalizes text or drops white space.) Without inputs: number of
+            documents that were decoded, and of those whose decoded text encodes to the same ids.
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
@@ -159,9 +159,9 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # totals that follow from the completions
+        self._totals: Totals | None = None  # sums over the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> expected ids of its first batch, number of its documents and of its ids found in the shards so far
+        # task -> expected ids of its first batch, and the numbers of its documents and ids that were found in shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
@@ -218,9 +218,9 @@ class _Verifier:
         self._totals, shards = add_up(self._folder, self._plan)
         expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects, manifest.get("pad"))
         if (rejects is None) != (not self._totals.rejects):
-            expected["rejects"] = object()  # differs from any entry, and from a missing one
+            expected["rejects"] = object()  # equals no entry, so a difference is reported
         if (files is None) != (self._plan.tokenizer is None):
-            expected["tokenizer_files"] = object()  # differs from any entry, and from a missing one
+            expected["tokenizer_files"] = object()  # equals no entry, so a difference is reported
         if "input_root" not in manifest:  # manifest of an earlier version
             del expected["input_root"]
             expected["shards"] = [{name: shard[name] for name in shard if name != "inputs"} for shard in shards]
@@ -230,7 +230,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with the totals of the completions; not the times, which differ if a task ran again."""
+        """Compares the report with the totals of the completions, except times, which change if a task runs again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))
@@ -267,13 +267,13 @@ class _Verifier:
         hint: str,
         check: Callable[[Path], None] = lambda folder: None,
     ) -> None:
-        """Checks size and hash of files; if all are equal, runs `check` on their content.
+        """Checks the sizes and hashes of files; if all of them match, runs `check` on their content.
 
         `hint`: text for messages that says how to make the files again.
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # A listing can omit a file that another process is replacing.
+        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
@@ -364,13 +364,13 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again; if an input has another modification time, the whole task."""
+        """Encodes the first batch of a task again, or all batches if an input has another modification time."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
         stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
-        documents = tokens = metadata_read = 0  # number of documents, ids and bytes of metadata that have been compared
+        documents = tokens = metadata_read = 0  # numbers of compared documents, ids and bytes of metadata
         paths = ((plan.inputs[at].path, self._plan.inputs[at].path) for at in (piece.input for piece in task.pieces))
         planned = {now: then for now, then in paths if now != then}
         for batch in reader.batches():
@@ -417,7 +417,7 @@ class _Verifier:
         return None
 
     def _decode(self, number: int, found: Documents, tok: Tokenizer) -> None:
-        """Decodes documents of a shard, which needs no inputs; ids that the tokenizer does not have raise an error."""
+        """Decodes documents of a shard; no inputs are needed. Raises an error for ids that the tokenizer lacks."""
         is_whole = self._plan.packing is None and self._plan.chat is None
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
@@ -435,7 +435,7 @@ class _Verifier:
         return kept
 
     def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, to search its documents in shuffled or packed shards later."""
+        """Encodes the first batch of a task again; `_find_samples` then finds its documents in reordered shards."""
         plan, task = self._reading, self._reading.tasks[number]
         self._touched += touched_inputs(plan, task)
         reader = plan.reader(task)
@@ -444,7 +444,7 @@ class _Verifier:
             self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
 
     def _find_samples(self, stem: str, found: Documents, folder: Path) -> None:
-        """Compares those documents of a shard that belong to samples with their expected ids."""
+        """Finds the documents of a shard that belong to a sample, and compares their ids with the expected ids."""
         origins = read_origins(folder, stem)
         if len(origins) != len(found):
             self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")

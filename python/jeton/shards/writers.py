@@ -1,4 +1,4 @@
-"""Selects the class that writes a task's documents: in the format, in packed rows, or for a shuffle's first stage."""
+"""Selects the writer of a task's documents: that of the format, one that packs rows, or one for a shuffle."""
 
 from __future__ import annotations
 

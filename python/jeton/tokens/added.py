@@ -1,4 +1,4 @@
-"""Added tokens: tokens that are matched in the text before it is split and the model runs, with flags for matching.
+"""Added tokens, which are matched in the text before pre-tokenization and the model, with flags for matching.
 
 Left out: which special tokens a caller permits (`special`), and how each format spells the flags (`formats`).
 """
@@ -40,7 +40,8 @@ class AddedToken:
     Attributes:
         content: spelling of the token.
         special: True: a special token, matched by permission only. False: always matched.
-        lstrip, rstrip: the match includes the white space to its left, to its right.
+        lstrip: the match includes the white space before the token.
+        rstrip: the match includes the white space after the token.
         single_word: the token is not matched inside a word.
         normalized: the token is matched in the normalized text, not in the raw text. (SentencePiece's models match all
             tokens in the raw text.)

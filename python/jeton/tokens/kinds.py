@@ -6,7 +6,7 @@ __all__ = ["ADDED", "BYTE", "ENDS_WORD", "GIANT_BYTES", "MAX_ID", "SPECIAL", "TO
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # values of the core's `Kind`
 
-# The core's limit. With larger ids, arrays indexed by id would be far larger than any embedding.
+# The core's limit. If larger ids were allowed, arrays indexed by id would have far more rows than any embedding matrix.
 MAX_ID = (1 << 24) - 1
 
 # Training and the audit warn of tokens with more bytes. The longest tokens of GPT-2, cl100k and o200k have 128 bytes.

@@ -28,15 +28,15 @@ class AddedTokenMatch(NamedTuple):
 
 
 class AddedTokenMatcher:
-    """Finder of all special tokens that a text spells, as if all were permitted, without running the model.
+    """Finds all special tokens that a text spells, as if all were permitted, without running the model.
 
-    It has a core tokenizer that matches the same added tokens, and encodes the text between two added tokens as one
-    unknown token. So a search takes a fraction of the time of encoding.
+    It uses a core tokenizer with the same added tokens, whose only other entry is the unknown token: the text
+    between two added tokens becomes one unknown token. So a search takes a fraction of the time of encoding.
 
     Attributes:
         controls: ids of the special tokens.
-        is_complete: whether every special token of an encoding is found; False if the model can produce a special token
-            from ordinary text.
+        is_complete: True if the matcher finds every special token of an encoding; False if the model can also produce a
+            special token from ordinary text.
 
     Examples:
         >>> import jeton
@@ -50,8 +50,8 @@ class AddedTokenMatcher:
         self._contents = {id: token.content for id, token in tokens.items()}
         self._is_exact = all(token.is_exact for token in tokens.values())
         self.controls = frozenset(id for id, token in tokens.items() if token.special)
-        # The tokens of such a model have the bytes of the text, so any special token was spelled in the text and is
-        # found.
+        # At byte level without normalizer, the bytes of the tokens are those of the text. So every special token of an
+        # encoding is spelled in the text, where the matcher finds it.
         self.is_complete = self._is_exact and definition.is_byte_level and not definition.normalizer
         unk = "\ue000"
         while any(unk in content for content in self._contents.values()):
@@ -63,7 +63,7 @@ class AddedTokenMatcher:
         self._core = Definition(model=WordLevel(unk), normalizer=normalizer).build(vocabulary)
 
     def __call__(self, text: str) -> list[AddedTokenMatch]:
-        """Returns the special tokens in order."""
+        """Returns the special tokens that a text spells, in order."""
         if not self.controls:
             return []
         ids = self._core.encode(text, "all")
@@ -75,7 +75,7 @@ class AddedTokenMatcher:
         ]
 
     def _starts(self, text: str, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Yields the range of characters of each id, the next occurrence of its content; no added token has flags."""
+        """Yields the range of characters of each id: the next occurrence of its content. Added tokens have no flags."""
         end = 0
         for id in ids:
             content = self._contents.get(id, "")

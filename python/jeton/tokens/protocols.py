@@ -1,4 +1,4 @@
-"""Members of a tokenizer that modules in lower layers use."""
+"""Protocols with the members of a tokenizer that modules in lower layers use."""
 
 from __future__ import annotations
 

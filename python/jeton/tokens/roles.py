@@ -21,9 +21,9 @@ __all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "Roles", "role_id", "with
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-# Keys of a configuration that list special tokens without a role: in transformers 4, and in transformers 5.
+# Keys in tokenizer_config.json for special tokens without a role; the first is that of transformers 4, the second of 5.
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
-# Keys of a configuration with which a class of transformers builds its template from `bos` and `eos`.
+# Keys in tokenizer_config.json that make a class of transformers build its template from `bos` and `eos`.
 TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
 TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
 

@@ -25,7 +25,7 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
     """Returns the permitted special tokens in the core's form.
 
     Args:
-        special: ``"none"``, ``"all"``, ``"raise"``, or exactly the special tokens that may be matched.
+        special: ``"none"``, ``"all"``, ``"raise"``, or the collection of permitted special tokens.
         special_tokens: spelling -> id, the special tokens of the tokenizer.
 
     Returns:
@@ -66,7 +66,7 @@ def spell(token: object, option: str = "special_tokens") -> bytes:
     """Returns the bytes of an added token.
 
     Raises:
-        ConfigError: the token is not a string, empty, or has a lone surrogate.
+        ConfigError: the token is empty, has a lone surrogate, or is not a string.
 
     Examples:
         >>> spell("<|end|>")

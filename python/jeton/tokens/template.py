@@ -24,7 +24,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
     """Implements `Tokenizer.with_template`; returns the fields of the definition that change."""
     config = {key: value for key, value in tok.definition.config.items() if key not in TEMPLATE_KEYS}
     old = tok.definition.template or {}
-    # The new template keeps the old one's trimming of offsets, which depends on the pre-tokenizer's spaces.
+    # The new template keeps the settings for trimming offsets, which depend on how the pretokenizer adds spaces.
     trims = {**_NOTHING, **{name: old.get(name, False) for name in ("trim_offsets", "add_prefix_space")}}
     if single is None:
         if pair is not None:
@@ -37,7 +37,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
         "trim_offsets": trims["trim_offsets"],
         "add_prefix_space": trims["add_prefix_space"],
     }
-    if sets_overflow_types(template):  # it has the items of a RobertaProcessing, but is not one
+    if sets_overflow_types(template):  # same items as a RobertaProcessing, which would also set overflow types
         template["overflow_type_ids"] = False
     return {"template": template, "config": config}
 

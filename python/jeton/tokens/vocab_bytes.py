@@ -30,7 +30,7 @@ class VocabBytes:
 
     @property
     def text_tokens(self) -> list[bytes]:
-        """`tokens`, but with ``b""`` for special tokens, too."""
+        """Like `tokens`, but special tokens also have ``b""``."""
         found = self.tokens.copy()
         for id in self.special_ids:
             found[id] = b""

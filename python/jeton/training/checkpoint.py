@@ -4,7 +4,7 @@
     pieces.jtp   the same line, then the pieces after a step of EM or pruning
 
 The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options continues
-from there. A later run for merges can have another vocabulary size; pieces for another size are learned from the start.
+from there. A later run can continue from merges with another vocabulary size, but not from pieces.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def checkpointed_piece_run(
 ) -> _core.Run:
     """Builds the core's run settings for Unigram, with the arguments of `checkpointed_run`.
 
-    The seeds depend on the vocabulary size, so the pieces of a checkpoint for another size are not used.
+    The seed pieces depend on the vocabulary size, so a checkpoint for another vocabulary size is not used.
 
     Raises:
         ConfigError: the checkpoint was made from other counts or options.

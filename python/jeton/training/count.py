@@ -39,7 +39,7 @@ _log = logging.getLogger("jeton")
 SUFFIX = ".jtc"  # suffix of files of counts
 PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # files in a folder of shards; the last is a prefix
 
-# Seconds that a batch has after Ctrl-C to finish, so that its counts are not lost.
+# Time in seconds that is allowed after Ctrl-C for finishing the current batch, so that its counts are not lost.
 PATIENCE = 0.6
 
 # Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
@@ -224,7 +224,10 @@ def _log_dropped(counts: Counts) -> None:
 def count_batches(
     batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int = 1
 ) -> Counts:
-    """Counts the batches of one source, which have equal weights. The caller logs, and sets `Counts.skipped`."""
+    """Counts the batches of one source; all documents have the same weight.
+
+    Logging, and setting `Counts.skipped`, is left to the caller.
+    """
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
     folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
     spill = RunFolder.open(folder, checkpoint=limits.checkpoint is not None, options=options)
@@ -260,7 +263,7 @@ def _batches(corpus: DocumentReader, size: int, report: Reporter, kept: list[byt
 
 
 class _CountingRun:
-    """Counts the documents of a corpus that have the same weight."""
+    """Counts documents of a corpus, all with the same weight."""
 
     def __init__(
         self, batches: Iterator[Batch], counter: _core.Counter, spill: RunFolder, limit: int, threads: int
@@ -268,8 +271,8 @@ class _CountingRun:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)
         self._began = spill.position
-        # Positions before and after the current batch. After a signal, the total of the counter shows which position is
-        # valid.
+        # Positions before and after the current batch, by number of documents. If a signal interrupts a batch, the
+        # counter's number of documents tells which of the two positions is valid.
         self._positions = {self._began.documents: self._began}
         self._saved = time.monotonic()
 
@@ -286,7 +289,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # spilled, because merging all sources has memory for only one of them
+            self._put()  # the last counts too: together with the merged counts, they could exceed the memory limit
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""
@@ -324,7 +327,7 @@ class _CountingRun:
         self._check(passed, at_end=True)
 
     def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """Checks that the documents passed over so far are those that the checkpoint has counted.
+        """Checks that the documents skipped so far are those that were counted before the checkpoint.
 
         Raises:
             ConfigError: the documents differ.

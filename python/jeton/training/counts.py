@@ -136,7 +136,7 @@ class Counts:
         return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
 
     def __add__(self, other: Counts) -> Counts:
-        """Returns the counts of both corpora together, as if the other corpus followed this one.
+        """Returns the counts of both corpora together, as if the documents of `other` followed those of this corpus.
 
         Raises:
             ConfigError: the counts have different stages or special tokens.
@@ -159,7 +159,7 @@ class Counts:
         )
 
     def __sub__(self, other: Counts) -> Counts:
-        """Returns the counts of this corpus without the documents of `other`, which must be part of it.
+        """Returns the counts of this corpus without the documents of `other`, which must be part of this corpus.
 
         Raises:
             ConfigError: `other` has a higher count of a pretoken, or other stages or special tokens.
@@ -188,7 +188,7 @@ class Counts:
         Pretokens whose count becomes 0 are removed. `corpus_bytes` is weighted, too; `documents` is not.
 
         Args:
-            weight: number from 0; a float means its exact binary value, `Fraction(1, 3)` exactly one third.
+            weight: a number ≥ 0. A float stands for its exact binary value, `Fraction(1, 3)` for exactly one third.
 
         Raises:
             ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
@@ -213,7 +213,7 @@ class Counts:
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 
     def without_rare(self, min_count: int) -> Counts:
-        """Returns counts without the pretokens whose count is below `min_count`; `dropped` describes the dropped ones.
+        """Returns counts without the pretokens whose count is below `min_count`; `dropped` describes what was dropped.
 
         Examples:
             >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)

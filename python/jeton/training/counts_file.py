@@ -30,7 +30,7 @@ from .stages import Stages
 __all__ = ["read", "write"]
 
 MAGIC = b"JTCOUNT1"
-MOST_FACTS = 1 << 26  # bytes; the rules of a normalizer and some thousand special tokens take about one MB
+MOST_FACTS = 1 << 26  # limit in bytes; a normalizer's rules and a few thousand special tokens take about 1 MB
 
 
 def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:
@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
 
 
 def _is_count(number: object) -> bool:
-    return type(number) is int and 0 <= number < 1 << 128  # a product of bytes and counts can exceed 64 bits
+    return type(number) is int and 0 <= number < 1 << 128  # corpus_bytes sums length * count, which can exceed 64 bits
 
 
 def _read(facts: dict[str, Any], name: str, at: int) -> tuple[_core.Counts, dict[str, Any]]:

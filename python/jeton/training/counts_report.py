@@ -21,7 +21,7 @@ POINTS = 32  # number of points of the growth curve
 
 
 class ScriptShare(NamedTuple):
-    """Pretokens of one script. The script of a pretoken is that of its first character with a script."""
+    """Statistics of the pretokens of one script. A pretoken has the script of its first character that has a script."""
 
     script: str
     distinct: int

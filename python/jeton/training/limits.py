@@ -103,7 +103,7 @@ class Limits:
     def batch_bytes(self) -> int:
         """Size of a batch of documents, in bytes."""
         size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # memory has up to three batches
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three batches are in memory
 
     @property
     def memory_options(self) -> MemoryOptions:
@@ -144,5 +144,5 @@ def parse_bytes(limit: int | str | None) -> int:
 
 
 def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
-    """Builds the core's memory limit; `folder`: folder for memory-mapped files with the data that exceeds it."""
+    """Builds the core's memory limit. `folder`: folder for the memory-mapped files of data that exceeds the limit."""
     return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))

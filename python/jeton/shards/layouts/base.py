@@ -85,7 +85,7 @@ def shard_facts(
 
 
 class Spool:
-    """List of int64 values: up to 8 MiB in memory, more in a temporary file.
+    """List of int64 values. Up to 8 MiB are held in memory, more in a temporary file.
 
     Examples:
         >>> spool = Spool()
@@ -127,7 +127,7 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
     """Maps a file into memory as a read-only array.
 
     Raises:
-        ShardError: the file has fewer than `offset` bytes and `count` items.
+        ShardError: the file is too short for `count` items after `offset` bytes.
     """
     dtype = np.dtype(dtype)
     with path.open("rb") as file:
@@ -167,7 +167,7 @@ class Documents:
         name: path of the shard, for errors.
         tokens: ids of all documents, memory-mapped.
         ends: uint64 or int64, one past the last id of each document.
-        mask: uint8, 1 for each id whose loss counts; None without a loss mask.
+        mask: uint8, 1 for each id that contributes to the loss; None without a loss mask.
 
     Raises:
         ShardError: the files contradict each other.
@@ -225,7 +225,7 @@ class Documents:
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
     def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
-        """Returns the lengths of the documents in rows, from id `start`, where document `first` begins, to id `end`.
+        """Returns the lengths of the documents in rows from id `start` to `end`; document `first` begins at `start`.
 
         Raises:
             ShardError: ends of documents are not ascending, or a document extends into the next row.
@@ -234,7 +234,8 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends ascend. So if as many ends are multiples of `row` as there are rows, each row ends with a document.
+        # The ends ascend. So each row ends with a document if the number of ends that are multiples of `row` equals the
+        # number of rows.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -242,7 +243,7 @@ class Documents:
         return lengths
 
     def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
-        """Finds the boundaries of documents inside each range of ids; returns a slice (start, end) for `boundaries`.
+        """Finds the boundaries of documents inside each range of ids, as arguments (first, last) of `boundaries`.
 
         Raises:
             ShardError: an end of a slice is before its start. The caller checks the boundaries in a slice.
@@ -261,7 +262,7 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns all boundaries between documents, ascending, multiplied by a factor; and the factor."""
+        """Returns the boundaries between documents, ascending and multiplied by a factor, and this factor."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:

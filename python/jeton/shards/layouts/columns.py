@@ -35,7 +35,7 @@ class _Columns(Layout):
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False
-    can_join: ClassVar[bool] = False  # not needed: readers open a folder of files
+    can_join: ClassVar[bool] = False  # not needed, because readers open a folder of files
     masks_padding: ClassVar[bool] = True
 
     def auto(self, vocab_size: int) -> str:
@@ -154,7 +154,7 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Documents up to and including the one that fills the group.
+            # Number of the next documents that go into the group: those that fit, and the one that fills it.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])
@@ -181,6 +181,6 @@ class _Writer(ShardWriter):
             pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(held))) for held in self._held.values()
         ]
         batch = pa.record_batch(columns, schema=self._schema)
-        self._writer.write_batch(batch)  # for Parquet: one row group
+        self._writer.write_batch(batch)  # in Parquet, each batch is written as one row group
         self._held = {name: [] for name in self._held}
         self._lengths, self._held_ids, self._held_documents = [], 0, 0

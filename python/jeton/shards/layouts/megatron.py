@@ -30,7 +30,7 @@ MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<QBQQ")
 HEAD_BYTES = len(MAGIC) + HEADER.size
 CODES = {"int32": 4, "uint16": 8}  # Megatron has no uint32
-MAX_UINT16_VOCAB = 65500  # `optimal_dtype`
+MAX_UINT16_VOCAB = 65500  # as in Megatron's `optimal_dtype`
 
 
 class Megatron(Layout):
@@ -40,7 +40,10 @@ class Megatron(Layout):
     can_mask = False
 
     def auto(self, vocab_size: int) -> str:
-        """Returns uint16 below 65,500 ids, like Megatron's `optimal_dtype`, from which programs infer the type."""
+        """Returns uint16 if `vocab_size` is below 65,500, else int32.
+
+        Megatron's `optimal_dtype` does the same, and programs call it to infer the type of ids.
+        """
         return "uint16" if vocab_size < MAX_UINT16_VOCAB else "int32"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:

@@ -121,7 +121,7 @@ class LlmC(_Raw):
 
 
 class _LlmCWriter(_Writer):
-    """Writes the header, then the ids. The header has the number of ids, so the ids wait in a temporary file."""
+    """Writes the header, then the ids. The header has the number of ids, so they are first held in a temporary file."""
 
     def __init__(
         self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts
@@ -151,7 +151,7 @@ class Datatrove(_Raw):
     """``format="datatrove"``."""
 
     name, suffix, ends_suffix, mask_suffix = "datatrove", ".ds", ".ds.index", ".ds.loss"
-    can_join = False  # `DatatroveFolderDataset` reads folders in the folder, too
+    can_join = False  # `DatatroveFolderDataset` also reads subfolders, so it would read ids twice
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
@@ -190,7 +190,7 @@ class Olmo(_Raw):
     """``format="olmo"``."""
 
     name, suffix = "olmo", ".npy"
-    can_join = False  # offsets in the table count from the start of its own shard
+    can_join = False  # the offsets in a table are relative to the start of its shard
     has_sources = True
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:

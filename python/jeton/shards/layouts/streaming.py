@@ -52,7 +52,7 @@ class Mds(Layout):
     name, suffix = "mds", ".mds"
     dtypes = ("int32", "uint32", "uint16")
     can_read = False
-    can_join = False  # not needed: readers open a folder of files
+    can_join = False  # joining is not needed, because readers open a folder of files
     masks_padding = True
 
     def auto(self, vocab_size: int) -> str:
@@ -124,7 +124,7 @@ def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
 def _filled(
     shards: Sequence[Mapping[str, Any]], suffix: str
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yields name and facts of each file of ids that is not empty, because the libraries reject empty files."""
+    """Yields the name and facts of each file of ids; omits empty files, because the libraries reject them."""
     for shard in shards:
         if shard.get("rows", shard["documents"]):
             name = next(name for name in shard["files"] if name.endswith(suffix))
@@ -196,7 +196,7 @@ def _copied(data: NDArray[np.uint8], starts: Int64, sizes: Int64, dtype: np.dtyp
 
 
 class _HeadedWriter(ShardWriter):
-    """Writes a head with the offsets of all samples, then the samples, which are in a temporary file until then."""
+    """Writes a head with the offsets of all samples, then the samples, which are first held in a temporary file."""
 
     def __init__(self, files: OutputFiles, name: str, format: str, config: bytes = b"") -> None:
         self._file, self._held = files.open(name), files.temporary()

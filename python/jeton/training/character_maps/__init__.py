@@ -28,6 +28,6 @@ def character_map(name: str) -> bytes:
         240007
     """
     if name not in NAMES:
-        return _core.character_map(name, [])  # raises the error for an unknown name
+        return _core.character_map(name, [])  # raises ConfigError
     with open(os.path.join(os.path.dirname(__file__), f"{name}.zlib"), "rb") as file:
         return zlib.decompress(file.read())

@@ -41,7 +41,8 @@ PRESETS: Mapping[str, type[TrainingPreset]] = {
     **{each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)},
     "unigram": SentencePieceUnigram,
 }
-# The preset "unigram" does not reproduce bugs, accepts lines of any length, and can yield fewer pieces than requested.
+# Options for the preset "unigram": unlike SentencePiece's trainer, it does not reproduce bugs, accepts lines of any
+# length, and can yield fewer pieces than requested.
 _UNIGRAM = {"bug_compatible": False, "hard_vocab_limit": False, "max_sentence_length": 1_073_741_824}
 
 

@@ -1,9 +1,8 @@
 """`TrainingPreset`: base class of presets. A preset defines counting, learning and the resulting tokenizer.
 
 A preset is a frozen dataclass whose fields are its options. The preset of a peer library has the peer's names and
-defaults. `TrainingPreset.recipe` combines it with the other arguments of `train` into a `Recipe`, and raises for
-contradictions.
-`train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
+defaults. `TrainingPreset.recipe` combines the preset with the other arguments of `train` into a `Recipe`, and raises an
+error if they contradict each other. `train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ class Learned:
         num_requested: number of merges that were requested.
         columns: columns of the training log, with a row for each merge: pair counts, corpus tokens, tokens in use.
         merges: the merges; None if the vocabulary stores them.
-        stopped: reason for a smaller vocabulary, if the number of merges does not explain it.
+        stopped: reason for a smaller vocabulary than requested, if it is not a lack of merges; None otherwise.
     """
 
     vocabulary: _core.Vocabulary
