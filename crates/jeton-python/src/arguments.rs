@@ -83,9 +83,9 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum number of characters for which the conversion is faster than Python's: of a string in a batch, and of a
-/// single string.
+/// Minimum number of characters of a string in a batch for which this conversion is faster than Python's.
 const WORTH_A_DETOUR: usize = 256;
+/// Minimum number of characters of a single string for which this conversion is faster than Python's.
 const LONG: usize = 1 << 14;
 
 /// Minimum number of characters of a batch for which a second thread prefaults memory.

@@ -61,7 +61,7 @@ pub struct Floors {
     pub lowest: u64,
 }
 
-/// Returns a first floor below the expected counts of all merges.
+/// Returns the first floor, which is chosen so that all merges are expected to have higher counts.
 pub fn first_floor(corpus_tokens: u64, options: &LearnOptions<'_>) -> u64 {
     let merges = options.num_merges.max(1) as u64;
     (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(options.min_frequency).max(1)

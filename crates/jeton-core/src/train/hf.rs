@@ -35,7 +35,7 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 pub struct HfOptions {
     /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
-    /// The tie rule; the library's is `lowest_ids`.
+    /// Rule for pairs with equal counts; Hugging Face's library uses `lowest_ids`.
     pub tie_break: TieBreak,
     /// Total number of entries, without special tokens.
     pub vocab_size: usize,

@@ -174,7 +174,7 @@ pub struct Shard {
     pub before: Side,
     /// Tokens after the positions of the current merge.
     pub after: Side,
-    /// Total weight of the positions that the current merge has merged.
+    /// Total weight of the occurrences that the current merge has merged.
     pub merged: u64,
     /// All current pairs with their counts; empty except between [`Shard::survey`] and [`Shard::list_survey`].
     pub survey: Survey,
@@ -311,7 +311,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes the posting lists of the new pairs, so that there are `num_pairs` lists, and clears both sides.
+    /// Writes the posting lists of the new pairs and clears `before` and `after`. There are then `num_pairs` lists.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].

@@ -116,7 +116,7 @@ impl SharedShards {
     }
 }
 
-/// Guard that ends the workers, even if the calling thread fails.
+/// Guard that stops the workers when it is dropped, even if the calling thread panics.
 struct CloseOnDrop<'a> {
     shared: &'a SharedShards,
     workers: &'a [Thread],

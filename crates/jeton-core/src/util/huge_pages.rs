@@ -45,7 +45,7 @@ pub struct PrefaultRange {
 // SAFETY: only `prefault` uses the address, and it neither reads nor writes through it.
 unsafe impl Send for PrefaultRange {}
 
-/// Returns the range of the first bytes of `memory`, at most `most`.
+/// Returns the range of the first `most` bytes of `memory`, or of all its bytes if it is shorter.
 pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRange {
     PrefaultRange { len: memory.len().min(most), start: NonNull::from(memory).cast() }
 }

@@ -102,9 +102,9 @@ pub struct Resident {
 /// reserve, because more pages are mapped between two checks.
 const SLACK: usize = 16;
 
-/// Number of consecutive checks that must find the limit exceeded even after a release, before the pages of vectors are
-/// counted. Between a release and the check after it, other threads can map as many pages as a small limit allows, so a
-/// single check proves nothing.
+/// The pages of vectors are counted after this many consecutive checks found that memory exceeds the limit even after a
+/// release. A single check proves nothing: between a release and the check after it, other threads can map as many
+/// pages as a small limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.

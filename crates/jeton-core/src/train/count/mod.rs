@@ -256,8 +256,8 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// Converts an error whose offset counts the bytes of all segments. Returns the index of the document, and the error
-/// with the offset in that document.
+/// Finds the document of an error whose offset is relative to the concatenated segments. Returns the index of the
+/// document, and the error with the offset in that document.
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

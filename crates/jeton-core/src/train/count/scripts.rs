@@ -16,7 +16,7 @@ pub struct Share {
     pub distinct: u64,
     /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Total bytes of these occurrences.
+    /// Total number of bytes of all occurrences.
     pub bytes: u64,
 }
 

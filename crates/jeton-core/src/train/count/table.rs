@@ -451,7 +451,7 @@ impl Counts {
         self.slots[at] = slot;
     }
 
-    /// Adds the counts of `other`; pretokens that only `other` has are appended in its order.
+    /// Adds the counts of `other`. Pretokens that only `other` contains are appended in the order of `other`.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`. After an error the table is invalid.

@@ -318,7 +318,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Sorts the suffixes; equal ones stay in the order of the text.
+    /// Sorts the suffixes; equal suffixes stay in the order in which they occur in the text.
     fn sort(&mut self, text: &SuffixText<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let Self { numbers, order, .. } = self;
         let rest = |index: u32| {
@@ -365,7 +365,7 @@ impl Bucket {
     }
 }
 
-/// Node of the suffix tree to which more suffixes can be added.
+/// Node of the suffix tree. More suffixes can still be added to the node.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,

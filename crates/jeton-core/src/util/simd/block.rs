@@ -227,8 +227,8 @@ mod x86 {
         fn within(self, low: u8, high: u8) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
-                // AVX2 only compares signed numbers, so the bytes are shifted until the end of the range is the highest
-                // signed number.
+                // AVX2 only compares signed numbers. So a constant is added to each byte, which moves `high` to the
+                // highest signed number.
                 let moved = _mm256_add_epi8(half, _mm256_set1_epi8(0x7Fu8.wrapping_sub(high) as i8));
                 _mm256_cmpgt_epi8(moved, _mm256_set1_epi8(0x7Eu8.wrapping_sub(high - low) as i8))
             })

@@ -53,8 +53,9 @@ pub(super) fn before(unit: TextUnit, text: &str, at: usize) -> usize {
     0
 }
 
-/// Returns a length such that the text up to it has the same boundaries up to `at` as the whole text. Sentences have no
-/// such length, so the result does not cover them (`Sentences::with_limit`).
+/// Returns the length of a prefix of the text that is enough to find the boundaries up to `at`: they are the same in
+/// the prefix and in the whole text. The result is not valid for sentences, for which no prefix is enough
+/// (`Sentences::with_limit`).
 pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut after = text[at..].char_indices();
