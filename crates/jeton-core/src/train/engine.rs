@@ -371,8 +371,10 @@ impl<'a> MergeLearner<'a> {
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // The pairs (x, left) and (right, y) have lost occurrences, for all neighbors x and y. If y was the `left` of
-        // the next merged position, `after` has subtracted its weight, so it is added again.
+        // For all neighbors x and y, the pairs (x, left) and (right, y) have lost occurrences. If two occurrences of
+        // the
+        // merged pair are adjacent, the pair (right, left) between them is lost too, but `after` lacks its weight.
+        // `regained` is the sum of these weights.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,

@@ -97,11 +97,12 @@ pub trait KnownTokens: Sync {
 /// Thresholds, which affect the time of learning, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Minimum bytes of distinct pretokens for each thread. With fewer bytes, most merges have too few positions to
-    /// divide among threads.
+    /// Minimum number of bytes of distinct pretokens for each thread. With fewer bytes, most merges change so few
+    /// positions that threads would not save time.
     pub shard_bytes: usize,
-    /// Minimum number of positions of a pair whose merge is divided among threads. Visiting that many positions takes
-    /// some hundred microseconds, and synchronizing threads takes ten.
+    /// A merge is divided among threads if its pair has at least this many positions. Visiting that many positions
+    /// takes
+    /// some hundred microseconds, and synchronizing threads takes ten microseconds.
     pub shared_places: usize,
     /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
     /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges

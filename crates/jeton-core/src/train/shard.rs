@@ -170,9 +170,9 @@ pub struct Shard {
     pub cells: SymbolArray,
     postings: Vec<SpillVec<u32>>, // cells at which a pair begins or began before a merge
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
-    /// Tokens before the positions of the current merge.
+    /// Tokens to the left of the occurrences that the current merge has merged.
     pub before: Side,
-    /// Tokens after the positions of the current merge.
+    /// Tokens to the right of these occurrences.
     pub after: Side,
     /// Total weight of the occurrences that the current merge has merged.
     pub merged: u64,

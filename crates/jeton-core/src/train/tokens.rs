@@ -140,8 +140,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds the token of an earlier merge. It covers one cell, because the sequences begin with the tokens of earlier
-    /// merges.
+    /// Adds the result of a merge that was applied before the sequences were built. In the sequences, this token is a
+    /// single symbol, so it covers one cell.
     ///
     /// # Errors
     /// As [`Tokens::new`].

@@ -32,7 +32,7 @@ pub enum Kind {
     EndsWord = 2,
     /// Added token that is not special: always matched.
     Added = 3,
-    /// Special token: matched only by permission.
+    /// Special token: matched only if the caller permits it.
     Special = 4,
     /// Unused piece (SentencePiece): merges can form it, but it is then split into its parts.
     Unused = 5,

@@ -7,16 +7,16 @@
 //! suffixes' first numbers, and its boundaries come from a sample. So the bucket size bounds the memory, and the text
 //! is never accessed at random.
 //!
-//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown one. If
-//! it is always followed by the same character, the longer substring represents it. The seeds are inner nodes of the
-//! suffix tree; a stack finds them from the longest common prefixes of adjacent suffixes (Abouelhoda, Kurtz, Ohlebusch
-//! 2004). The character that follows a segment in its word also counts as a follower.
+//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
+//! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner
+//! nodes of the suffix tree. They are found by means of a stack, from the longest common prefixes of adjacent suffixes
+//! (Abouelhoda, Kurtz, Ohlebusch 2004). The character that follows a segment in its word is also used as a follower.
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
 //! bytes for each character, the candidates, and a bucket for each thread; the first two spill to files beyond the
 //! memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
-//! compares the following *bytes*, and gives all words the same follower; an option does the same here.
+//! compares the following *bytes*, and gives all words the same follower; an option reproduces this.
 
 use std::cmp::Reverse;
 use std::ops::Range;

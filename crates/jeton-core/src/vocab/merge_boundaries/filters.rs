@@ -183,8 +183,8 @@ impl MergeBoundaries {
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // The code only branches on `has_wholes`, which is constant for a vocabulary. The CPU could not predict
-        // branches on the bits.
+        // Only `has_wholes`, which is constant for a vocabulary, may be a branch. Branches on the bits would often be
+        // mispredicted, so the bits are combined with `|`.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
         !(is_none | is_end)
