@@ -15,7 +15,8 @@ pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 /// Callback that returns false to cancel the work, called by only one of several threads.
 pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
-/// Number of steps of a loop between two calls of the callback. It takes well below 10 ms in any loop of this crate.
+/// Number of steps of a loop between two calls of the callback. This many steps take well below 10 ms in any loop of
+/// this crate.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// Cancellation check that calls [`KeepGoing`] once every few thousand steps.

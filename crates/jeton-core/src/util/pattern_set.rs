@@ -132,7 +132,8 @@ impl PatternSet {
         Some(candidates.end - 64 + candidates.bits.trailing_zeros() as usize)
     }
 
-    /// Returns the candidates in the first block of 64 bytes, from `from` on, that has any; None if no block has any.
+    /// Reads blocks of 64 bytes from `from` on. Returns the candidates of the first block that contains one; None if no
+    /// block contains a candidate.
     #[inline(always)]
     fn candidates<B: Block>(&self, proof: B::Proof, text: &[u8], from: usize) -> Option<Candidates> {
         let mut at = from;

@@ -98,8 +98,8 @@ pub struct Resident {
     pub mapped: usize,
 }
 
-/// Reciprocal of the reserve, as a share of the limit. Pages are released when memory exceeds the limit minus the
-/// reserve, because more pages are mapped between two checks.
+/// Pages are released when memory exceeds the limit minus a reserve, because more pages can be mapped before the next
+/// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
 /// The pages of vectors are counted after this many consecutive checks found that memory exceeds the limit even after a
@@ -233,8 +233,8 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // Pages that other threads map in the meantime count as pages of vectors, so the number of pages of other
-            // files is never overestimated.
+            // Pages that other threads map in the meantime are counted as pages of vectors, so the number of pages of
+            // other files is never overestimated.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));

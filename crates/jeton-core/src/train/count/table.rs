@@ -519,7 +519,9 @@ impl Counts {
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which order short pretokens; a longer pretoken follows its prefixes.
+        // The sort key is the first 15 bytes and the length. It orders pretokens of up to 15 bytes completely, and puts
+        // a
+        // longer pretoken after its prefixes.
         let head = |entry: &CountEntry| match entry.key.is_longer() {
             true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
             false => entry.key.order(),

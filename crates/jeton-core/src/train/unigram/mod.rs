@@ -223,9 +223,10 @@ impl UnigramLearner<'_> {
         UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// Runs one iteration of EM, which computes new scores from the expected counts under the previous ones. A score is
-    /// the digamma of the count instead of its logarithm, which reduces rare pieces more than proportionally
-    /// (variational Bayes with a sparse prior).
+    /// Runs one iteration of EM, which computes expected counts from the current scores, and new scores from these
+    /// counts. The digamma function replaces the logarithm of a count; this reduces the probabilities of rare pieces
+    /// more
+    /// than proportionally (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -251,7 +252,9 @@ impl UnigramLearner<'_> {
         pruning.apply(&mut self.pieces, wanted.max((num as f64 * self.options.shrinking_factor) as usize))
     }
 
-    /// Drops pieces that are in no best segmentation because their alternatives have higher scores.
+    /// Drops each piece whose spelling can be segmented into other pieces with a higher total score. Such a piece is in
+    /// no
+    /// best segmentation.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
         let decide = |_: usize, keep_going: &dyn Fn() -> bool| {

@@ -117,7 +117,7 @@ impl Iterator for Boundaries<'_> {
 pub struct BoundariesBack<'a> {
     unit: TextUnit,
     text: &'a str,
-    /// Offset up to which the boundaries have not been read.
+    /// Boundaries up to this offset have not been read yet; the text is read backward.
     end: usize,
     /// Boundaries that have been read, ascending.
     block: Vec<usize>,
