@@ -131,8 +131,8 @@ impl Wide {
                         // Estimate for the remaining characters.
                         let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and if
-                        // it could grow, the thread has been joined above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread. Only `append` could reallocate
+                        // `bytes`, and before a call that could do so, the thread is joined (above).
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -202,8 +202,9 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer string
-    // would be an error.
+    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. For a longer
+    // string,
+    // the function would set an exception and return null.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));

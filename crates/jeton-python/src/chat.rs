@@ -1,7 +1,7 @@
-//! Encodes a rendered chat, with spans, if only text of the template spells special tokens.
+//! Encodes a rendered chat, with spans, if no message contains the spelling of a special token.
 //!
-//! Nearly every chat is such a case. One call encodes it and searches for special tokens in the text of messages. Left
-//! out: chats in which a message spells a special token; `jeton/chat/encode.py` encodes them in segments.
+//! Nearly all chats meet this condition. One call encodes the chat and searches the text of its messages for special
+//! tokens. Left out: chats in which a message spells a special token; `jeton/chat/encode.py` encodes them in segments.
 
 use std::ops::Range;
 

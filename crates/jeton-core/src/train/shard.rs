@@ -88,7 +88,7 @@ impl Side {
         self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
     }
 
-    /// Returns the total weight of the merged positions that have the neighbor `id`.
+    /// Returns the total weight of the merged occurrences that have the neighbor `id` on this side.
     pub fn weight(&self, id: u32) -> u64 {
         self.of[id as usize].weight
     }
@@ -104,7 +104,7 @@ impl Side {
 /// Counted pair: ((left, right), weight, number of positions).
 pub type Surveyed = ((u32, u32), u64, u32);
 
-/// Pairs of a shard that a survey has counted.
+/// All pairs of a shard with their counts.
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,

@@ -109,7 +109,8 @@ impl Default for KeyBatch {
     }
 }
 
-/// Numbers of entries and of arena bytes of a table at some time, so that later additions can be undone.
+/// Size of a table at some time: its number of entries and of bytes in the arena. Later additions can be undone by
+/// restoring this size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,

@@ -29,7 +29,7 @@ pub struct NamedRule {
     /// Excludes tokens with letters of two scripts. Characters of the script Common are compatible with any script;
     /// Han, Hiragana and Katakana count as one script.
     pub one_script: bool,
-    /// Excludes tokens that consist of a punctuation mark or symbol and anything else.
+    /// Excludes tokens of two or more characters that contain a punctuation mark or a symbol.
     pub lone_punctuation: bool,
     /// Excludes tokens that are longer than this, in characters if `by_character`, else in bytes.
     pub max_token_length: Option<usize>,

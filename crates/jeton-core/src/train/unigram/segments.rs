@@ -211,8 +211,9 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// Returns a word and its follower. The follower is None at the end of a line, and also if words were counted without
-/// end marks. A control or user-defined symbol counts as a rare character, whose first byte equals that of a space.
+/// Returns a word and the character that follows it. The follower is None at the end of a line, and also if words were
+/// counted without end marks. A control or user-defined symbol is treated like a rare character, whose stand-in has the
+/// same first byte as a space (`▁`).
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -376,6 +377,6 @@ mod tests {
         assert_eq!(follows(&["▁low\n"], false), MANY);
         assert_eq!(follows(&["▁low", "▁low\n"], true), MANY);
         assert_eq!(follows(&["▁low", "▁low\u{2019}"], true), first_byte(SPACE));
-        // SentencePiece's bug: both begin with the same byte
+        // SentencePiece compares only the first byte of followers, which is the same for these two characters (a bug).
     }
 }
