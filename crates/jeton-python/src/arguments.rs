@@ -241,8 +241,9 @@ pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 /// `TypeError` for other types.
 pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
-    // SAFETY: the object is a list. Each item is borrowed from it while no Python code runs that could remove it:
-    // reading an object that is exactly an `int` runs no Python code.
+    // SAFETY: the object is a list. Each item is a borrowed reference, which stays valid because no Python code runs
+    // that
+    // could remove the item from the list: reading an object that is exactly an `int` runs no Python code.
     unsafe {
         let kind = &raw mut ffi::PyLong_Type;
         while ids.len() < list.len() {

@@ -26,8 +26,9 @@ pub struct Segments {
     key: Vec<u8>,
 }
 
-/// Estimated bytes that the engine needs for a pair: its counts and its indices, in each shard and in total, its
-/// posting list, and an entry of the queue.
+/// Estimated number of bytes that the engine needs for a pair. They contain its count and index in each shard, its
+/// total
+/// count, its posting list, and its entry in the queue.
 const PAIR: usize = 120;
 
 impl Segments {

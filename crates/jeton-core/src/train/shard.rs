@@ -55,7 +55,7 @@ struct Places {
 /// all postings is more. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
-/// Total weight and number of the merged positions next to one token, the neighbor.
+/// A token next to merged occurrences: the total weight and the number of these occurrences.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,

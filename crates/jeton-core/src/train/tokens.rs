@@ -1,4 +1,5 @@
-//! Tokens during training, with their lengths, counts and, if a tie rule or a rule needs them, spellings.
+//! Tokens during training, with their lengths and counts. Spellings are stored only if a tie rule or a rule about pairs
+//! needs them.
 
 use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};

@@ -81,9 +81,9 @@ pub struct HugeVec<T: Copy> {
     len: usize,
 }
 
-// SAFETY: the values belong only to this value (its invariant), like those of a `Box<[T]>`.
+// SAFETY: only this `HugeVec` accesses its values (see the invariant), as with a `Box<[T]>`.
 unsafe impl<T: Copy + Send> Send for HugeVec<T> {}
-// SAFETY: `&HugeVec` only gives access to `&[T]`; see above.
+// SAFETY: only this `HugeVec` accesses its values, and a `&HugeVec` only gives access to `&[T]`.
 unsafe impl<T: Copy + Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {

@@ -351,7 +351,9 @@ impl MemoryLimit {
                     shared.enforce();
                 }
             };
-            // If the thread cannot be started, only the system manages the pages.
+            // If the thread cannot be started, no limit is enforced; the operating system alone decides which pages
+            // stay
+            // in memory.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()

@@ -211,9 +211,9 @@ mod x86 {
                 }
                 continue;
             };
-            // SAFETY: the store is of `STEP` = 16 bytes into the spare capacity. The caller guarantees four bytes for
-            // these points and the remaining ones, previous points took at most four bytes each, and `STEP` more
-            // bytes follow. `len` is at most 12, and the store has initialized these bytes.
+            // SAFETY: the store writes `STEP` = 16 bytes to the spare capacity. That is large enough: the caller
+            // guarantees four bytes for each point and `STEP` more bytes, and each earlier point took at most four
+            // bytes. `len` is at most 12, and the store has initialized these bytes.
             unsafe {
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
                 out.set_len(out.len() + len);

@@ -33,7 +33,7 @@ impl Marks {
         self != Self::Written
     }
 
-    /// Returns the character that spells `▁`.
+    /// Returns the character that represents the mark in texts: a space or `▁`.
     pub fn character(self) -> char {
         if self.are_spaces() {
             ' '

@@ -675,7 +675,7 @@ impl Counts {
     }
 }
 
-/// Value of the first position that marks an entry whose count was added to the other table's entry.
+/// Stored instead of the first position of an entry after its count was added to the equal entry of the other table.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {

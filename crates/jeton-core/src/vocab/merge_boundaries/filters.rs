@@ -26,9 +26,9 @@ pub struct LetterBoundaries([u8; 256]);
 impl LetterBoundaries {
     /// Bit of ASCII letters.
     pub const LETTER: u8 = 1;
-    /// Bit of other ASCII bytes that never follow a letter in a token.
+    /// Bit of ASCII bytes that are not letters and never follow a letter in a token.
     pub const ENDS: u8 = 2;
-    /// Bit of other ASCII bytes that never precede a letter in a token.
+    /// Bit of ASCII bytes that are not letters and never precede a letter in a token.
     pub const BEGINS: u8 = 4;
 
     /// Builds the table from the contents of all tokens.
@@ -69,7 +69,8 @@ pub struct MarkBoundaries {
 }
 
 impl MarkBoundaries {
-    /// Collects the characters from the contents of all tokens. There is no boundary between two `▁`.
+    /// Collects the characters that precede `▁` in tokens, given the contents of all tokens. A position between two `▁`
+    /// is never a boundary.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut joined = Vec::new();
         for token in tokens.filter(|token| token.get(1..).is_some_and(|rest| rest.contains(&MARK[0]))) {
