@@ -59,8 +59,9 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts a core error about this text to an exception. Positions become characters for a `str`, bytes for
-    /// `bytes`.
+    /// Converts a core error about this text to an exception. The position in the exception is in characters for a
+    /// `str`,
+    /// and in bytes for `bytes`.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -232,10 +233,10 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     ids_or_wide(list)?.map_err(|(position, _)| PyOverflowError::new_err(format!("ids[{position}] is out of range")))
 }
 
-/// Position in a list, and value, of the first integer beyond u32.
+/// (position in a list, value) of the first integer that does not fit u32.
 pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 
-/// Converts a list of ids; returns the first integer beyond u32 instead, if there is one.
+/// Converts a list of ids. If an integer does not fit u32, returns the first such integer instead.
 ///
 /// # Errors
 /// `TypeError` for other types.

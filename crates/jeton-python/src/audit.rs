@@ -18,8 +18,8 @@ pub struct Reachability(audit::Reachability);
 
 #[pymethods]
 impl Reachability {
-    /// Searches, for each entry, a text that produces the entry, or a proof that no text does. `budget`: maximum number
-    /// of texts that are tried after the most likely ones.
+    /// For each entry, searches for a text that produces the entry, or for a proof that no text does. `budget`: maximum
+    /// number of texts that are tried after the most likely texts.
     #[new]
     fn new(py: Python<'_>, tok: &Tokenizer, budget: usize) -> PyResult<Self> {
         let work = |keep_going: KeepGoing<'_>| audit::reachability(&tok.0, budget, keep_going);

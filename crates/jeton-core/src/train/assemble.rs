@@ -77,7 +77,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries`, followed by the entries of the merges. No token of a merge ends a word.
+/// Returns `entries`, followed by the entries of the merges. No added entry is marked as the end of a word.
 ///
 /// # Errors
 /// As [`from_merges`].

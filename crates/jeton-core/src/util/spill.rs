@@ -2,13 +2,15 @@
 //!
 //! A [`SpillVec`] is accessed as a slice, whether it is in memory or in a file. Resident pages of a mapped file count
 //! as memory of the process. While work runs, a thread checks the number of resident pages every millisecond
-//! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). Beyond the
-//! limit, pages are released: their content stays in the page cache of the system or on the disk, and the next access
-//! costs a page fault of about a microsecond.
+//! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). If the
+//! limit
+//! is exceeded, pages are released: their content stays in the page cache of the system or on the disk, and the next
+//! access costs a page fault of about a microsecond.
 //!
-//! Only the excess is released. As many of the first bytes of the mapped vectors as fit stay mapped, so the number of
-//! page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon as the
-//! vectors do not fit.
+//! Only the excess pages are released. The first pages of the vectors stay mapped, as many as the limit allows. So the
+//! number of page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon
+//! as
+//! the vectors exceed the limit.
 //!
 //! The allocator is trimmed as well, because it keeps memory that other vectors and tables have freed.
 //!

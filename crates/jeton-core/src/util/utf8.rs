@@ -73,8 +73,8 @@ pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
 
-/// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if some point is not a character: a
-/// surrogate (U+D800 to U+DFFF) or beyond U+10FFFF.
+/// Appends the UTF-8 of `points`. If one of them is a surrogate (U+D800 to U+DFFF) or greater than U+10FFFF, returns
+/// false and leaves `out` unchanged.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     append_with(simd::detected(), points, out)
 }

@@ -41,7 +41,7 @@ pub enum EndOfWord {
 pub struct Symbol {
     /// Value of a byte, or code point of a character.
     pub unit: Option<u32>,
-    /// True if the unit has the end-of-word mark, and for a separate mark.
+    /// True if the unit has the end-of-word mark, or if the symbol is a separate mark.
     pub ends_word: bool,
     /// True for a symbol that is not the first of its pretoken, if the alphabet distinguishes such symbols (by a
     /// prefix).
@@ -338,7 +338,7 @@ impl Alphabet {
         single_char(content.strip_prefix(self.prefix.as_deref()?.as_bytes())?)
     }
 
-    /// Inserts the symbol of an entry, if it is one unit.
+    /// Inserts an entry as a symbol if its content is a single unit (a byte or a character).
     pub fn insert_entry(&mut self, id: u32, content: &[u8]) {
         if let Some(c) = self.unit_inside(content) {
             self.inside.insert((c, false), id);

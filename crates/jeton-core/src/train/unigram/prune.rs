@@ -79,8 +79,8 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Difference between the scores of consecutive required characters that pruning has dropped. The most
-/// frequent one gets the lowest score of all pieces.
+/// Required characters that pruning has dropped get new scores: the most frequent one gets the lowest score of the
+/// remaining pieces, and each further one gets a score that is higher by this difference, as in SentencePiece.
 const STEP: f64 = 0.0001;
 
 /// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others. If
