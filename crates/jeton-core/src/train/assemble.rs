@@ -61,7 +61,8 @@ pub fn triples(merges: &[LearnedMerge]) -> Merges {
     merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect()
 }
 
-/// Returns the entries of the initial symbols, then of the merges. A token ends a word if its right part does.
+/// Returns the entries of the initial symbols, followed by the entries of the merges. A merged token is marked as the
+/// end of a word if its right part is.
 ///
 /// # Errors
 /// [`Error::training`] if the merged tokens spell more than 1 GiB.

@@ -39,7 +39,8 @@ pub struct Layout<S> {
     pub corpus_tokens: u64,
 }
 
-/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol and pretoken.
+/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol, and one for
+/// each pretoken.
 pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     let symbols = |pretoken: &[u8]| match level {
         Level::Byte => pretoken.len(),

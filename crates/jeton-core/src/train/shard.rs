@@ -168,7 +168,7 @@ impl Survey {
 pub struct Shard {
     /// The sequences, as cells.
     pub cells: SymbolArray,
-    postings: Vec<SpillVec<u32>>, // cells at which a pair begins or began before a merge
+    postings: Vec<SpillVec<u32>>, // cells at which a pair begins, or began until a merge replaced it
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
     /// Tokens to the left of the occurrences that the current merge has merged.
     pub before: Side,

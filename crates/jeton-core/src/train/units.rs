@@ -23,7 +23,7 @@ pub(super) struct Units {
     forms: Vec<u8>, // unit -> one bit for each form that occurs
 }
 
-/// Returns the bit of a form: whether the unit is inside a word (not its first unit), and whether it ends the word.
+/// Returns the bit of a form. `inside`: the unit is not the first one of its word. `ends_word`: it is the last one.
 fn form(inside: bool, ends_word: bool) -> u8 {
     1 << (u8::from(inside) | u8::from(ends_word) << 1)
 }

@@ -1,8 +1,9 @@
 //! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge with many positions is divided among the workers, which takes two synchronizations. A merge with few
-//! positions is too short for this, so the calling thread processes all shards. Between steps, workers spin for some
-//! microseconds and then park. Results do not depend on which thread processes a shard.
+//! A merge with many positions is divided among the workers, which takes two synchronizations. For a merge with few
+//! positions, these would take longer than the merge, so the calling thread processes all shards. Between steps,
+//! workers
+//! spin for some microseconds and then park. Results do not depend on which thread processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -74,7 +74,8 @@ impl ShortKey {
     /// Returns the string. Must not be called on the key of a longer string.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 initialized bytes, borrowed for as long as `self`; bytes need no alignment.
+        // SAFETY: the pointer is to an integer of 16 initialized bytes, which is borrowed for as long as `self`. Bytes
+        // need no alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }

@@ -31,7 +31,8 @@ pub enum EndOfWord {
     None,
     /// The mark is a separate symbol after the last unit.
     Symbol,
-    /// The mark is a suffix of the last unit. With the suffix, a unit is another symbol than inside a word.
+    /// The mark is a suffix of the last unit. A unit with the suffix and the same unit without it are different
+    /// symbols.
     Suffix,
 }
 

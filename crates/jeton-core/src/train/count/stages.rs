@@ -54,7 +54,7 @@ impl Skips {
     }
 }
 
-/// Id of all boundaries in the matcher, and the pretoken that is counted for each of them.
+/// Id that the matcher returns for every boundary symbol, and the pretoken that is counted for it.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
 /// Mark that is counted with the last pretoken of a text if ends are marked. It cannot be part of a text, because texts

@@ -476,7 +476,7 @@ impl Counts {
     /// Subtracts `count` occurrences of a pretoken.
     ///
     /// # Errors
-    /// The pretoken's count, if it is less than `count`.
+    /// Returns the pretoken's count if it is less than `count`.
     pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
         self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);

@@ -124,8 +124,7 @@ impl PieceTable {
         }
     }
 
-    /// Keeps only the pieces with these seeds, and sets their scores. No piece may have been dropped from the table
-    /// before.
+    /// Keeps only the pieces with these seed numbers, and sets their scores. The table must still contain all seeds.
     ///
     /// # Errors
     /// [`Error::format`] for seeds that are not ascending, or scores that are not finite.

@@ -1,6 +1,8 @@
-//! Pruning: drops the pieces with the least loss of likelihood, and at the end those with the lowest scores.
+//! Pruning: drops the pieces whose removal reduces the likelihood least. At the end of training, drops the pieces with
+//! the lowest scores.
 //!
-//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and gets its frequency.
+//! The loss of likelihood is an estimate. It assumes that wherever a dropped piece occurred, it is replaced by its best
+//! alternative: the best segmentation of its spelling into other pieces, which get its frequency.
 //! A piece whose alternative has a better score is in no best segmentation. Such a piece, and any other piece that is
 //! in no best segmentation, is dropped immediately.
 //!
