@@ -1,13 +1,14 @@
 //! Counts → initial symbols and merges, by the rules of Hugging Face's `BpeTrainer`.
 //!
 //! The alphabet consists of the required characters and the most frequent characters of the corpus, up to a limit, in
-//! the order of code points. After it come those symbols with a prefix or suffix that occur in the corpus. A character
+//! the order of code points. It is followed by the symbols with a prefix or suffix that occur in the corpus. A
+//! character
 //! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a merged token
-//! is that of its left part, followed by that of its right part without the prefix.
+//! is the spelling of its left part, followed by the spelling of its right part without the prefix.
 //!
-//! Two orders in the library are the iteration orders of hash maps, which differ between processes. Here they are
-//! defined. Among equally frequent characters at the limit of the alphabet, lower code points are preferred. Symbols
-//! with a prefix or suffix are sorted by their string.
+//! In two cases, the library uses the iteration order of a hash map, which differs between processes. Here the order is
+//! defined in both cases. If the limit of the alphabet excludes some of several equally frequent characters, lower code
+//! points are preferred. Symbols with a prefix or suffix are sorted by their string.
 //!
 //! Cost: one pass over the counts, on all threads, and the cost of learning. Source: huggingface/tokenizers
 //! `models/bpe/trainer.rs`. Left out: two tokens with the same spelling, which share an id in the library and are an
@@ -73,7 +74,7 @@ impl HfOptions {
     /// Reads options from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for invalid JSON, and for bytes with a prefix.
+    /// [`Error::config`] for invalid JSON, and for a prefix in combination with `byte_level`.
     pub fn from_json(options: &str) -> Result<Self> {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;

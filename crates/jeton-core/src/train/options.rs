@@ -40,7 +40,7 @@ pub struct LearnOptions<'a> {
     pub end: EndOfWord,
     /// Spelling of the end-of-word mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
-    /// Constraint on the pairs that may merge; `None` permits all.
+    /// Rule that determines which pairs are allowed to merge; `None` permits all pairs.
     pub rule: Option<&'a dyn Rule>,
     /// Maximum number of threads; does not change the result.
     pub threads: usize,

@@ -12,7 +12,7 @@ pub fn most_bytes(bytes: usize) -> usize {
 /// be too slow.
 pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 
-/// Callback that returns false to cancel the work, called by only one of several threads.
+/// Callback that returns false to cancel the work. If several threads work, only one of them calls it.
 pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
 /// Number of steps of a loop between two calls of the callback. This many steps take well below 10 ms in any loop of

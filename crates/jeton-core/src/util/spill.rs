@@ -245,7 +245,8 @@ impl Shared {
     }
 }
 
-/// Total memory of vectors before they spill to files. The default is unlimited.
+/// Limit on the memory that all vectors take together; beyond it, vectors spill to files. By default, there is no
+/// limit.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLimit {
     shared: Option<Arc<Shared>>,

@@ -11,7 +11,7 @@ use crate::parallel::{BatchPart, Landing};
 use crate::pretokenize::{Pretokenizer, StartFinder, Starts};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Range of a document without special tokens.
+/// Part of a document that contains no special token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocumentSegment<'t> {
     pub(super) text: &'t str,

@@ -31,8 +31,8 @@ const CHUNKS: usize = 16;
 /// Minimum number of characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Bound below which a sum is multiplied by 1 / `SMALL`. A sum slightly above the bound stays positive when it is
-/// multiplied by the probability of one piece.
+/// A sum below this bound is divided by it, to prevent underflow. The bound is so high that the product of a sum above
+/// it and the probability of one piece is still positive.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
 /// If the sum at a position is smaller than this while other sums exceed [`SMALL`], every segmentation with a boundary
@@ -80,7 +80,7 @@ pub(super) fn sum_of_chunks<T: Copy + Default + Send + Sync>(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnknownPiece {
     pub score: f64,
-    /// Piece as which an unknown character is counted; [`NONE`] if it is not counted.
+    /// Id of the piece whose count includes unknown characters; [`NONE`] if they are not counted.
     pub id: u32,
     /// Number of unknown characters outside of the segments.
     pub num_rare: u64,

@@ -169,9 +169,9 @@ impl SplitPoints {
         alone
     }
 
-    /// Returns two bitmaps of characters of three bytes: the characters that become separate parts, and the characters
-    /// with a boundary before them. `leads`: bitmap of the first bytes of these characters, counted from `at`. `after`:
-    /// bitmap of the positions that follow a character of three bytes.
+    /// Returns two bitmaps of characters of three bytes: of those that become separate parts, and of those that have a
+    /// boundary before them. `leads`: bitmap of the first bytes of characters of three bytes, counted from `at`.
+    /// `after`: bitmap of the positions that follow a character of three bytes.
     #[inline(always)]
     fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
         let (mut alone, mut after_boundary) = (0, 0);
@@ -181,8 +181,8 @@ impl SplitPoints {
             let start = at + place as usize;
             if let Some(&[a, b, c]) = text[start..].first_chunk() {
                 alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
-                // Does not branch on `after`, because it cannot be predicted. The only branch is at the start of the
-                // text.
+                // There is no branch on `after`, because it would be hard to predict. The only branch is taken at the
+                // start of the text.
                 let is_boundary = start >= 3 && self.is_boundary(text, start);
                 after_boundary |= (u64::from(is_boundary) & after >> place) << place;
             }
