@@ -44,7 +44,7 @@ pub struct HfOptions {
     pub first_id: u32,
     /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
-    /// Maximum number of symbols without prefix and suffix.
+    /// Maximum size of the alphabet; symbols with a prefix or suffix are not counted.
     pub limit_alphabet: Option<usize>,
     /// Units (bytes or code points) that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
@@ -100,8 +100,8 @@ impl HfOptions {
         }
     }
 
-    /// Returns the sort key of a unit in the alphabet: the code point of the character, or of the byte's character in
-    /// the byte alphabet.
+    /// Returns the key by which units are sorted in the alphabet: for a character, its code point; for a byte, the code
+    /// point of its character in the byte alphabet.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),

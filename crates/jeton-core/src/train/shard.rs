@@ -83,7 +83,7 @@ impl Side {
         self.places.push((id, place));
     }
 
-    /// Iterates over the neighbors, each with the total weight of its positions.
+    /// Iterates over (neighbor, total weight of the merged occurrences next to it).
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
     }

@@ -212,8 +212,8 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        // Part of the memory that the process had before the limit may have been freed since. The difference can
-        // therefore be too small, and the bytes of vectors in memory are its lower bound.
+        // The process can have freed memory that it had before the limit was created. The difference `own` is then too
+        // small, so it is raised to the number of bytes of vectors in memory.
         let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {

@@ -131,7 +131,7 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // Stages other than one pattern need the whole text, so a part may end only where a text ends.
+        // Unless the stages are a single pattern, they need whole texts, so a part must end where a text ends.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;

@@ -35,7 +35,7 @@ const THEN: u8 = 0xFF;
 const BOUNDARY: char = '\u{1F}';
 /// Mark that is counted after the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// First character of all words except the first one of a line.
+/// First character of every word that is not the first word of a line.
 const SPACE: char = '\u{2581}';
 /// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';

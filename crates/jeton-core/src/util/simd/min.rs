@@ -133,7 +133,7 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx512, priorities: &[u32; 64]) -> Self {
             let sixteens: &[[u32; 16]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves
+            // SAFETY: each load reads the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves
             // AVX-512 F.
             Self(std::array::from_fn(|i| unsafe { _mm512_loadu_si512(sixteens[i].as_ptr().cast()) }))
         }
