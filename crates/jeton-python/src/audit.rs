@@ -43,7 +43,7 @@ impl Reachability {
         (self.0.fates.get(id) == Some(&Fate::Reached)).then(|| PyBytes::new(py, text))
     }
 
-    /// Returns the indices, in the tokenizer's merge list, of the merges that no text uses, as u32.
+    /// Returns the merges that no text uses, as u32 indices in the tokenizer's list of merges.
     fn unused_merges<'py>(&self, py: Python<'py>, tok: &Tokenizer) -> PyResult<View<'py>> {
         let work = |keep_going: KeepGoing<'_>| audit::unused_merges(&tok.0, &self.0.fates, keep_going);
         column::view(py, run_with_signals(py, work, |failed| error::plain(py, failed))?)

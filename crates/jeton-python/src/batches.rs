@@ -68,8 +68,8 @@ impl Tokenizer {
     }
 
     /// Returns spans of the ids of a text; `ids` is little-endian u32. Each span is two little-endian i64. `kind`: 0
-    /// for byte spans, 1 for character spans, 2 for HF's offsets. 3 returns the index of each id's pretoken instead,
-    /// one i64.
+    /// for byte spans, 1 for character spans, 2 for HF's offsets. With kind 3, the result contains one i64 for each id
+    /// instead: the index of its pretoken.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans<'py>(
         &self,

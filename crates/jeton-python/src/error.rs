@@ -18,7 +18,8 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// Looks up the exception classes when the module is imported, so that no later call has to (see `once`).
+/// Looks up the exception classes. The import of the module calls this, so that later calls need no lookup (see
+/// `once`).
 pub fn find_classes(py: Python<'_>) {
     ConfigError::type_object(py);
     DecodeError::type_object(py);

@@ -11,8 +11,7 @@ use crate::vocab::{Kind, List, MAX_BYTES};
 /// Merges as (left, right, result), in ascending order of the result.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Initial entries followed by the entries of merges, with their positions by id and the number of bytes that merges
-/// have added.
+/// Initial entries followed by the entries of merges. `num_bytes` is the total length of the entries of merges.
 struct Merged {
     entries: List,
     positions: Vec<u32>, // id -> index of the entry; u32::MAX if there is none

@@ -181,9 +181,9 @@ impl Shared {
         }
     }
 
-    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. For each thread,
-    /// the allocator keeps memory that the vectors and tables of a pass have freed. This memory has been up to two
-    /// thirds of a limit.
+    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. This is necessary
+    /// because the allocator keeps, for each thread, memory that the vectors and tables of a pass have freed: in a
+    /// measurement, up to two thirds of the limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));

@@ -82,7 +82,7 @@ impl Trie {
         Self { slots: slots.slots }
     }
 
-    /// Iterates over the entries at `at` of a text, shortest first, as (end, id).
+    /// Iterates over the entries that begin at `at` in a text, shortest first. Yields (end in the text, id).
     #[inline]
     pub fn matches<'a>(&'a self, text: &'a [u8], at: usize) -> impl Iterator<Item = (usize, u32)> + 'a {
         self.matches_after(ROOT, text, at)

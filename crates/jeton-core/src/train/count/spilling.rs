@@ -29,7 +29,8 @@ pub(in crate::train) struct SpillingCounts {
 impl SpillingCounts {
     /// Creates an empty table.
     pub fn new(memory: &MemoryLimit) -> Self {
-        // A quarter of the limit, because a growing table holds its old and its new slots.
+        // The table spills at a quarter of the limit, because a growing table has its old and its new slots in memory
+        // at the same time.
         let most = memory.working_memory(1).saturating_mul(2);
         Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
     }

@@ -14,6 +14,6 @@ pub mod sentencepiece;
 
 /// Constraint on the pairs that may merge.
 pub trait Rule: Sync {
-    /// Returns true if `left` and `right` may become one token.
+    /// Returns true if `left` and `right` are allowed to merge into one token.
     fn allows(&self, left: &[u8], right: &[u8]) -> bool;
 }

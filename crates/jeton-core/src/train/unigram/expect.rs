@@ -76,7 +76,7 @@ pub(super) fn sum_of_chunks<T: Copy + Default + Send + Sync>(
     failed.map_or(Ok(sums), Err)
 }
 
-/// Treatment of characters that are not pieces, in a segmentation.
+/// Values that a segmentation uses for characters that are not pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnknownPiece {
     pub score: f64,

@@ -212,7 +212,7 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx2, bytes: &[u8; 64]) -> Self {
             let at = bytes.as_ptr();
-            // SAFETY: the loads are of bytes 0 to 31 and 32 to 63 of `bytes` and need no alignment; the argument proves
+            // SAFETY: the loads read bytes 0 to 31 and 32 to 63 of `bytes` and need no alignment; the argument proves
             // AVX2.
             unsafe { Self(_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())) }
         }
@@ -252,8 +252,9 @@ mod x86 {
         fn translated(self, table: &[u8; 256]) -> [u8; 64] {
             let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
             let mut bytes = [0; 64];
-            // SAFETY: `self` proves AVX2 (see the type); loads are of the sixteen bytes of `row`, stores of the 64 of
-            // `bytes`, and neither needs alignment.
+            // SAFETY: `self` proves AVX2 (see the type). Loads read the sixteen bytes of `row`, the two stores write
+            // the
+            // 64 bytes of `bytes`, and none of them needs alignment.
             unsafe {
                 let mut found = [_mm256_setzero_si256(); 2];
                 for (high, row) in rows.iter().enumerate() {
@@ -292,7 +293,7 @@ mod x86 {
 
         #[inline(always)]
         fn load(_: HasAvx512, bytes: &[u8; 64]) -> Self {
-            // SAFETY: the load is of the 64 bytes of `bytes` and needs no alignment; the argument proves AVX-512 F.
+            // SAFETY: the load reads the 64 bytes of `bytes` and needs no alignment; the argument proves AVX-512 F.
             unsafe { Self(_mm512_loadu_si512(bytes.as_ptr().cast())) }
         }
 
@@ -327,8 +328,8 @@ mod x86 {
         fn translated(self, table: &[u8; 256]) -> [u8; 64] {
             let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
             let mut bytes = [0; 64];
-            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store
-            // is of the 64 of `bytes`, and neither needs alignment.
+            // SAFETY: `self` proves AVX-512 F and BW (see the type). Loads read the sixteen bytes of `row`, the store
+            // writes the 64 bytes of `bytes`, and none of them needs alignment.
             unsafe {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {
@@ -349,7 +350,7 @@ mod x86 {
             for from in [0, 16, 32, 48] {
                 let some = (mask >> from) as u16;
                 let Some(room) = places[count..].first_chunk_mut::<16>() else { return };
-                // SAFETY: the store is of the sixteen integers of `room` and needs no alignment; the argument proves
+                // SAFETY: the store writes the sixteen integers of `room` and needs no alignment; the argument proves
                 // AVX-512 F.
                 unsafe {
                     let first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -81,7 +81,7 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx2, priorities: &[u32; 64]) -> Self {
             let eights: &[[u32; 8]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the eight integers of `eights[i]` and needs no alignment; the argument proves
+            // SAFETY: each load reads the eight integers of `eights[i]` and needs no alignment; the argument proves
             // AVX2.
             Self(std::array::from_fn(|i| unsafe { _mm256_loadu_si256(eights[i].as_ptr().cast()) }))
         }
@@ -105,7 +105,7 @@ mod x86 {
         fn with(mut self, place: usize, value: u32) -> Self {
             let masks = &MASKS[MASKS.len() / 2 - place % (8 * N)..];
             for (vector, mask) in self.0.iter_mut().zip(masks.as_chunks::<8>().0) {
-                // SAFETY: `self` proves AVX2 (see the type); the load is of the eight integers of `mask` and needs no
+                // SAFETY: `self` proves AVX2 (see the type); the load reads the eight integers of `mask` and needs no
                 // alignment.
                 unsafe {
                     let here = _mm256_loadu_si256(mask.as_ptr().cast());
