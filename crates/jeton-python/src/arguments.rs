@@ -60,8 +60,7 @@ impl<'a> Text<'a> {
     }
 
     /// Converts a core error about this text to an exception. The position in the exception is in characters for a
-    /// `str`,
-    /// and in bytes for `bytes`.
+    /// `str`, and in bytes for `bytes`.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -204,8 +203,7 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
         }
     };
     // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. For a longer
-    // string,
-    // the function would set an exception and return null.
+    // string, the function would set an exception and return null.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -243,8 +241,7 @@ pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
     // SAFETY: the object is a list. Each item is a borrowed reference, which stays valid because no Python code runs
-    // that
-    // could remove the item from the list: reading an object that is exactly an `int` runs no Python code.
+    // that could remove the item from the list: reading an object that is exactly an `int` runs no Python code.
     unsafe {
         let kind = &raw mut ffi::PyLong_Type;
         while ids.len() < list.len() {

@@ -11,8 +11,7 @@ use crate::error;
 use crate::vocabulary::Vocabulary;
 
 /// (ids, type ids, mask of the template's tokens, origins). For a token of a text, the origin is (index of the text: 0
-/// or
-/// 1, index of the token in the text). For a token of the template, it is None.
+/// or 1, index of the token in the text). For a token of the template, it is None.
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
 #[pymethods]

@@ -372,8 +372,7 @@ impl<'a> MergeLearner<'a> {
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // For all neighbors x and y, the pairs (x, left) and (right, y) have lost occurrences. If two occurrences of
-        // the
-        // merged pair are adjacent, the pair (right, left) between them is lost too, but `after` lacks its weight.
+        // the merged pair are adjacent, the pair (right, left) between them is lost too, but `after` lacks its weight.
         // `regained` is the sum of these weights.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(

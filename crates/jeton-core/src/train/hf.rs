@@ -2,9 +2,8 @@
 //!
 //! The alphabet consists of the required characters and the most frequent characters of the corpus, up to a limit, in
 //! the order of code points. It is followed by the symbols with a prefix or suffix that occur in the corpus. A
-//! character
-//! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a merged token
-//! is the spelling of its left part, followed by the spelling of its right part without the prefix.
+//! character outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a
+//! merged token is the spelling of its left part, followed by the spelling of its right part without the prefix.
 //!
 //! In two cases, the library uses the iteration order of a hash map, which differs between processes. Here the order is
 //! defined in both cases. If the limit of the alphabet excludes some of several equally frequent characters, lower code

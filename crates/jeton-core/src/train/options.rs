@@ -101,8 +101,7 @@ pub struct Tuning {
     /// positions that threads would not save time.
     pub shard_bytes: usize,
     /// A merge is divided among threads if its pair has at least this many positions. Visiting that many positions
-    /// takes
-    /// some hundred microseconds, and synchronizing threads takes ten microseconds.
+    /// takes some hundred microseconds, and synchronizing threads takes ten microseconds.
     pub shared_places: usize,
     /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
     /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges

@@ -27,8 +27,7 @@ pub struct Segments {
 }
 
 /// Estimated number of bytes that the engine needs for a pair. They contain its count and index in each shard, its
-/// total
-/// count, its posting list, and its entry in the queue.
+/// total count, its posting list, and its entry in the queue.
 const PAIR: usize = 120;
 
 impl Segments {

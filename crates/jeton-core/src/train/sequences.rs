@@ -23,8 +23,7 @@ pub struct Symbols {
 }
 
 /// Returns the alphabet of a corpus, with ids from 0. Bytes are in the order of their values. Characters are in the
-/// order
-/// of descending counts; characters with equal counts are in the order of first appearance.
+/// order of descending counts; characters with equal counts are in the order of first appearance.
 ///
 /// # Errors
 /// At character level, an error for a pretoken that is not valid UTF-8.

@@ -2,8 +2,7 @@
 //!
 //! A merge with many positions is divided among the workers, which takes two synchronizations. For a merge with few
 //! positions, these would take longer than the merge, so the calling thread processes all shards. Between steps,
-//! workers
-//! spin for some microseconds and then park. Results do not depend on which thread processes a shard.
+//! workers spin for some microseconds and then park. Results do not depend on which thread processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

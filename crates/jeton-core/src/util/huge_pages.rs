@@ -100,8 +100,7 @@ impl<T: Copy> HugeVec<T> {
         let start = unsafe { alloc(layout) }.cast::<MaybeUninit<T>>();
         let start = NonNull::new(start).ok_or_else(|| Error::memory(layout.size()))?;
         // SAFETY: the slice ends within the allocation of `layout.size()` bytes. It is aligned for `T`, because
-        // `layout`
-        // requires at least the alignment of `T`. Nothing else refers to it yet.
+        // `layout` requires at least the alignment of `T`. Nothing else refers to it yet.
         let memory = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), layout.size() / size_of::<T>()) };
         advise(memory);
         memory[..len].fill(MaybeUninit::new(value)); // in bounds, because the layout is that of `len` values or larger

@@ -3,14 +3,12 @@
 //! A [`SpillVec`] is accessed as a slice, whether it is in memory or in a file. Resident pages of a mapped file count
 //! as memory of the process. While work runs, a thread checks the number of resident pages every millisecond
 //! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). If the
-//! limit
-//! is exceeded, pages are released: their content stays in the page cache of the system or on the disk, and the next
-//! access costs a page fault of about a microsecond.
+//! limit is exceeded, pages are released: their content stays in the page cache of the system or on the disk, and the
+//! next access costs a page fault of about a microsecond.
 //!
 //! Only the excess pages are released. The first pages of the vectors stay mapped, as many as the limit allows. So the
 //! number of page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon
-//! as
-//! the vectors exceed the limit.
+//! as the vectors exceed the limit.
 //!
 //! The allocator is trimmed as well, because it keeps memory that other vectors and tables have freed.
 //!
@@ -182,8 +180,8 @@ impl Shared {
     }
 
     /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. This is necessary
-    /// because the allocator keeps, for each thread, memory that the vectors and tables of a pass have freed: in a
-    /// measurement, up to two thirds of the limit.
+    /// because the allocator keeps, for each thread, memory that the vectors and tables of a pass have freed: in
+    /// Unigram training, up to two thirds of the limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
@@ -355,8 +353,7 @@ impl MemoryLimit {
                 }
             };
             // If the thread cannot be started, no limit is enforced; the operating system alone decides which pages
-            // stay
-            // in memory.
+            // stay in memory.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()

@@ -368,8 +368,7 @@ impl Vocab {
 }
 
 /// Compares two contents. Most contents are short, and short contents are compared inline, because a function call
-/// would
-/// take longer.
+/// would take longer.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());

@@ -521,8 +521,7 @@ impl Counts {
         self.slots = HugeVec::default();
         let arena = &self.arena;
         // The sort key is the first 15 bytes and the length. It orders pretokens of up to 15 bytes completely, and puts
-        // a
-        // longer pretoken after its prefixes.
+        // a longer pretoken after its prefixes.
         let head = |entry: &CountEntry| match entry.key.is_longer() {
             true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
             false => entry.key.order(),

@@ -12,8 +12,7 @@
 //! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and thread. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
 //! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters as occurrences of the piece with id
-//! 0,
-//! which is the most frequent character; an option reproduces this.
+//! 0, which is the most frequent character; an option reproduces this.
 
 use std::ops::Range;
 

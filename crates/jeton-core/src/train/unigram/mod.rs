@@ -225,8 +225,7 @@ impl UnigramLearner<'_> {
 
     /// Runs one iteration of EM, which computes expected counts from the current scores, and new scores from these
     /// counts. The digamma function replaces the logarithm of a count; this reduces the probabilities of rare pieces
-    /// more
-    /// than proportionally (variational Bayes with a sparse prior).
+    /// more than proportionally (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -253,8 +252,7 @@ impl UnigramLearner<'_> {
     }
 
     /// Drops each piece whose spelling can be segmented into other pieces with a higher total score. Such a piece is in
-    /// no
-    /// best segmentation.
+    /// no best segmentation.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
         let decide = |_: usize, keep_going: &dyn Fn() -> bool| {

@@ -2,9 +2,9 @@
 //! the lowest scores.
 //!
 //! The loss of likelihood is an estimate. It assumes that wherever a dropped piece occurred, it is replaced by its best
-//! alternative: the best segmentation of its spelling into other pieces, which get its frequency.
-//! A piece whose alternative has a better score is in no best segmentation. Such a piece, and any other piece that is
-//! in no best segmentation, is dropped immediately.
+//! alternative: the best segmentation of its spelling into other pieces, which get its frequency. A piece whose
+//! alternative has a better score is in no best segmentation. Such a piece, and any other piece that is in no best
+//! segmentation, is dropped immediately.
 //!
 //! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
 //!

@@ -253,8 +253,7 @@ mod x86 {
             let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
             let mut bytes = [0; 64];
             // SAFETY: `self` proves AVX2 (see the type). Loads read the sixteen bytes of `row`, the two stores write
-            // the
-            // 64 bytes of `bytes`, and none of them needs alignment.
+            // the 64 bytes of `bytes`, and none of them needs alignment.
             unsafe {
                 let mut found = [_mm256_setzero_si256(); 2];
                 for (high, row) in rows.iter().enumerate() {
