@@ -51,8 +51,8 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
     }
 
-    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, and for
-    /// each id the index of its pretoken in the text.
+    /// Encodes many texts. Returns three little-endian columns: the ids (u32), the offsets of the texts in the ids
+    /// (i64), and for each id, the index of its pretoken in the text (i64).
     fn encode_batch_with_words<'py>(
         &self,
         py: Python<'py>,
@@ -100,7 +100,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns, in order, the text that the model encoded for each token with one of `ids`.
+    /// Returns the text of each token of `text` whose id is one of `ids`, in order. It is the text that the model
+    /// reads, for example after normalization.
     #[pyo3(signature = (text, ids, special))]
     fn token_texts(
         &self,

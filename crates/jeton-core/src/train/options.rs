@@ -103,9 +103,10 @@ pub struct Tuning {
     /// A merge is divided among threads if its pair has at least this many positions. Visiting that many positions
     /// takes some hundred microseconds, and synchronizing threads takes ten microseconds.
     pub shared_places: usize,
-    /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
-    /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges
-    /// was two to four times as frequent as this bound. Rare pairs (nine of ten) then cost nothing.
+    /// Divisor of the first floor, which is (symbols of the corpus / merges / this value). Pairs with a count below the
+    /// floor, nine of ten, have no posting list until all other pairs are merged, so they usually cost nothing. On the
+    /// measured corpora, with 32,000 and with 128,000 merges, the last merge was two to four times as frequent as the
+    /// floor.
     pub floor_divisor: u64,
 }
 

@@ -260,8 +260,8 @@ impl MemoryLimit {
     /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
         let mut resident = storage.resident().unwrap_or_default();
-        // The allocator can still hold memory that an earlier step, such as counting, has freed. The process does not
-        // need it, so it should not count.
+        // The allocator can still hold memory that an earlier step, such as counting, has freed. The process no longer
+        // needs this memory, so it is returned to the system before the memory of the process is measured.
         if resident.own > limit / 4 {
             storage.trim();
             resident = storage.resident().unwrap_or_default();

@@ -180,8 +180,8 @@ mod x86 {
     #[inline(always)]
     unsafe fn append_ascii(_: HasAvx2, points: &[u32; 16], out: &mut Vec<u8>) -> bool {
         // SAFETY: the four loads read points 0 to 3, 4 to 7, 8 to 11 and 12 to 15. The store writes 16 bytes to the
-        // spare capacity, which are the bytes that `set_len` adds. Neither the loads nor the store need alignment. The argument
-        // proves AVX2.
+        // spare capacity, which are the bytes that `set_len` adds. Neither the loads nor the store need alignment. The
+        // argument proves AVX2.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));

@@ -156,7 +156,7 @@ pub struct Alphabet {
     special: Vec<u32>, // units that are special tokens, for error messages
 }
 
-/// Handling of characters without a symbol, in addition to the unknown token.
+/// Options for characters without a symbol. The id of the unknown token is stored separately.
 #[derive(Debug, Clone, Default)]
 struct UnknownSymbol {
     fused: bool,

@@ -87,7 +87,7 @@ impl List {
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// Appends an entry. `write` appends its content to the buffer; returns this content.
+    /// Appends an entry whose content `write` appends to the given buffer. Returns the content.
     ///
     /// # Errors
     /// Errors of `write`, after which the list is unchanged.

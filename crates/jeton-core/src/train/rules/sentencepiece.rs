@@ -36,7 +36,7 @@ fn is_digit(c: char) -> bool {
 }
 
 impl PieceRules {
-    /// Returns true if a piece of `length` characters may have `▁` at position `at`.
+    /// Returns true if a piece of `length` characters is allowed to contain `▁` at position `at`.
     fn allows_space(&self, at: usize, length: usize) -> bool {
         let (is_first, is_last) = (at == 0, at + 1 == length);
         match (self.treat_whitespace_as_suffix, self.split_by_whitespace) {

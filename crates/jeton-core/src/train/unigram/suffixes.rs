@@ -431,8 +431,8 @@ impl<'a> CandidateScan<'a> {
         (number >> shift & ((1 << self.text.bits) - 1)) as CharIndex - 1
     }
 
-    /// Adds the previous suffix to the tree, and completes the nodes that are longer than `shared`, the length of its
-    /// common prefix with the next suffix.
+    /// Adds the suffix `last` to the tree. `shared` is the length of the common prefix of `last` and the next suffix;
+    /// nodes that are longer than `shared` are complete.
     fn close(&mut self, last: SuffixInfo, shared: usize) -> Result<()> {
         let at = self.num - 1;
         let SuffixInfo { count, next, reach, longest } = last;

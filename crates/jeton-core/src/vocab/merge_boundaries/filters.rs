@@ -83,7 +83,7 @@ impl MarkBoundaries {
         Self { joined, marks_join: true }
     }
 
-    /// Returns all boundaries, including those between two `▁`.
+    /// Returns a value for which all positions before a `▁` are boundaries, also the position between two `▁`.
     pub fn all() -> Self {
         Self::default()
     }
