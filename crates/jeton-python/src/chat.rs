@@ -23,8 +23,8 @@ const TEMPLATE: &str = "template";
 #[pymethods]
 impl Tokenizer {
     /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that
-    /// is not the template's, if a special token other than the unknown token `unk` is not a match in the text, or if
-    /// this cannot be determined here.
+    /// is not from the template, if the model returns the id of a special token (other than the unknown token `unk`)
+    /// that was not matched in the text, or if this cannot be determined here.
     ///
     /// `runs`: tuples that together cover the text. A tuple begins with a number of characters and the origin of these
     /// characters; the origin is a tuple that begins with its name.

@@ -19,7 +19,7 @@ fn unit(name: &str) -> PyResult<TextUnit> {
     TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at must be one of {names}, not {name:?}")))
 }
 
-/// Runs `work` on the cutter of a text without the GIL; then runs `finish` on the result and the text.
+/// Creates a cutter for a text, and runs `work` on it, without the GIL. Then runs `finish` on the result and the text.
 fn cut<R: Send, T>(
     tok: &Tokenizer,
     text: &Bound<'_, PyAny>,

@@ -73,7 +73,8 @@ pub fn learn(
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<LearnedMerge>> {
     let memory = options.memory.for_vectors();
-    // Each shard gets an equal part of the memory limit, and equal segments in different shards are not combined.
+    // The memory limit is divided equally among the shards, and equal segments in different shards are not combined. So
+    // a low limit permits only few shards.
     let num_shards = options.threads.min(memory / 4 / options.tuning.shard_bytes.max(1)).max(1);
     let counters = memory / 4 / size_of::<Counter>() / num_shards;
     let make = |num_ids| Shard::new(num_ids, num_ids + options.num_merges, counters, options.memory);

@@ -296,8 +296,8 @@ impl Counts {
         (key, tag)
     }
 
-    /// Splits `text` at the adjacent `bounds` and adds one occurrence of each part; `place` is the position of the
-    /// text's first byte.
+    /// Splits `text` into parts, each from one of the `bounds` to the next, and adds one occurrence of each part.
+    /// `place` is the position of the text's first byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -332,9 +332,9 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts the pretokens of a batch whose entries are in `batch.recent`; writes the indices of the others to
-    /// `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a pretoken
-    /// is frequent.
+    /// Counts the pretokens of a batch whose entries are in `batch.recent`. Writes the indices of all other pretokens
+    /// to `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a
+    /// pretoken is frequent.
     #[inline(always)]
     fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
         let KeyBatch { keys, tags, missed, recent, .. } = batch;
@@ -678,7 +678,8 @@ impl Counts {
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Splits `text` at the adjacent `bounds` into at most [`BATCH`] parts and computes their keys and tags.
+    /// Takes at most [`BATCH`] parts of `text`, each from one of the `bounds` to the next, and computes their keys and
+    /// tags.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);

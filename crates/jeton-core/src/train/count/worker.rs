@@ -1,4 +1,4 @@
-//! Counting thread, which counts the pretokens of its parts of the text in its own table.
+//! Worker of the counter: counts the pretokens in some parts of the text, with its own table.
 //!
 //! Named patterns take the fast path: a bit-parallel scan finds the starts of pretokens, and the pretokens of a window
 //! are counted as one batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`]
