@@ -81,7 +81,7 @@ pub(super) enum Beginning<'a> {
 
 /// Tokens that exist before learning, from earlier merges.
 pub trait KnownTokens: Sync {
-    /// Returns the id of the first merge.
+    /// Returns the id that the first new merge gets. All known tokens have lower ids.
     fn next_id(&self) -> u32;
     /// Returns the spelling of a token; empty for an unknown id.
     fn spelling(&self, id: u32) -> &[u8];

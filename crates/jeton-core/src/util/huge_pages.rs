@@ -129,8 +129,8 @@ impl<T: Copy> Deref for HugeVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to this value (its invariant), which is borrowed
-        // for as long as the slice.
+        // SAFETY: the first `len` values are initialized, and only this `HugeVec` accesses them (see the invariant). It
+        // is borrowed for as long as the slice.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

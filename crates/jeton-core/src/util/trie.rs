@@ -1,10 +1,10 @@
 //! Double-array trie over bytes, which finds all entries that begin at a position.
 //!
 //! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; so a step is one memory access. The
-//! children of a node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. A node
-//! with several children tries the next few free slots, and then takes a new block, so construction is linear. The
-//! search for the following nodes continues in the new block. Otherwise, malicious entries could leave first free slots
-//! that never fit, and each node would take a block of its own.
+//! children of a node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. For a
+//! node with several children, construction tries a few free slots and then adds a new block, so it takes linear time.
+//! After that, the search for free slots starts in the new block. If it always started at the first free slot,
+//! malicious entries could leave first free slots that fit no node, and each node would take a new block.
 //!
 //! Cost: 12 bytes for each slot; 250,000 pieces are built in under 0.1 s. Matching takes one step for each byte, up
 //! to the longest entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure";

@@ -164,7 +164,8 @@ impl Words {
 pub struct TokensInRanges {
     /// Number of ranges.
     pub ranges: usize,
-    /// Sum of the numbers of tokens that overlap each range; at least one for each range.
+    /// Total number of tokens in all ranges. A token is counted in each range that it overlaps, so a range has at least
+    /// one token.
     pub tokens: usize,
     /// Number of ranges with one token.
     pub whole: usize,

@@ -242,7 +242,7 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`; a new one is placed after all others.
+    /// Adds `count` occurrences of `pretoken`. A new pretoken is placed after all others.
     ///
     /// # Errors
     /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.

@@ -21,7 +21,7 @@ use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// Excludes tokens that consist of part of a character and anything else.
+    /// Excludes tokens in which a part of a character precedes or follows other bytes.
     pub whole_characters: bool,
     /// Excludes tokens with characters of two classes. The classes are letters with their marks, numbers, white space,
     /// and others. One space may precede any class.

@@ -70,7 +70,7 @@ pub(super) struct Suffixes {
 
 impl Suffixes {
     /// Sorts the suffixes, and selects the `most` candidates with the highest scores. `stored` is the memory limit of
-    /// vectors that are accessed in order, `memory` that of all others.
+    /// vectors that are accessed in order, and `memory` is the memory limit of all other vectors.
     ///
     /// # Errors
     /// `Interrupted`; I/O errors of spill files.

@@ -81,7 +81,8 @@ impl SplitPoints {
     }
 
     /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. For a
-    /// text of more than `most` bytes, writes only the bounds of the first parts.
+    /// text of more than `most` bytes, writes only the bounds of the first parts, which cover about `most` bytes or at
+    /// least one part.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
