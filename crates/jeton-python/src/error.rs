@@ -116,7 +116,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
-    // Fails beyond Python's limit on the number of digits.
+    // `str()` raises an error for an integer that exceeds Python's limit on the number of digits.
     let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string());
     let message = format!(
         "id {shown} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})"

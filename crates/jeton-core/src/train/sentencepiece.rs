@@ -152,8 +152,8 @@ pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// Splits the words at all other characters. Equal segments are not combined, because that would take a lookup for each
-/// word, and learning does not require them to be distinct.
+/// Splits the words at all characters that are not in `chars`. Equal segments are not combined, because that would take
+/// a lookup for each word, and learning does not require distinct segments.
 fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Counts> {
     let mut known = vec![false; char::MAX as usize + 1];
     chars.iter().for_each(|&c| known[c as usize] = true);

@@ -65,8 +65,8 @@ impl Classes {
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// Returns the class of the character of two to four bytes that begins `four`. The CPU cannot predict whether it
-    /// has two or three bytes, so the code does not branch on this.
+    /// Returns the class of the character at the start of `four`, which must have two to four bytes. The CPU cannot
+    /// predict whether it has two or three bytes, so the code does not branch on this.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);

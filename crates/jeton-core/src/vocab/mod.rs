@@ -155,8 +155,8 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
     }
 }
 
-/// Flag in a start: to decode the id, copying its content does not suffice (a gap, a special token, an entry that ends
-/// a word).
+/// Flag in `ContentRange::start`, set if decoding the id takes more than copying its content. This is the case for a
+/// gap, a special token, and an entry that ends a word.
 const ODD: u32 = 1 << 31;
 
 /// Range of an entry's content in the arena.

@@ -1,7 +1,7 @@
 //! Tests of 64 bytes at once: equality with a byte, membership in a range.
 //!
 //! The results of a [`Block`] are masks with one bit for each byte; the lowest bit belongs to the first byte. All
-//! further computation is arithmetic on these masks, and equal for every instruction set.
+//! further computation is arithmetic on these masks, with the same code for every instruction set.
 
 use super::detection::Portable;
 
