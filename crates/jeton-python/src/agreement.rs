@@ -97,8 +97,8 @@ impl Agreement {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns three numbers of distinct decoded byte strings of entries: in both vocabularies, in this one, and in
-    /// `other`.
+    /// Decodes all entries of this vocabulary and of `other`, and returns three numbers of distinct byte strings: in
+    /// both vocabularies, in this vocabulary, and in `other`.
     fn shared_entries(&self, py: Python<'_>, other: &Self) -> (usize, usize, usize) {
         py.detach(|| self.0.shared_entries(&other.0))
     }

@@ -108,8 +108,8 @@ impl HasCount for Bound {
     }
 }
 
-/// Total weight, over all shards, of the merged positions next to one token (the neighbor), and the index of the pair
-/// that it forms with the new token.
+/// A token next to merged occurrences: the total weight of these occurrences in all shards, and the index of the pair
+/// of the token and the new token.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,

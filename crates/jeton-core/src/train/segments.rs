@@ -65,7 +65,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Cuts all segments at pairs below a higher floor.
+    /// Raises the floor: cuts all segments at the pairs whose counts are below the new floor.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`.

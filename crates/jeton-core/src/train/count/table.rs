@@ -515,8 +515,8 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries in byte order. This breaks the invariant of the order, so a table may only be spilled or
-    /// written afterwards.
+    /// Sorts the entries in byte order. This breaks the invariant of the order, so afterwards, the table must only be
+    /// spilled or written.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;

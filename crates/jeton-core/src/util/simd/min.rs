@@ -1,4 +1,5 @@
-//! Minimum of up to 64 priorities. The priorities stay in vector registers while single ones are replaced.
+//! Minimum of up to 64 priorities. The priorities stay in vector registers, where individual priorities can be
+//! replaced.
 
 use super::detection::Portable;
 
@@ -8,7 +9,7 @@ pub(crate) trait MinArray: Copy {
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
-    /// Loads as many of the first priorities as fit.
+    /// Loads the first priorities, as many as the array holds.
     fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
     /// Replaces the priority at an index.
