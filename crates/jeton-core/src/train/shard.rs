@@ -213,8 +213,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Builds posting lists, and numbers the pairs anew: `listed[i]` is the new index of the survey's pair i, or
-    /// [`UNLISTED`] if it gets no list.
+    /// Builds the posting lists after a survey. `listed[i]` is the new index of pair i in the survey, or [`UNLISTED`]
+    /// if this pair gets no list.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -278,7 +278,7 @@ impl Shard {
         }
     }
 
-    /// Prefetches the first cells of a pair.
+    /// Prefetches the cells at the first positions of a pair.
     pub fn fetch_cells(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {

@@ -50,7 +50,7 @@ impl SymbolArray {
         self.cells.len()
     }
 
-    /// Returns the weight of the sequence of a cell.
+    /// Returns the weight of the sequence that contains a cell.
     #[inline]
     pub fn weight(&self, at: u32) -> u64 {
         match self.cells[at as usize].weight {

@@ -31,7 +31,7 @@ fn form(inside: bool, ends_word: bool) -> u8 {
 impl Units {
     fn new(level: Level) -> Self {
         let num_units = if level == Level::Byte { 256 } else { CODE_POINTS };
-        // The system provides zeroed pages only when they are first used.
+        // Zeroed pages take memory only after they are first written, so unused code points cost little.
         Self { uses: vec![0; num_units], forms: vec![0; num_units] }
     }
 

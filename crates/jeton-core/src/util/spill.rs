@@ -423,10 +423,9 @@ pub struct SpillVec<T: Copy> {
     memory: MemoryLimit,
 }
 
-// SAFETY: the values belong only to this vector (its invariant), like those of a `Vec`; a `Mapping` is `Send` and
-// `Sync`.
+// SAFETY: only this vector accesses its values (see the invariant), as with a `Vec`; a `Mapping` is `Send` and `Sync`.
 unsafe impl<T: Copy + Send> Send for SpillVec<T> {}
-// SAFETY: `&SpillVec` only gives access to `&[T]`; see above.
+// SAFETY: only this vector accesses its values, and a `&SpillVec` only gives access to `&[T]`; a `Mapping` is `Sync`.
 unsafe impl<T: Copy + Sync> Sync for SpillVec<T> {}
 
 impl<T: Copy> SpillVec<T> {
@@ -688,7 +687,8 @@ impl<T: Copy> Deref for SpillVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed
+        // SAFETY: the first `len` values are initialized, and only the vector accesses them (see the invariant). It is
+        // borrowed
         // for as long as the slice. `start` is aligned and not null even if there are no values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }

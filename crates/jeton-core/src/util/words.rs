@@ -181,8 +181,8 @@ impl std::ops::Add for TokensInRanges {
 
 /// Counts the tokens of each range of a text, from the spans of the tokens in order.
 ///
-/// A range has the token that overlaps its first byte and the tokens that begin after its first byte. A token without
-/// bytes counts as a part of the character before it; at the start of the text it belongs to no range.
+/// A range has the token that overlaps its first byte, and the tokens that begin after its first byte. A token without
+/// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
     /// Index of the first range that does not end before the last added token.

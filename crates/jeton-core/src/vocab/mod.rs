@@ -202,7 +202,8 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// Minimum number of readable bytes from the start of any content, for reads of fixed length.
+    /// Number of bytes that can be read from the start of any content, even if the content is shorter. This permits
+    /// reads of fixed length.
     pub const PADDING: usize = 16;
 
     /// Builds a vocabulary from `(id, kind, content)` in any order.

@@ -210,8 +210,8 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("an impossible pretoken length"));
         }
         let shared = shared as usize;
-        // Both pretokens have the same `shared` first bytes, so the next byte decides their order. If `shared` is at
-        // the maximum, the pretokens may agree in further bytes, so all of them are compared.
+        // The first `shared` bytes of both pretokens are equal, so the next byte decides their order. If `shared` is
+        // `MOST_SHARED`, further bytes can be equal, so all bytes are compared.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);

@@ -81,7 +81,8 @@ pub struct Counts {
     hash: Hash,
 }
 
-/// Keys and tags of a batch, whose cache lines are being prefetched.
+/// Keys and tags of the pretokens in a batch. They are computed first, so that the cache lines of the table can be
+/// prefetched.
 #[derive(Debug)]
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
@@ -143,7 +144,7 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// Applies the memory limit of the next step, learning, to the pages of a table in files.
+    /// If the table is in files, makes its pages subject to `memory`, the memory limit of the next step (learning).
     pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }

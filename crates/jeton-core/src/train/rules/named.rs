@@ -51,7 +51,7 @@ impl NamedRule {
         serde_json::from_str(rules).map_err(|error| Error::config(format!("rules of training: {error}")))
     }
 
-    /// Returns true if a token may have this spelling.
+    /// Returns true if a token is allowed to have this spelling.
     pub fn holds(&self, spelling: &[u8]) -> bool {
         let length = || if self.by_character { characters(spelling).count() } else { spelling.len() };
         if self.max_token_length.is_some_and(|most| length() > most) || self.blocked.contains(spelling) {
