@@ -46,7 +46,7 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
     made().unwrap_or_else(|failed| failed)
 }
 
-/// Marks an option in a message like `jeton.errors.keyword`: `name=`, or `name=value`.
+/// Marks an option (`name=` or `name=value`) in the text of a message, as `jeton.errors.keyword` does.
 fn keyword(option: &str) -> String {
     format!("\u{1f}\u{1e}{option}\u{1f}\u{1e}")
 }

@@ -18,7 +18,7 @@ pub struct Symbols {
     pub symbols: Vec<Symbol>,
     /// Id of the first symbol.
     pub first_id: u32,
-    /// True to remove characters that are no symbols from their pretokens; false to report them as errors.
+    /// True if characters that are not symbols are removed from their pretokens; false if they are reported as errors.
     pub drops_others: bool,
 }
 

@@ -11,8 +11,8 @@ use std::thread::Thread;
 use super::shard::{Merging, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, as long as waking a parked
-/// thread.
+/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, which is the time that it takes
+/// to wake a parked thread.
 const SPINS: usize = 4096;
 
 /// One step of a merge, which is run on every shard.

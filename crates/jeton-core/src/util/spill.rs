@@ -224,7 +224,8 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // If releases never suffice, the excess pages belong to libraries that were loaded since, not to vectors.
+        // If memory exceeds the limit after every release, the excess pages do not belong to vectors. They belong to
+        // libraries that were loaded after the limit was created.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) <= allowed {
             registry.exceeded = 0;

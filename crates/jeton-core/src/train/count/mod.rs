@@ -7,7 +7,7 @@
 //! join        combination of the tables of all threads
 //! spilling    a table that spills to sorted runs, for the segments of Unigram
 //! run         sorted counts as bytes, for spilling and files
-//! merge       k-way merge of sorted counts, of tables and runs
+//! merge       k-way merge of sorted counts in tables and runs
 //! scripts     counts by script
 //! arithmetic  subtraction and weighting of counts
 //! ```
@@ -20,8 +20,8 @@
 //! begin at a byte have different positions.
 //!
 //! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
-//! each thread, or bounded: the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
-//! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
+//! each thread. To bound it, the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
+//! ([`Counter::spill`]) when they are too large. Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
 //! Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;

@@ -13,13 +13,14 @@ const FIRST: u64 = 0xFF_FFFF;
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // For tokens with a partial character: low 6 bits of a last byte -> bitmap of first bytes after it.
+    // Adjacent characters in tokens that contain one of them only in part: low 6 bits of the last byte of the left
+    // character -> bitmap of the first bytes of right characters.
     split: [u16; 64],
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to its bits: [`LetterBoundaries::LETTER`] and
-/// the constants after it.
+/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to one of the bits
+/// [`LetterBoundaries::LETTER`], [`LetterBoundaries::ENDS`] and [`LetterBoundaries::BEGINS`], or to several or none.
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 

@@ -3,8 +3,8 @@
 //! In SentencePiece's models and their descendants, whole texts are pretokens. A text is split before `▁` at
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
 //! [`LetterBoundaries`]. Then the ids of the text are the ids of its parts in order, because no merge crosses a split
-//! point; around characters that are spelled in bytes, this requires that no token merges with these bytes. The parts
-//! repeat, so they are often in a cache. [`Marks`] tells how texts spell `▁`.
+//! point. For characters that are spelled in bytes, the caller must check this: no merge is allowed to join the tokens
+//! of these bytes. The parts repeat, so they are often in a cache. [`Marks`] determines how texts spell `▁`.
 //!
 //! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
