@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::util::alloc;
 use crate::util::hash::Hash;
 
-/// Sum over all pairs with one hash.
+/// Sums over all pairs that have the same hash.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counter {
     weight: u32,    // sum of the pairs' counts; saturating

@@ -210,7 +210,8 @@ impl PieceStrings {
         Self(all)
     }
 
-    /// Adds the strings of former pairs, the shortest first, until there are `num_pieces` pieces.
+    /// Adds the spellings of the pairs in `gone` (see [`gone`]) as pieces, the shortest first, until there are
+    /// `num_pieces` pieces.
     fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();

@@ -587,7 +587,7 @@ impl Counts {
     }
 }
 
-/// Index for a pretoken that the other table lacks.
+/// Index that [`Counts::numbers_of`] returns for a pretoken that is not in this table.
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {

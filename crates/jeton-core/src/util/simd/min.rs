@@ -57,8 +57,8 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Masks of one position among up to 64. The mask of position `place` begins at index 64 − `place`; one load reads
-    /// the mask for eight positions.
+    /// Masks that select one of 64 positions. The mask of position `place` is the 64 values from index 64 − `place` on,
+    /// of which only the value at `place` is not 0. One load reads eight of these values.
     static MASKS: [u32; 128] = {
         let mut masks = [0; 128];
         masks[64] = u32::MAX;

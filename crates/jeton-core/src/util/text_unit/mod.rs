@@ -66,7 +66,8 @@ impl TextUnit {
     }
 }
 
-/// Returns true if a boundary of grapheme clusters lies between `c` and any other character with this property.
+/// Returns true if `c` is always separated by a boundary of grapheme clusters from an adjacent character for which this
+/// function also returns true.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }

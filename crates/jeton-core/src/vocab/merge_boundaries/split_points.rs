@@ -191,7 +191,7 @@ impl SplitPoints {
         (alone, after_boundary)
     }
 
-    /// Returns true if there is a boundary between the characters of three bytes before and at `at`.
+    /// Returns true if there is a boundary at `at`, between two characters of three bytes.
     #[inline(always)]
     fn is_boundary(&self, text: &[u8], at: usize) -> bool {
         self.boundaries.as_ref().is_some_and(|boundaries| boundaries.between(pair(&text[at - 3..])))
@@ -203,7 +203,7 @@ impl SplitPoints {
     }
 }
 
-/// Returns a block of 64 bytes of a step, from its byte `from` on.
+/// Returns the block of 64 bytes that begins at byte `from` of a step.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
