@@ -110,7 +110,8 @@ impl Classes {
     }
 }
 
-/// Skips lower-case ASCII letters, and capitals if `both`, while at least eight bytes are left.
+/// Skips lower-case ASCII letters, and also capital letters if `both`. Stops when fewer than eight bytes of text are
+/// left.
 #[inline(always)]
 fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     const fn each(byte: u64) -> u64 {

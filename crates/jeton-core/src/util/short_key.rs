@@ -80,8 +80,9 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer whose order is the order of strings of up to 15 bytes. If a string has 15 bytes, its integer
-    /// plus one is greater than the integers of all strings that padding extends to the same bytes.
+    /// Returns an integer that orders strings of up to 15 bytes like their bytes. Strings that are equal after padding
+    /// with zeros are ordered by length. So the integer of a string of 15 bytes, plus one, is greater than the integers
+    /// of all strings of up to 15 bytes that pad to it.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

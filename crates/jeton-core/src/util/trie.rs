@@ -148,7 +148,7 @@ impl Trie {
         self.slots[node as usize].value = value;
     }
 
-    /// Returns the longest entry at `at` of a text, as (end, id).
+    /// Returns the longest entry that begins at `at` in a text, as (end in the text, id).
     pub fn longest(&self, text: &[u8], at: usize) -> Option<(usize, u32)> {
         self.matches(text, at).last()
     }

@@ -21,8 +21,8 @@
 //!
 //! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
 //! each thread. To bound it, the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
-//! ([`Counter::spill`]) when they are too large. Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
-//! Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! ([`Counter::spill`]) when they are too large. Left out: formats such as JSONL, which the caller reads, and files,
+//! which the caller opens. Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;

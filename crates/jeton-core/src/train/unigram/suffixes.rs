@@ -285,7 +285,7 @@ impl Bucket {
         Self { numbers: SpillVec::new(memory), infos: SpillVec::new(memory), order: SpillVec::new(memory) }
     }
 
-    /// Reads suffixes, given in the order of the text.
+    /// Fills the bucket with suffixes, which are passed in the order of the text.
     fn load(&mut self, text: &SuffixText<'_>, suffixes: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let words = text.words;
         self.numbers.truncate(0);
