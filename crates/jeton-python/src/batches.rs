@@ -157,7 +157,7 @@ impl Tokenizer {
         decoded(py, self, &ids, &offsets, threads, as_text, skip_special)
     }
 
-    /// Returns the bytes that each id adds in the middle of decoded text.
+    /// Returns the bytes of each id in decoded text, as if it were neither the first nor the last id of the text.
     fn decode_tokens<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
         let ids = arguments::ids(ids)?;
         self.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;

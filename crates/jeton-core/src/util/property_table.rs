@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// UTF-8.
 pub(crate) const BLOCK: usize = 64;
 
-/// Two-stage table of the value of each code point.
+/// Two-stage table, code point → value.
 #[derive(Debug, Clone)]
 pub(crate) struct PropertyTable {
     /// For each run of [`BLOCK`] code points, the index of its block in `values`.

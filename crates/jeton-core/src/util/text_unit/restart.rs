@@ -16,9 +16,9 @@ use crate::util::property_table::PropertyTable;
 
 /// Class of a character whose boundaries depend on more than its neighbor.
 pub(super) const UNCERTAIN: u8 = 0;
-/// Class of letters and numbers. Adjacent ones can belong to the same word.
+/// Class of letters and numbers. Adjacent characters of this class can belong to the same word.
 pub(super) const LETTER: u8 = 1;
-/// Class of spaces. Adjacent ones can belong to the same word.
+/// Class of spaces. Adjacent spaces can belong to the same segment between word boundaries.
 pub(super) const SPACE: u8 = 2;
 /// Class of a character that always has a boundary next to a letter, a space or another character of this class.
 pub(super) const LONE: u8 = 3;
