@@ -128,7 +128,7 @@ impl Wide {
                     done += points.len();
                     if !has_help && done >= STEP {
                         has_help = true;
-                        // Estimate for the remaining characters.
+                        // Estimated number of bytes of the remaining characters.
                         let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
                         // SAFETY: `bytes` outlives the scope, which joins the thread. Only `append` could reallocate

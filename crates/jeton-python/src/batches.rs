@@ -24,9 +24,9 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, HF's
-    /// offsets of the ids, and the offsets that each id would have as the first id of a truncated text. The last column
-    /// is None if it equals the third, or without `truncates`.
+    /// Encodes many texts. Returns four little-endian columns: the ids (u32), the offsets of the texts in the ids
+    /// (i64), HF's offsets of the ids (i64), and the offsets that each id would have if it were the first id of a
+    /// truncated text (i64). The last column is None if it equals the third one, or if `truncates` is false.
     #[pyo3(signature = (texts, special, threads, *, template=false, truncates=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch_with_offsets<'py>(

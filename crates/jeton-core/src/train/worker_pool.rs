@@ -82,7 +82,8 @@ impl SharedShards {
         }
     }
 
-    /// Locks the shards one after the other. Only the calling thread may use it, between steps.
+    /// Locks the shards one after the other. Only the thread that runs `main` may call this method, and only between
+    /// steps.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = MutexGuard<'_, Shard>> {
         self.shards.iter().map(lock)
     }

@@ -42,7 +42,7 @@ pub struct Dropped {
     pub distinct: u64,
     /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Total bytes of these occurrences.
+    /// Total number of bytes of all occurrences.
     pub bytes: u64,
 }
 

@@ -1,15 +1,16 @@
 //! Conversion of counts to distinct segments of known characters, the text of EM.
 //!
 //! Words are split into segments at the positions that no piece can cross: at changes of the script, before `▁`, and
-//! around rare characters. So the segmentations of a word are those of its segments, and equal segments of different
-//! words are counted once. Rare characters are in no piece and are left out; each is one unknown piece in every
-//! segmentation.
+//! around rare characters. So a segmentation of a word consists of segmentations of its segments, and equal segments of
+//! different words are stored once, with the sum of their counts. Rare characters are in no piece and are left out;
+//! each of them is one unknown piece in every segmentation.
 //!
-//! Invariant: the result depends only on the counts, not on their order, because segments are sorted by bytes, with
-//! longer ones before their prefixes.
+//! Invariant: the result depends only on the counts, not on their order, because segments are sorted by bytes. A
+//! segment precedes its prefixes in this order.
 //!
-//! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 for each
-//! segment, and temporarily their table. Beyond the memory limit, all of these spill to files. Source:
+//! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
+//! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
+//! files. Source:
 //! google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's own.
 
 use std::cmp::Reverse;

@@ -94,7 +94,7 @@ pub(super) struct Sentences<'a> {
     /// End of the text whose sentences are returned. The text after it is only read to decide which sentences end
     /// before it.
     limit: usize,
-    /// Position from which the text up to `stop` is known to have no letter, terminator or separator.
+    /// Start of the searched text. There is no letter, terminator or separator from here up to `stop`, exclusive.
     stop_from: usize,
     /// Position of the next letter, terminator or separator, and true if it is a lower-case letter (SB8).
     stop: Option<(usize, bool)>,
