@@ -120,8 +120,8 @@ impl Tokenizer {
         run_with_signals(py, work, |failed| text.error(py, failed))
     }
 
-    /// Decodes lists of ids. Returns a list of `str`, with U+FFFD for invalid UTF-8; without `as_text`, a list of
-    /// `bytes`.
+    /// Decodes lists of ids. If `as_text`, returns a list of `str`, with U+FFFD for invalid UTF-8; otherwise, returns a
+    /// list of `bytes`.
     #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
     fn decode_lists<'py>(
         &self,

@@ -3,7 +3,7 @@
 //! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one shard
 //! for each thread (`shard`). For each pair the engine stores its count (the sum of the weights of all its positions,
 //! including overlapping ones) and its posting list: the cells at which it begins, ascending. A merge visits exactly
-//! these cells, whatever the length of the pretokens, so text without pretokens costs no more.
+//! these cells. Its cost does not depend on the length of pretokens, so a text that is one long pretoken costs no more.
 //!
 //! # Correctness
 //! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
@@ -12,8 +12,8 @@
 //! that pair is the maximum. Cells where a pair no longer occurs are recognized by their content, because ids never
 //! return to a cell they left. A rule about pairs is checked once, when a pair is created.
 //!
-//! A pair whose count is below the *floor* has no posting list: while some pair reaches the floor, the rarer pair
-//! cannot be the next merge. When no pair reaches it, the floor is lowered and all pairs are counted again. The floor
+//! A pair whose count is below the *floor* has no posting list, because it cannot be the next merge while another pair
+//! reaches the floor. When no pair reaches the floor, the floor is lowered and all pairs are counted again. The floor
 //! therefore affects what is stored, but not what is learned.
 //!
 //! # Cost
@@ -393,8 +393,8 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Adds up the effects of all shards on one side, calls `settle` with each neighbor and its weight, and passes the
-    /// resulting pairs to the shards.
+    /// Adds up the weights of the neighbors on one side over all shards. Calls `settle` with each neighbor and its
+    /// total weight, and passes the resulting pairs to the shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,

@@ -3,10 +3,11 @@
 //! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The
 //! vocabulary has the most frequent characters that together cover `character_coverage` of the text. All other
 //! characters, and U+001F, split the words. Pieces are learned by merges, with the tie rule `shortest` and the
-//! constraint [`super::rules::sentencepiece`]; the characters follow them.
+//! constraint [`super::rules::sentencepiece`]; in the vocabulary, the characters follow the learned pieces.
 //!
-//! When no pair is left, SentencePiece continues with former pairs. A former pair is a string of two symbols that were
-//! adjacent at an earlier step, until merges changed all its occurrences. This trainer does the same.
+//! When no pair is left, SentencePiece continues with former pairs. A former pair is two symbols that were adjacent at
+//! an earlier step but are no longer adjacent anywhere, because other merges changed all occurrences. Its spelling
+//! becomes a piece. This trainer does the same.
 //!
 //! Invariant: the same pieces in the same order as sentencepiece 0.2.3. As in that library, coverage is compared in 32
 //! bits. Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,

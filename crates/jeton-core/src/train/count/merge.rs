@@ -47,7 +47,8 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// Returns true if the count of a pretoken is at least `min_count`; otherwise adds the pretoken to the totals.
+    /// Returns true if the count of a pretoken is at least `min_count`. Otherwise, adds the pretoken to the totals of
+    /// dropped pretokens and returns false.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;

@@ -28,8 +28,8 @@ pub const END: u64 = 24;
 
 /// Iterator over pretokens with their counts, in byte order.
 pub trait Source {
-    /// Replaces `pretoken`, which must still contain the previous one, by the next one; returns its count and first
-    /// position, or None at the end.
+    /// Replaces the previous pretoken, which `pretoken` must still contain, by the next pretoken. Returns the count and
+    /// the first position of the next pretoken, or None at the end.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data.
