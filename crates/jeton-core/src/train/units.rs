@@ -1,7 +1,7 @@
 //! Counts of the characters, or bytes, in all pretokens, on several threads.
 //!
-//! Cost: one pass over the pretokens; each thread has a table of all code points (10 MB), of which a text in one script
-//! uses only some pages.
+//! Cost: one pass over the pretokens. Each thread has a table of all code points (10 MB of addresses); a text in one
+//! script uses only some of its pages.
 
 use super::count::Counts;
 use crate::error::Result;

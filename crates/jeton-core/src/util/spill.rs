@@ -196,12 +196,13 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages beyond the limit. Mapped pages can always take half of the limit. If they could take less,
-    /// other tables would already have exceeded the limit, and each access would cost a page fault.
+    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit. If less than
+    /// half is left for them, other tables are the reason that the limit is exceeded, and if more pages were released,
+    /// each access would cost a page fault.
     ///
-    /// Three quarters of that half are for the first bytes of vectors. These are pinned and never released; for random
-    /// access, any choice is equally good. The other pages share the remaining quarter, and are released when it is
-    /// full.
+    /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
+    /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other
+    /// pages share the remaining quarter, and are released when it is full.
     fn enforce(&self) {
         let Some(mut registry) = self.registry() else { return };
         if registry.mappings.is_empty() {

@@ -239,8 +239,8 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // State of each worker in this round. If its part began inside a pretoken, the part is counted again, and
-    // the counts of its first run are undone.
+    // Workers with their state in this round. If the part of a worker began inside a pretoken, the counts of this part
+    // are undone, and the part is counted again.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));

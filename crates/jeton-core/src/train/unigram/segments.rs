@@ -222,9 +222,9 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text, in
-/// order of code points. Also returns the total count of all other characters. Among equally frequent characters, lower
-/// code points are preferred.
+/// Selects characters: the required characters, and the most frequent characters until the selected ones together cover
+/// `character_coverage` of the text. Among equally frequent characters, lower code points are preferred. Returns the
+/// selected characters in the order of code points, and the total count of all other characters.
 fn characters(
     counts: &Counts,
     options: &UnigramOptions,

@@ -147,7 +147,7 @@ impl<'a> SuffixText<'a> {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
 
-    /// Packs symbols into a number; if there are fewer symbols than fit, zeros follow.
+    /// Packs symbols into a number. If fewer symbols are passed than fit the number, the rest of its bits is 0.
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));

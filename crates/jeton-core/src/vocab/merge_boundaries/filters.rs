@@ -51,7 +51,7 @@ impl LetterBoundaries {
         Self(kinds)
     }
 
-    /// Removes the boundaries next to a byte that is not a letter.
+    /// Removes the boundaries between letters and `byte`, which must not be a letter.
     pub fn exclude(&mut self, byte: u8) {
         self.0[usize::from(byte)] = 0;
     }
