@@ -55,8 +55,8 @@ impl Tokenizer {
         cut(self, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
     }
 
-    /// Returns two character offsets. The text before the first and from the second on is kept; the text between them
-    /// is removed. `side`: side on which text is removed.
+    /// Returns two character offsets. The text before the first offset and the text from the second offset on are kept;
+    /// the text between the offsets is removed. `side`: side on which text is removed.
     #[allow(clippy::too_many_arguments)]
     fn truncate(
         &self,

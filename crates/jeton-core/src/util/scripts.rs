@@ -54,7 +54,7 @@ const NAMES: [&str; 43] = [
     "Ol_Chiki",
     "Adlam",
 ];
-/// Number of a script that [`NAMES`] does not list.
+/// Script number of all scripts that [`NAMES`] does not list.
 const OTHER: usize = NAMES.len();
 /// Script number of characters that have no script: digits, punctuation and white space.
 pub(crate) const NONE: usize = NAMES.len() + 1;

@@ -85,8 +85,8 @@ pub type Scored = (String, f64);
 /// remaining pieces, and each further one gets a score that is higher by this difference, as in SentencePiece.
 const STEP: f64 = 0.0001;
 
-/// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others. If
-/// `single`, scores are rounded to 32 bits.
+/// Returns the `size` pieces of the vocabulary in descending order of scores: all required characters, and the longer
+/// pieces with the highest scores. If `single`, scores are rounded to 32 bits.
 pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;

@@ -97,8 +97,8 @@ impl SplitPoints {
         bounds.push(0);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
-        // State from the previous step: split points, positions where a `▁` is no split point, and positions after a
-        // character of three bytes.
+        // State from the previous step: split points, positions at which a `▁` would not be a split point, and
+        // positions after a character of three bytes.
         let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
         let (mut after_letter, mut after_begin) = (0, 0); // state: letter classes of the previous byte
         let mut at = 0;
