@@ -355,8 +355,8 @@ impl Alphabet {
     }
 
     /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset
-    /// after the last symbol. Removed unknown characters do not count in the offsets, as in HF, if `starts` are
-    /// requested.
+    /// after the last symbol. If `starts` is given, offsets are relative to the pretoken without the unknown characters
+    /// that were removed, as in HF.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.

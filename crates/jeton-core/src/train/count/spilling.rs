@@ -7,8 +7,8 @@
 //!
 //! Invariant: the result does not depend on the memory limit.
 //!
-//! Cost: within the limit, that of [`Counts`]; beyond it, each entry is also sorted, written and read once. The runs
-//! are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
+//! Cost: the same as for [`Counts`]. If the limit is exceeded, each entry is also sorted, written and read once. The
+//! runs are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
 
 use super::merge::{self, Sink};
 use super::run::Source;

@@ -22,8 +22,8 @@ struct BestWays {
 }
 
 impl BestWays {
-    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not used at
-    /// the start of the text.
+    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not permitted
+    /// at the start of the text.
     fn find(
         &mut self,
         longest: &[u32],
