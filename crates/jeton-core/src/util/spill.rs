@@ -690,8 +690,7 @@ impl<T: Copy> Deref for SpillVec<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY: the first `len` values are initialized, and only the vector accesses them (see the invariant). It is
-        // borrowed
-        // for as long as the slice. `start` is aligned and not null even if there are no values.
+        // borrowed for as long as the slice. `start` is aligned and not null even if there are no values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
