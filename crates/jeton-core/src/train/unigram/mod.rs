@@ -22,7 +22,8 @@
 //!
 //! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, and
 //! 60 bytes for each piece, plus 8 for each piece and thread. If this exceeds the memory limit, vectors that are
-//! accessed in order are stored in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! accessed in order are stored in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
+//! `unigram_model_trainer.cc`.
 //! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
 
 mod best;
