@@ -146,8 +146,8 @@ impl Words {
         self.runs.get(start.1..end.1).unwrap_or_default()
     }
 
-    /// Returns (words, runs) in all texts before the text with this index, and (words, runs) up to the end of this
-    /// text.
+    /// Returns (number of words, number of runs) in all texts before the text with this index, and the same numbers
+    /// including this text.
     fn bounds(&self, text: usize) -> ((usize, usize), (usize, usize)) {
         let after = |text: Option<usize>| text.map_or((0, 0), |text| self.ends.get(text).copied().unwrap_or_default());
         (after(text.checked_sub(1)), after(Some(text)))

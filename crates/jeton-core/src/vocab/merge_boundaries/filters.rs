@@ -19,8 +19,8 @@ pub struct MergeBoundaries {
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to one of the bits
-/// [`LetterBoundaries::LETTER`], [`LetterBoundaries::ENDS`] and [`LetterBoundaries::BEGINS`], or to several or none.
+/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to a set of the bits
+/// [`LetterBoundaries::LETTER`], [`LetterBoundaries::ENDS`] and [`LetterBoundaries::BEGINS`].
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 
@@ -185,7 +185,7 @@ impl MergeBoundaries {
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // Only `has_wholes`, which is constant for a vocabulary, may be a branch. Branches on the bits would often be
+        // The only branch is on `has_wholes`, which is constant for a vocabulary. Branches on the bits would often be
         // mispredicted, so the bits are combined with `|`.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
