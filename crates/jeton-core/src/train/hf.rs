@@ -33,7 +33,7 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 /// Options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct HfOptions {
-    /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
+    /// True if symbols are bytes, in the order of the byte alphabet; false if symbols are characters.
     pub byte_level: bool,
     /// Rule for pairs with equal counts; Hugging Face's library uses `lowest_ids`.
     pub tie_break: TieBreak,
@@ -169,7 +169,7 @@ fn symbols(counts: &Counts, options: &HfOptions, threads: usize, watch: &mut dyn
     Ok(Symbols { symbols, first_id: options.first_id, drops_others: true })
 }
 
-/// Returns the symbols with a prefix or suffix that occur, sorted by their string.
+/// Returns the symbols of the corpus that have a prefix or a suffix, sorted by their string.
 fn marked(units: &Units, options: &HfOptions, kept: &[u32]) -> Vec<Symbol> {
     let mut found = BTreeSet::new();
     for &unit in kept {

@@ -78,7 +78,8 @@ impl PropertyTable {
         self.at(code / BLOCK, code)
     }
 
-    /// Returns the value of a code point, given the index of its block and its last 6 bits (or its last byte of UTF-8).
+    /// Returns the value of a code point, given the index of its block and its last 6 bits. The last byte of its UTF-8,
+    /// which ends with the same 6 bits, can be passed instead of them.
     #[inline(always)]
     pub(crate) fn at(&self, block: usize, last: usize) -> u8 {
         self.values[usize::from(self.blocks[block]) + last % BLOCK]

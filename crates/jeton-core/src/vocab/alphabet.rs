@@ -265,7 +265,7 @@ impl Alphabet {
         self.prefix.as_deref().unwrap_or_default()
     }
 
-    /// Creates the alphabet of a vocabulary: the entries of one unit, and the end-of-word mark.
+    /// Creates the alphabet of a vocabulary. It contains the entries that are a single unit, and the end-of-word mark.
     pub fn of(vocab: &Vocab, level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         let mut alphabet = Self::new(level, end, unk);
         for (id, kind, content) in vocab.iter() {

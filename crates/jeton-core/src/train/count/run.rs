@@ -1,11 +1,12 @@
 //! Byte format of sorted counts, for spilled runs and for files of counts.
 //!
 //! ```text
-//! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
-//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all bytes before: u32 | "JTR1"      little-endian
+//! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded
+//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all preceding bytes: u32 | "JTR1"      little-endian
 //! ```
 //!
-//! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
+//! The four integers of an entry are LEB128. A pretoken consists of the first `shared` bytes of the previous pretoken
+//! and of `rest` further bytes. `first` is the first position of the pretoken in the corpus.
 //!
 //! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates the
 //! order, the sums and the checksum of all entries. The memory for a pretoken grows only with the bytes that were read

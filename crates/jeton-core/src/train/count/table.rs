@@ -132,7 +132,7 @@ impl Counts {
         Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
 
-    /// Copies the table within a memory limit.
+    /// Copies the table. The copy spills to files if it exceeds `memory`.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`]; I/O errors of spill files; `Interrupted`.
@@ -207,7 +207,8 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
     }
 
-    /// Returns the `n` most frequent pretokens in descending order; ties by first appearance.
+    /// Returns the `n` most frequent pretokens in descending order of counts. Pretokens with equal counts are in the
+    /// order of first appearance.
     pub fn most_common(&self, n: usize) -> Vec<(&[u8], u64)> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         let rank = |&number: &usize| (std::cmp::Reverse(self.entries[number].count), number);

@@ -128,8 +128,8 @@ impl CountWorker {
         self.counts.mark()
     }
 
-    /// Undoes the counts since `mark`. `again` must count the same text again; while it runs, occurrences are
-    /// subtracted.
+    /// Undoes all counts that were added after `mark`. For this, `again` must count the same text a second time; while
+    /// it runs, each occurrence is subtracted instead of added.
     ///
     /// # Errors
     /// Errors of `again`.

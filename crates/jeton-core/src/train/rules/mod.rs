@@ -1,6 +1,6 @@
 //! Rules that constrain which pairs may merge.
 //!
-//! A rule decides from the spellings of two tokens whether they may merge. The learner checks it once for all
+//! A rule decides from the spellings of two tokens whether they may merge. The learner checks the rule once for all
 //! occurrences of a pair, when the pair is created. So a token still has a single derivation, and the learner stays
 //! exact (`learn.rs`).
 //!

@@ -146,7 +146,7 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Adds the expected counts of a segment that occurs `weight` times in the corpus.
+    /// Adds the expected counts of the pieces in a segment that occurs `weight` times in the corpus.
     fn segment(&mut self, longest: &[u32], weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if let &[id] = longest {
             if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {

@@ -14,8 +14,8 @@
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
-//! bytes for each character, the candidates, and a bucket for each thread; the first two spill to files beyond the
-//! memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
+//! bytes for each character, the candidates, and a bucket for each thread. The sorted suffixes and the candidates spill
+//! to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
 //! compares the following *bytes*, and gives all words the same follower; an option reproduces this.
 
 use std::cmp::Reverse;
@@ -195,7 +195,8 @@ impl<'a> SuffixText<'a> {
         Ok(suffixes)
     }
 
-    /// Splits suffixes into buckets by their first numbers; returns the ranges of the buckets, in order.
+    /// Splits suffixes into buckets by the first of the numbers into which they are packed. Returns the ranges of the
+    /// buckets, in order.
     fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
         let all = 0..suffixes.len();
         if all.len() <= self.most {
