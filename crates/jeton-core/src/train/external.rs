@@ -9,12 +9,12 @@
 //! ```
 //!
 //! # Correctness
-//! A pair below the floor cannot merge while another pair reaches it. A pair that a merge makes from it is at most as
-//! frequent: `(x, ab)` occurs only where `(x, a)` did. So until no pair reaches the floor, no merge crosses the
-//! boundary between the two symbols of a pair below the floor. Sequences are cut at these boundaries, and equal
-//! segments become one, with the sum of their weights. All occurrences of every pair that reaches the floor are in
-//! memory, so the engine finds the same merges as it would in whole sequences. Segments are in the order of their first
-//! occurrence, as `TieBreak::First` requires.
+//! A pair whose count is below the floor cannot merge while another pair reaches the floor. If another merge changes
+//! one symbol of such a pair, the new pair is at most as frequent: `(x, ab)` occurs only where `(x, a)` occurred. So
+//! until no pair reaches the floor, no merge crosses the boundary between the two symbols of a pair below the floor.
+//! Sequences are cut at these boundaries, and equal segments are stored once, with the sum of their weights. All
+//! occurrences of every pair that reaches the floor are in memory, so the engine finds the same merges as it would in
+//! whole sequences. Segments are in the order of their first occurrence, as `TieBreak::First` requires.
 //!
 //! A `pair_sketch` decides which pairs are below the floor. It never underestimates a count.
 //!

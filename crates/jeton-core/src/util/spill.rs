@@ -523,7 +523,7 @@ impl<T: Copy> SpillVec<T> {
         if self.mapping.is_none() {
             // SAFETY: `len` values are initialized here (the invariant). The mapping has at least `capacity` ≥ `len`
             // values (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does
-            // not overlap the allocation.
+            // not overlap the vector's allocation.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }

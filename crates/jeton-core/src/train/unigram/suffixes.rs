@@ -15,8 +15,9 @@
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
 //! bytes for each character, the candidates, and a bucket for each thread. The sorted suffixes and the candidates spill
-//! to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
-//! compares the following *bytes*, and gives all words the same follower; an option reproduces this.
+//! to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc`
+//! (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and gives all words the same follower; an
+//! option reproduces this.
 
 use std::cmp::Reverse;
 use std::ops::Range;
