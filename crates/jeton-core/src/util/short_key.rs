@@ -15,7 +15,8 @@ const LONGER: u128 = MAX_BYTES as u128 + 1;
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
 
-/// Length of a string → [mask that selects the bytes of the string among 16 bytes, last byte of the key].
+/// Length of a string → mask that selects the bytes of the string among 16 bytes, and a value that contains only the
+/// last byte of the key.
 const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
     let mut masks = [[0; 2]; MAX_BYTES + 2];
     let mut len = 1;
