@@ -26,7 +26,7 @@ impl Reachability {
         run_with_signals(py, work, |failed| error::plain(py, failed)).map(Self)
     }
 
-    /// Returns the fates (`audit::Fate`), u32 by id.
+    /// Returns the fate of each id (`audit::Fate`) as a column of u32.
     fn fates<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }

@@ -191,7 +191,7 @@ impl Tokenizer {
     }
 }
 
-/// Value of `kind` for the index of the pretoken.
+/// Value of `kind` that requests the index of each id's pretoken.
 const WORDS: u8 = 3;
 
 fn values(

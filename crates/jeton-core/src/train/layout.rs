@@ -99,7 +99,7 @@ fn too_many() -> Error {
     Error::training("the counts add up to more than 2^63 symbols")
 }
 
-/// Splits the pretokens into up to `shards` ranges of about equal bytes.
+/// Splits the pretokens into up to `shards` ranges with about the same number of bytes.
 fn ranges(counts: &Counts, bytes: usize, shards: usize) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::with_capacity(shards);
     let (mut start, mut done) = (0, 0);

@@ -31,7 +31,7 @@ pub struct Segments {
 const PAIR: usize = 120;
 
 impl Segments {
-    /// Creates an empty set of segments of ids with `width` bytes.
+    /// Creates an empty set of segments. Each id of a segment is stored in `width` bytes.
     pub fn new(width: usize, floor: u64, sketch: &PairSketch) -> Self {
         let pairs = sketch.num_reaching(floor) * PAIR;
         Self { table: Counts::default(), width, floor, num_symbols: 0, pairs, key: Vec::new() }

@@ -17,7 +17,7 @@ use crate::util::hash::Hash;
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// Prefetch distance: number of positions between the visited and the prefetched one.
+/// Prefetch distance: number of positions between the visited position and the prefetched position.
 const AHEAD: usize = 24;
 
 /// Maximum size of an alphabet whose pairs are counted in a square matrix instead of a hash table.
@@ -26,7 +26,7 @@ const SQUARE: usize = 768;
 /// Value of `Side::listed` for a neighbor whose pair with the new token has no posting list.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// A merge, as shards need it: pair, ids and lengths.
+/// Properties of a merge that shards need: pair, ids and lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
     /// Index of the pair that is merged.
@@ -172,7 +172,7 @@ pub struct Shard {
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
     /// Tokens to the left of the occurrences that the current merge has merged.
     pub before: Side,
-    /// Tokens to the right of these occurrences.
+    /// Tokens to the right of the occurrences that the current merge has merged.
     pub after: Side,
     /// Total weight of the occurrences that the current merge has merged.
     pub merged: u64,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// One cell, and the weight of its sequence.
+/// A cell, with the weight of the sequence that contains it.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     token: u32,

@@ -202,7 +202,7 @@ impl Counts {
         self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Iterates over pretokens, counts and first positions, which are ascending.
+    /// Iterates over (pretoken, count, first position), in ascending order of first positions.
     pub fn places(&self) -> impl ExactSizeIterator<Item = (&[u8], u64, u64)> {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
     }

@@ -27,7 +27,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Properties of a piece for a pass over the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
-    /// Probability or score of the piece, as the pass needs.
+    /// Probability or score of the piece, whichever the pass needs.
     pub value: f64,
     /// Longest proper prefix that is a piece.
     pub parent: u32,

@@ -34,7 +34,7 @@ const JOBS: usize = 16;
 /// Minimum number of suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
-/// Size of a bucket in bytes, about that of a second-level cache.
+/// Size of a bucket in bytes, about the size of a second-level cache.
 const BUCKET_BYTES: usize = 4 << 20;
 
 /// Minimum number of suffixes in a bucket, even if the memory limit is smaller.

@@ -41,7 +41,7 @@ pub(crate) trait Block: Copy {
     }
 }
 
-/// Eight bytes in each of eight integers.
+/// Block of 64 bytes as eight integers of eight bytes each.
 #[cfg_attr(target_arch = "aarch64", allow(dead_code))]
 #[derive(Clone, Copy)]
 pub(crate) struct IntegerBlock([u64; 8]);
@@ -134,9 +134,10 @@ mod lanes {
 
     impl LaneBlock {
         /// Packs the results of a test into a mask. First, byte i is replaced by `1 << (i % 8)` if the test is true,
-        /// else by 0. Then adjacent bytes are added until there is one byte for each group of eight. Each loop has a fixed
-        /// length and independent iterations, so LLVM generates NEON instructions: 43 for `equal`, compared to 92 with
-        /// the integers of [`super::IntegerBlock`]. With SSE2, the encoder is 0.8 times as fast as with the integers.
+        /// else by 0. Then adjacent bytes are added until there is one byte for each group of eight. Each loop has a
+        /// fixed length and independent iterations, so LLVM generates NEON instructions: 43 for `equal`, compared to 92
+        /// with the integers of [`super::IntegerBlock`]. With SSE2, the encoder is 0.8 times as fast as with the
+        /// integers.
         #[inline(always)]
         fn masks(self, test: impl Fn(u8) -> bool) -> u64 {
             let mut bits = [0u8; 64];

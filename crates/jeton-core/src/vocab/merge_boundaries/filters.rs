@@ -94,7 +94,7 @@ impl MarkBoundaries {
         &self.joined
     }
 
-    /// Returns true if a token can have two adjacent `▁`.
+    /// Returns true if a token can contain two adjacent `▁`.
     pub fn marks_join(&self) -> bool {
         self.marks_join
     }
