@@ -153,7 +153,7 @@ impl Wide {
         objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
-    /// Returns one text. A long text is converted to UTF-8 by this type, a short one by Python.
+    /// Returns one text. A long text that is not ASCII is converted to UTF-8 by this type, any other text by Python.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;

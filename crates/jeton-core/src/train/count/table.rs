@@ -35,7 +35,7 @@ pub(super) const BATCH: usize = 128;
 /// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
 const PUSHES: usize = 1 << 14;
 
-/// Number of slots of the smallest table. Only an empty table can have no slots.
+/// Minimum number of slots of an index. A table whose index has not been built has no slots.
 const FEWEST_SLOTS: usize = 1 << 10;
 
 /// Returns the key of a pretoken in the arena: its offset and length.
