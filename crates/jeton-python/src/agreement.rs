@@ -29,8 +29,8 @@ impl Agreement {
         Self { counts: Core::new(toks.len()), toks }
     }
 
-    /// Adds texts. `columns`: for each tokenizer, the ids if the bytes of its tokens are the text, else None. If a
-    /// tokenizer fails, returns its index and the error.
+    /// Adds texts. `columns` has an item for each tokenizer: the ids of the texts if its tokens, concatenated, spell
+    /// the texts; otherwise None. If a tokenizer fails, returns its index and the error.
     fn add(
         &mut self,
         py: Python<'_>,
@@ -80,8 +80,8 @@ impl Agreement {
         PyBytes::new(py, &counts.iter().flat_map(|count| count.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// Returns the most frequent passages: bytes, number of occurrences, and the tokens of each tokenizer for the first
-    /// occurrence.
+    /// Returns the most frequent passages as (bytes, number of occurrences, tokens of each tokenizer). The tokens are
+    /// from the first occurrence of the passage.
     fn frequent_passages<'py>(&self, py: Python<'py>, most: usize) -> Vec<PassageRow<'py>> {
         let row = |(bytes, passage): (&[u8], &Passage)| {
             let pieces = |inner: &Vec<usize>| {
@@ -97,8 +97,8 @@ impl Agreement {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns three numbers of distinct decoded byte strings of entries: in both vocabularies, in this one, and in
-    /// `other`.
+    /// Decodes all entries of this vocabulary and of `other`, and returns three numbers of distinct byte strings: in
+    /// both vocabularies, in this vocabulary, and in `other`.
     fn shared_entries(&self, py: Python<'_>, other: &Self) -> (usize, usize, usize) {
         py.detach(|| self.0.shared_entries(&other.0))
     }

@@ -60,8 +60,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Converts a core error about this text to an exception. Positions become characters for a `str`, bytes for
-    /// `bytes`.
+    /// Converts a core error about this text to an exception. The position in the exception is in characters for a
+    /// `str`, and in bytes for `bytes`.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -84,9 +84,9 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum number of characters for which the conversion is faster than Python's: of a string in a batch, and of a
-/// single string.
+/// Minimum number of characters of a string in a batch for which this conversion is faster than Python's.
 const WORTH_A_DETOUR: usize = 256;
+/// Minimum number of characters of a single string for which this conversion is faster than Python's.
 const LONG: usize = 1 << 14;
 
 /// Minimum number of characters of a batch for which a second thread prefaults memory.
@@ -129,11 +129,11 @@ impl Wide {
                     done += points.len();
                     if !has_help && done >= STEP {
                         has_help = true;
-                        // Estimate for the remaining characters.
+                        // Estimated number of bytes of the remaining characters.
                         let left = (total - done).saturating_mul(bytes.len()) / done;
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which joins the thread. It only grows in `append`, and if
-                        // it could grow, the thread has been joined above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread. Only `append` could reallocate
+                        // `bytes`, and before a call that could do so, the thread is joined (above).
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -154,7 +154,7 @@ impl Wide {
         objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
-    /// Returns one text, converted here if it is long.
+    /// Returns one text. A long text that is not ASCII is converted to UTF-8 by this type, any other text by Python.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
@@ -203,8 +203,8 @@ fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer string
-    // would be an error.
+    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. For a longer
+    // string, the function would set an exception and return null.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -232,17 +232,17 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     ids_or_wide(list)?.map_err(|(position, _)| PyOverflowError::new_err(format!("ids[{position}] is out of range")))
 }
 
-/// Position in a list, and value, of the first integer beyond u32.
+/// (position in a list, value) of the first integer that does not fit u32.
 pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 
-/// Converts a list of ids; returns the first integer beyond u32 instead, if there is one.
+/// Converts a list of ids. If an integer does not fit u32, returns the first such integer instead.
 ///
 /// # Errors
 /// `TypeError` for other types.
 pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
-    // SAFETY: the object is a list. Each item is borrowed from it while no Python code runs that could remove it:
-    // reading an object that is exactly an `int` runs no Python code.
+    // SAFETY: the object is a list. Each item is a borrowed reference, which stays valid because no Python code runs
+    // that could remove the item from the list: reading an object that is exactly an `int` runs no Python code.
     unsafe {
         let kind = &raw mut ffi::PyLong_Type;
         while ids.len() < list.len() {

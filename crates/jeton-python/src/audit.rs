@@ -18,20 +18,20 @@ pub struct Reachability(audit::Reachability);
 
 #[pymethods]
 impl Reachability {
-    /// Searches, for each entry, a text that produces the entry, or a proof that no text does. `budget`: maximum number
-    /// of texts that are tried after the most likely ones.
+    /// For each entry, searches for a text that produces the entry, or for a proof that no text does. `budget`: maximum
+    /// number of texts that are tried after the most likely texts.
     #[new]
     fn new(py: Python<'_>, tok: &Tokenizer, budget: usize) -> PyResult<Self> {
         let work = |keep_going: KeepGoing<'_>| audit::reachability(&tok.0, budget, keep_going);
         run_with_signals(py, work, |failed| error::plain(py, failed)).map(Self)
     }
 
-    /// Returns the fates (`audit::Fate`), u32 by id.
+    /// Returns the fate of each id (`audit::Fate`) as a column of u32.
     fn fates<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }
 
-    /// Returns 1 for each id whose own text is encoded as exactly this id, u32 by id.
+    /// Returns a column of u32 by id: 1 if the text of the entry, on its own, is encoded as this id only, else 0.
     fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
     }
@@ -43,7 +43,7 @@ impl Reachability {
         (self.0.fates.get(id) == Some(&Fate::Reached)).then(|| PyBytes::new(py, text))
     }
 
-    /// Returns the indices, in the tokenizer's merge list, of the merges that no text uses, as u32.
+    /// Returns the merges that no text uses, as u32 indices in the tokenizer's list of merges.
     fn unused_merges<'py>(&self, py: Python<'py>, tok: &Tokenizer) -> PyResult<View<'py>> {
         let work = |keep_going: KeepGoing<'_>| audit::unused_merges(&tok.0, &self.0.fates, keep_going);
         column::view(py, run_with_signals(py, work, |failed| error::plain(py, failed))?)

@@ -24,9 +24,9 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, HF's
-    /// offsets of the ids, and the offsets that each id would have as the first id of a truncated text. The last column
-    /// is None if it equals the third, or without `truncates`.
+    /// Encodes many texts. Returns four little-endian columns: the ids (u32), the offsets of the texts in the ids
+    /// (i64), HF's offsets of the ids (i64), and the offsets that each id would have if it were the first id of a
+    /// truncated text (i64). The last column is None if it equals the third one, or if `truncates` is false.
     #[pyo3(signature = (texts, special, threads, *, template=false, truncates=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch_with_offsets<'py>(
@@ -51,8 +51,8 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
     }
 
-    /// Encodes many texts. Returns little-endian columns: ids (u32); and as i64, offsets of the texts in `ids`, and for
-    /// each id the index of its pretoken in the text.
+    /// Encodes many texts. Returns three little-endian columns: the ids (u32), the offsets of the texts in the ids
+    /// (i64), and for each id, the index of its pretoken in the text (i64).
     fn encode_batch_with_words<'py>(
         &self,
         py: Python<'py>,
@@ -68,8 +68,8 @@ impl Tokenizer {
     }
 
     /// Returns spans of the ids of a text; `ids` is little-endian u32. Each span is two little-endian i64. `kind`: 0
-    /// for byte spans, 1 for character spans, 2 for HF's offsets. 3 returns the index of each id's pretoken instead,
-    /// one i64.
+    /// for byte spans, 1 for character spans, 2 for HF's offsets. With kind 3, the result contains one i64 for each id
+    /// instead: the index of its pretoken.
     #[pyo3(signature = (text, ids, special, kind))]
     fn known_spans<'py>(
         &self,
@@ -100,7 +100,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns, in order, the text that the model encoded for each token with one of `ids`.
+    /// Returns the text of each token of `text` whose id is one of `ids`, in order. It is the text that the model
+    /// reads, for example after normalization.
     #[pyo3(signature = (text, ids, special))]
     fn token_texts(
         &self,
@@ -119,8 +120,8 @@ impl Tokenizer {
         run_with_signals(py, work, |failed| text.error(py, failed))
     }
 
-    /// Decodes lists of ids. Returns a list of `str`, with U+FFFD for invalid UTF-8; without `as_text`, a list of
-    /// `bytes`.
+    /// Decodes lists of ids. If `as_text`, returns a list of `str`, with U+FFFD for invalid UTF-8; otherwise, returns a
+    /// list of `bytes`.
     #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
     fn decode_lists<'py>(
         &self,
@@ -156,7 +157,7 @@ impl Tokenizer {
         decoded(py, self, &ids, &offsets, threads, as_text, skip_special)
     }
 
-    /// Returns the bytes that each id adds in the middle of decoded text.
+    /// Returns the bytes of each id in decoded text, as if it were neither the first nor the last id of the text.
     fn decode_tokens<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
         let ids = arguments::ids(ids)?;
         self.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;
@@ -174,7 +175,7 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// Decodes ids to text, and returns the number of characters before each id.
+    /// Decodes ids to text. Also returns, for each id, the number of characters of the text before it.
     fn decode_with_starts<'py>(
         &self,
         py: Python<'py>,
@@ -190,7 +191,7 @@ impl Tokenizer {
     }
 }
 
-/// Value of `kind` for the index of the pretoken.
+/// Value of `kind` that requests the index of each id's pretoken.
 const WORDS: u8 = 3;
 
 fn values(

@@ -1,7 +1,7 @@
-//! Encodes a rendered chat, with spans, if only text of the template spells special tokens.
+//! Encodes a rendered chat, with spans, if no message contains the spelling of a special token.
 //!
-//! Nearly every chat is such a case. One call encodes it and searches for special tokens in the text of messages. Left
-//! out: chats in which a message spells a special token; `jeton/chat/encode.py` encodes them in segments.
+//! Nearly all chats meet this condition. One call encodes the chat and searches the text of its messages for special
+//! tokens. Left out: chats in which a message spells a special token; `jeton/chat/encode.py` encodes them in segments.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ const TEMPLATE: &str = "template";
 #[pymethods]
 impl Tokenizer {
     /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that
-    /// is not the template's, if a special token other than the unknown token `unk` is not a match in the text, or if
-    /// this cannot be determined here.
+    /// is not from the template, if the model returns the id of a special token (other than the unknown token `unk`)
+    /// that was not matched in the text, or if this cannot be determined here.
     ///
     /// `runs`: tuples that together cover the text. A tuple begins with a number of characters and the origin of these
     /// characters; the origin is a tuple that begins with its name.

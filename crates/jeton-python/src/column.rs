@@ -63,8 +63,8 @@ impl From<Vec<u8>> for Column {
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: `len` is the size of `ids`, which is initialized and can contain any bytes. `ids` is not used while
-    // `room` is.
+    // SAFETY: `len` is the size of `ids`, which is initialized and can contain any bytes. While `room` is in use, `ids`
+    // is not accessed.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
     ids.iter_mut().for_each(|id| *id = u32::from_le(*id));

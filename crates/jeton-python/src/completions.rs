@@ -1,4 +1,5 @@
-//! Completions of truncated text: finds the distinct first ids of encoded texts that cover a number of bytes.
+//! Completions of truncated text: takes from each encoded text the first ids that cover a number of bytes, and returns
+//! the distinct sequences of ids.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;

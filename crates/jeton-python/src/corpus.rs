@@ -269,8 +269,8 @@ impl Tokenizer {
     }
 }
 
-/// Counts spellings in documents. If two occurrences overlap, only the earlier one counts; if both begin at the same
-/// position, only the longer one.
+/// Counts spellings in documents. If two occurrences overlap, only the earlier one is counted; if both begin at the
+/// same position, only the longer one is counted.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpellingCounter {
     matcher: Option<AddedTokenMatcher>,

@@ -1,4 +1,4 @@
-//! Cuts texts to a number of tokens, and counts tokens, up to a limit or for many texts.
+//! Cuts texts to a number of tokens. Also counts tokens: those of one text up to a limit, or those of many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
@@ -19,7 +19,7 @@ fn unit(name: &str) -> PyResult<TextUnit> {
     TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at must be one of {names}, not {name:?}")))
 }
 
-/// Runs `work` on the cutter of a text without the GIL; then runs `finish` on the result and the text.
+/// Creates a cutter for a text, and runs `work` on it, without the GIL. Then runs `finish` on the result and the text.
 fn cut<R: Send, T>(
     tok: &Tokenizer,
     text: &Bound<'_, PyAny>,
@@ -55,8 +55,8 @@ impl Tokenizer {
         cut(self, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
     }
 
-    /// Returns two character offsets. The text before the first and from the second on is kept; the text between them
-    /// is removed. `side`: side on which text is removed.
+    /// Returns two character offsets. The text before the first offset and the text from the second offset on are kept;
+    /// the text between the offsets is removed. `side`: side on which text is removed.
     #[allow(clippy::too_many_arguments)]
     fn truncate(
         &self,

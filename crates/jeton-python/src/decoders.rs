@@ -10,8 +10,8 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 
-/// (ids, type ids, mask of the template's tokens, origins). The origin of a token of a text is the index of the text (0
-/// or 1) and the token's index in it; template tokens have None.
+/// (ids, type ids, mask of the template's tokens, origins). For a token of a text, the origin is (index of the text: 0
+/// or 1, index of the token in the text). For a token of the template, it is None.
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
 #[pymethods]

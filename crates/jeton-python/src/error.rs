@@ -18,7 +18,8 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// Looks up the exception classes when the module is imported, so that no later call has to (see `once`).
+/// Looks up the exception classes. The import of the module calls this, so that later calls need no lookup (see
+/// `once`).
 pub fn find_classes(py: Python<'_>) {
     ConfigError::type_object(py);
     DecodeError::type_object(py);
@@ -45,7 +46,7 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
     made().unwrap_or_else(|failed| failed)
 }
 
-/// Marks an option in a message like `jeton.errors.keyword`: `name=`, or `name=value`.
+/// Marks an option (`name=` or `name=value`) in the text of a message, as `jeton.errors.keyword` does.
 fn keyword(option: &str) -> String {
     format!("\u{1f}\u{1e}{option}\u{1f}\u{1e}")
 }
@@ -115,7 +116,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
-    // Fails beyond Python's limit on the number of digits.
+    // `str()` raises an error for an integer that exceeds Python's limit on the number of digits.
     let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string());
     let message = format!(
         "id {shown} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})"

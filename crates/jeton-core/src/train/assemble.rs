@@ -11,8 +11,7 @@ use crate::vocab::{Kind, List, MAX_BYTES};
 /// Merges as (left, right, result), in ascending order of the result.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Initial entries followed by the entries of merges, with their positions by id and the number of bytes that merges
-/// have added.
+/// Initial entries followed by the entries of merges. `num_bytes` is the total length of the entries of merges.
 struct Merged {
     entries: List,
     positions: Vec<u32>, // id -> index of the entry; u32::MAX if there is none
@@ -61,7 +60,8 @@ pub fn triples(merges: &[LearnedMerge]) -> Merges {
     merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect()
 }
 
-/// Returns the entries of the initial symbols, then of the merges. A token ends a word if its right part does.
+/// Returns the entries of the initial symbols, followed by the entries of the merges. A merged token is marked as the
+/// end of a word if its right part is.
 ///
 /// # Errors
 /// [`Error::training`] if the merged tokens spell more than 1 GiB.
@@ -77,7 +77,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries`, followed by the entries of the merges. No token of a merge ends a word.
+/// Returns `entries`, followed by the entries of the merges. No added entry is marked as the end of a word.
 ///
 /// # Errors
 /// As [`from_merges`].

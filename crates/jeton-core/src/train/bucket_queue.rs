@@ -31,12 +31,11 @@ fn beats<T>(order: impl Fn(&T, &T) -> Ordering) -> impl Fn(&T, &T) -> bool {
     move |a, b| order(a, b).is_lt()
 }
 
-/// Priority queue for entries whose counts mostly fall between pops. The methods get the comparison of entries as
-/// `order`.
+/// Priority queue for entries whose counts mostly decrease. The methods take the comparison of two entries as `order`.
 #[derive(Debug)]
 pub struct BucketQueue<T> {
     current: Vec<T>,      // entries of the current bucket, best last
-    heap: Heap<T>,        // entries with too high a count for a bucket, or pushed too late for it
+    heap: Heap<T>,        // entries whose counts are too high for a bucket, or whose bucket was already sorted
     buckets: Vec<Vec<T>>, // count -> entries, for counts below `lowest`
     lowest: u64,
     top_is_current: bool, // the best entry is in `current`, not in the heap
@@ -100,8 +99,8 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry that is `after` places behind the best one in the current bucket. The entries before it
-    /// are popped first, and so are better entries that are pushed meanwhile.
+    /// Returns the entry of the current bucket that is popped after `after` other entries of this bucket. Better
+    /// entries that are pushed in the meantime are also popped before it.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }

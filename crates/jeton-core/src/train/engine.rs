@@ -3,7 +3,7 @@
 //! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one shard
 //! for each thread (`shard`). For each pair the engine stores its count (the sum of the weights of all its positions,
 //! including overlapping ones) and its posting list: the cells at which it begins, ascending. A merge visits exactly
-//! these cells, whatever the length of the pretokens, so text without pretokens costs no more.
+//! these cells. Its cost does not depend on the length of pretokens, so a text that is one long pretoken costs no more.
 //!
 //! # Correctness
 //! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
@@ -12,8 +12,8 @@
 //! that pair is the maximum. Cells where a pair no longer occurs are recognized by their content, because ids never
 //! return to a cell they left. A rule about pairs is checked once, when a pair is created.
 //!
-//! A pair whose count is below the *floor* has no posting list: while some pair reaches the floor, the rarer pair
-//! cannot be the next merge. When no pair reaches it, the floor is lowered and all pairs are counted again. The floor
+//! A pair whose count is below the *floor* has no posting list, because it cannot be the next merge while another pair
+//! reaches the floor. When no pair reaches the floor, the floor is lowered and all pairs are counted again. The floor
 //! therefore affects what is stored, but not what is learned.
 //!
 //! # Cost
@@ -61,7 +61,7 @@ pub struct Floors {
     pub lowest: u64,
 }
 
-/// Returns a first floor below the expected counts of all merges.
+/// Returns the first floor, which is chosen so that all merges are expected to have higher counts.
 pub fn first_floor(corpus_tokens: u64, options: &LearnOptions<'_>) -> u64 {
     let merges = options.num_merges.max(1) as u64;
     (corpus_tokens / merges / options.tuning.floor_divisor.max(1)).max(options.min_frequency).max(1)
@@ -108,8 +108,8 @@ impl HasCount for Bound {
     }
 }
 
-/// Total weight, over all shards, of the merged positions next to one token (the neighbor), and the index of the pair
-/// that it forms with the new token.
+/// A token next to merged occurrences: the total weight of these occurrences in all shards, and the index of the pair
+/// of the token and the new token.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -371,8 +371,9 @@ impl<'a> MergeLearner<'a> {
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // The pairs (x, left) and (right, y) have lost occurrences, for all neighbors x and y. If y was the `left` of
-        // the next merged position, `after` has subtracted its weight, so it is added again.
+        // For all neighbors x and y, the pairs (x, left) and (right, y) have lost occurrences. If two occurrences of
+        // the merged pair are adjacent, the pair (right, left) between them is lost too, but `after` lacks its weight.
+        // `regained` is the sum of these weights.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -392,8 +393,8 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Adds up the effects of all shards on one side, calls `settle` with each neighbor and its weight, and passes the
-    /// resulting pairs to the shards.
+    /// Adds up the weights of the neighbors on one side over all shards. Calls `settle` with each neighbor and its
+    /// total weight, and passes the resulting pairs to the shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! # Correctness
-//! A pair below the floor cannot merge while another pair reaches it. A pair that a merge makes from it is at most as
-//! frequent: `(x, ab)` occurs only where `(x, a)` did. So until no pair reaches the floor, no merge crosses the
-//! boundary between the two symbols of a pair below the floor. Sequences are cut at these boundaries, and equal
-//! segments become one, with the sum of their weights. All occurrences of every pair that reaches the floor are in
-//! memory, so the engine finds the same merges as it would in whole sequences. Segments are in the order of their first
-//! occurrence, as `TieBreak::First` requires.
+//! A pair whose count is below the floor cannot merge while another pair reaches the floor. If another merge changes
+//! one symbol of such a pair, the new pair is at most as frequent: `(x, ab)` occurs only where `(x, a)` occurred. So
+//! until no pair reaches the floor, no merge crosses the boundary between the two symbols of a pair below the floor.
+//! Sequences are cut at these boundaries, and equal segments are stored once, with the sum of their weights. All
+//! occurrences of every pair that reaches the floor are in memory, so the engine finds the same merges as it would in
+//! whole sequences. Segments are in the order of their first occurrence, as `TieBreak::First` requires.
 //!
 //! A `pair_sketch` decides which pairs are below the floor. It never underestimates a count.
 //!
@@ -52,9 +52,9 @@ use crate::util::spill::MemoryLimit;
 /// Bytes of memory for each symbol in [`learn_in_memory`]: 8 for a cell, and 4 for its position in a posting list.
 const BYTES_PER_SYMBOL: usize = 12;
 
-/// Number of passes whose floor can be as high as the count of the most frequent pair. The floor of each later pass is
-/// lower by at least an eighth, even if its segments exceed the memory limit. So after these passes, at most six more
-/// passes halve the count.
+/// Number of passes whose floor can be as high as the count of the most frequent pair. In later passes, the floor is at
+/// least an eighth lower than this count, even if the segments then exceed the memory limit. So six later passes are
+/// enough to halve the highest count.
 const FINE_PASSES: usize = 32;
 
 /// Returns true if the sequences and posting lists of the counts exceed the memory limit.
@@ -73,7 +73,8 @@ pub fn learn(
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<LearnedMerge>> {
     let memory = options.memory.for_vectors();
-    // Each shard gets an equal part of the memory limit, and equal segments in different shards are not combined.
+    // The memory limit is divided equally among the shards, and equal segments in different shards are not combined. So
+    // a low limit permits only few shards.
     let num_shards = options.threads.min(memory / 4 / options.tuning.shard_bytes.max(1)).max(1);
     let counters = memory / 4 / size_of::<Counter>() / num_shards;
     let make = |num_ids| Shard::new(num_ids, num_ids + options.num_merges, counters, options.memory);

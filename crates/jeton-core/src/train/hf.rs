@@ -1,13 +1,13 @@
 //! Counts → initial symbols and merges, by the rules of Hugging Face's `BpeTrainer`.
 //!
 //! The alphabet consists of the required characters and the most frequent characters of the corpus, up to a limit, in
-//! the order of code points. After it come those symbols with a prefix or suffix that occur in the corpus. A character
-//! outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a merged token
-//! is that of its left part, followed by that of its right part without the prefix.
+//! the order of code points. It is followed by the symbols with a prefix or suffix that occur in the corpus. A
+//! character outside of the alphabet is removed from its word, so its neighbors become adjacent. The spelling of a
+//! merged token is the spelling of its left part, followed by the spelling of its right part without the prefix.
 //!
-//! Two orders in the library are the iteration orders of hash maps, which differ between processes. Here they are
-//! defined. Among equally frequent characters at the limit of the alphabet, lower code points are preferred. Symbols
-//! with a prefix or suffix are sorted by their string.
+//! In two cases, the library uses the iteration order of a hash map, which differs between processes. Here the order is
+//! defined in both cases. If the limit of the alphabet excludes some of several equally frequent characters, lower code
+//! points are preferred. Symbols with a prefix or suffix are sorted by their string.
 //!
 //! Cost: one pass over the counts, on all threads, and the cost of learning. Source: huggingface/tokenizers
 //! `models/bpe/trainer.rs`. Left out: two tokens with the same spelling, which share an id in the library and are an
@@ -33,9 +33,9 @@ use crate::vocab::{show, Kind, MAX_BYTES};
 /// Options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct HfOptions {
-    /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
+    /// True if symbols are bytes, in the order of the byte alphabet; false if symbols are characters.
     pub byte_level: bool,
-    /// The tie rule; the library's is `lowest_ids`.
+    /// Rule for pairs with equal counts; Hugging Face's library uses `lowest_ids`.
     pub tie_break: TieBreak,
     /// Total number of entries, without special tokens.
     pub vocab_size: usize,
@@ -43,7 +43,7 @@ pub struct HfOptions {
     pub first_id: u32,
     /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
-    /// Maximum number of symbols without prefix and suffix.
+    /// Maximum size of the alphabet; symbols with a prefix or suffix are not counted.
     pub limit_alphabet: Option<usize>,
     /// Units (bytes or code points) that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
@@ -73,7 +73,7 @@ impl HfOptions {
     /// Reads options from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for invalid JSON, and for bytes with a prefix.
+    /// [`Error::config`] for invalid JSON, and for a prefix in combination with `byte_level`.
     pub fn from_json(options: &str) -> Result<Self> {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
@@ -99,8 +99,8 @@ impl HfOptions {
         }
     }
 
-    /// Returns the sort key of a unit in the alphabet: the code point of the character, or of the byte's character in
-    /// the byte alphabet.
+    /// Returns the key by which units are sorted in the alphabet: for a character, its code point; for a byte, the code
+    /// point of its character in the byte alphabet.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -169,7 +169,7 @@ fn symbols(counts: &Counts, options: &HfOptions, threads: usize, watch: &mut dyn
     Ok(Symbols { symbols, first_id: options.first_id, drops_others: true })
 }
 
-/// Returns the symbols with a prefix or suffix that occur, sorted by their string.
+/// Returns the symbols of the corpus that have a prefix or a suffix, sorted by their string.
 fn marked(units: &Units, options: &HfOptions, kept: &[u32]) -> Vec<Symbol> {
     let mut found = BTreeSet::new();
     for &unit in kept {

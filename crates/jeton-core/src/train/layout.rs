@@ -39,7 +39,8 @@ pub struct Layout<S> {
     pub corpus_tokens: u64,
 }
 
-/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol and pretoken.
+/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol, and one for
+/// each pretoken.
 pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     let symbols = |pretoken: &[u8]| match level {
         Level::Byte => pretoken.len(),
@@ -98,7 +99,7 @@ fn too_many() -> Error {
     Error::training("the counts add up to more than 2^63 symbols")
 }
 
-/// Splits the pretokens into up to `shards` ranges of about equal bytes.
+/// Splits the pretokens into up to `shards` ranges with about the same number of bytes.
 fn ranges(counts: &Counts, bytes: usize, shards: usize) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::with_capacity(shards);
     let (mut start, mut done) = (0, 0);

@@ -6,13 +6,14 @@
 //! ```text
 //! count          documents → distinct pretokens with counts
 //! sequences      counts → sequences of symbols, by layout
-//! learn          in memory by engine, or beyond a memory limit by external; rules: which pairs may merge
-//! shard          sequences of one thread in a symbol_array, and their pairs; worker_pool: the threads
-//! bucket_queue   pairs by count; heap: pairs that fit no bucket
-//! external       passes over a sequence_file: segments that can merge, by a pair_sketch
-//! replay         application of given merges, to continue from them
-//! hf, sentencepiece, sentencepiece_words   inputs by the rules of peers
-//! unigram        pieces of Unigram
+//! learn          counts → merges, by engine in memory, or by external if a memory limit is too low for engine
+//! rules          conditions on the pairs that are allowed to merge
+//! shard          the sequences of one thread (symbol_array) and their pairs; worker_pool has the threads
+//! bucket_queue   queue of pairs by count; heap contains the pairs that fit no bucket
+//! external       passes over a sequence_file; a pair_sketch determines which segments to merge in a pass
+//! replay         application of given merges, before training continues from them
+//! hf, sentencepiece, sentencepiece_words   alphabets and rules of other libraries
+//! unigram        counts → pieces of Unigram
 //! assemble       merges and pieces → entries
 //! ```
 

@@ -40,7 +40,7 @@ pub struct LearnOptions<'a> {
     pub end: EndOfWord,
     /// Spelling of the end-of-word mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
-    /// Constraint on the pairs that may merge; `None` permits all.
+    /// Rule that determines which pairs are allowed to merge; `None` permits all pairs.
     pub rule: Option<&'a dyn Rule>,
     /// Maximum number of threads; does not change the result.
     pub threads: usize,
@@ -81,7 +81,7 @@ pub(super) enum Beginning<'a> {
 
 /// Tokens that exist before learning, from earlier merges.
 pub trait KnownTokens: Sync {
-    /// Returns the id of the first merge.
+    /// Returns the id that the first new merge gets. All known tokens have lower ids.
     fn next_id(&self) -> u32;
     /// Returns the spelling of a token; empty for an unknown id.
     fn spelling(&self, id: u32) -> &[u8];
@@ -97,15 +97,16 @@ pub trait KnownTokens: Sync {
 /// Thresholds, which affect the time of learning, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Minimum bytes of distinct pretokens for each thread. With fewer bytes, most merges have too few positions to
-    /// divide among threads.
+    /// Minimum number of bytes of distinct pretokens for each thread. With fewer bytes, most merges change so few
+    /// positions that threads would not save time.
     pub shard_bytes: usize,
-    /// Minimum number of positions of a pair whose merge is divided among threads. Visiting that many positions takes
-    /// some hundred microseconds, and synchronizing threads takes ten.
+    /// A merge is divided among threads if its pair has at least this many positions. Visiting that many positions
+    /// takes some hundred microseconds, and synchronizing threads takes ten microseconds.
     pub shared_places: usize,
-    /// Divisor of the first floor: pairs with a count below (symbols of the corpus / merges / this value) have no
-    /// posting list until all other pairs are merged. On the measured corpora, the last of 32,000 and of 128,000 merges
-    /// was two to four times as frequent as this bound. Rare pairs (nine of ten) then cost nothing.
+    /// Divisor of the first floor, which is (symbols of the corpus / merges / this value). Pairs with a count below the
+    /// floor, nine of ten, have no posting list until all other pairs are merged, so they usually cost nothing. On the
+    /// measured corpora, with 32,000 and with 128,000 merges, the last merge was two to four times as frequent as the
+    /// floor.
     pub floor_divisor: u64,
 }
 

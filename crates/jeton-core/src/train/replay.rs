@@ -1,11 +1,11 @@
 //! Application of given merges to a sequence, before training continues from it.
 //!
-//! Merges are applied in the order of their ranks, and equal ones from left to right. The result equals that of the
-//! learner, which merges one pair everywhere before the next. This is because a merged pair never recurs: both of its
-//! tokens have been replaced by tokens with higher ids.
+//! Merges are applied in the order of their ranks; occurrences of the same merge are applied from left to right. The
+//! result equals that of the learner, which merges a pair everywhere before it merges the next pair. The results are
+//! equal because a merged pair never recurs: every pair that arises later contains a token with a higher id.
 //!
-//! Cost: O(n log n) for n symbols. Sequences of up to 32 symbols take O(n²), which is faster for them. Plain version:
-//! `reference/step05_encode.py`.
+//! Cost: O(n log n) for n symbols. For sequences of up to 32 symbols, an algorithm in O(n²) is used, which is faster
+//! for them. Plain version: `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -26,12 +26,12 @@ pub struct Segments {
     key: Vec<u8>,
 }
 
-/// Estimated bytes that the engine needs for a pair: its counts and its indices, in each shard and in total, its
-/// posting list, and an entry of the queue.
+/// Estimated number of bytes that the engine needs for a pair. They contain its count and index in each shard, its
+/// total count, its posting list, and its entry in the queue.
 const PAIR: usize = 120;
 
 impl Segments {
-    /// Creates an empty set of segments of ids with `width` bytes.
+    /// Creates an empty set of segments. Each id of a segment is stored in `width` bytes.
     pub fn new(width: usize, floor: u64, sketch: &PairSketch) -> Self {
         let pairs = sketch.num_reaching(floor) * PAIR;
         Self { table: Counts::default(), width, floor, num_symbols: 0, pairs, key: Vec::new() }
@@ -65,7 +65,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Cuts all segments at pairs below a higher floor.
+    /// Raises the floor: cuts all segments at the pairs whose counts are below the new floor.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`.

@@ -3,10 +3,11 @@
 //! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The
 //! vocabulary has the most frequent characters that together cover `character_coverage` of the text. All other
 //! characters, and U+001F, split the words. Pieces are learned by merges, with the tie rule `shortest` and the
-//! constraint [`super::rules::sentencepiece`]; the characters follow them.
+//! constraint [`super::rules::sentencepiece`]; in the vocabulary, the characters follow the learned pieces.
 //!
-//! When no pair is left, SentencePiece continues with former pairs. A former pair is a string of two symbols that were
-//! adjacent at an earlier step, until merges changed all its occurrences. This trainer does the same.
+//! When no pair is left, SentencePiece continues with former pairs. A former pair is two symbols that were adjacent at
+//! an earlier step but are no longer adjacent anywhere, because other merges changed all occurrences. Its spelling
+//! becomes a piece. This trainer does the same.
 //!
 //! Invariant: the same pieces in the same order as sentencepiece 0.2.3. As in that library, coverage is compared in 32
 //! bits. Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,
@@ -152,8 +153,8 @@ pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// Splits the words at all other characters. Equal segments are not combined, because that would take a lookup for each
-/// word, and learning does not require them to be distinct.
+/// Splits the words at all characters that are not in `chars`. Equal segments are not combined, because that would take
+/// a lookup for each word, and learning does not require distinct segments.
 fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Counts> {
     let mut known = vec![false; char::MAX as usize + 1];
     chars.iter().for_each(|&c| known[c as usize] = true);
@@ -210,7 +211,8 @@ impl PieceStrings {
         Self(all)
     }
 
-    /// Adds the strings of former pairs, the shortest first, until there are `num_pieces` pieces.
+    /// Adds the spellings of the pairs in `gone` (see [`gone`]) as pieces, the shortest first, until there are
+    /// `num_pieces` pieces.
     fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();

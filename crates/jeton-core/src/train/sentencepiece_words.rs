@@ -24,7 +24,7 @@ pub struct WordOptions {
     pub model_type: String,
     /// Maximum number of pieces, excluding control symbols and other reserved pieces.
     pub vocab_size: usize,
-    /// True if all words or characters are pieces, up to any number.
+    /// True if all words or characters become pieces. `vocab_size` and `character_coverage` then have no effect.
     pub use_all_vocab: bool,
     /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,

@@ -14,7 +14,7 @@ use super::layout::Sequences;
 use crate::error::{ErrorKind, Result};
 use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Number of bytes after which the pages that were written or read are released.
+/// Number of bytes that are written or read before their pages are released.
 const CHUNK: usize = 1 << 20;
 
 /// Sequences in a file, or in memory if they take less than a megabyte.

@@ -1,8 +1,8 @@
 //! Counts → sequences of ids with weights, the learner's input.
 //!
-//! At byte level the caller provides the alphabet (all 256 bytes, in the order of their ids). At character level it
-//! consists of the characters of the corpus, ordered by descending count with ties by first appearance, or by code
-//! point. Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
+//! At byte level, the caller provides the alphabet (all 256 bytes, in the order of their ids). At character level, the
+//! alphabet consists of the characters of the corpus. They are ordered by code point, or by descending count; if counts
+//! are equal, by first appearance. Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
 
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -18,15 +18,15 @@ pub struct Symbols {
     pub symbols: Vec<Symbol>,
     /// Id of the first symbol.
     pub first_id: u32,
-    /// True to remove characters that are no symbols from their pretokens; false to report them as errors.
+    /// True if characters that are not symbols are removed from their pretokens; false if they are reported as errors.
     pub drops_others: bool,
 }
 
-/// Returns the alphabet of a corpus, with ids from 0. Bytes are in the order of their values, characters by descending
-/// count, with ties by first appearance.
+/// Returns the alphabet of a corpus, with ids from 0. Bytes are in the order of their values. Characters are in the
+/// order of descending counts; characters with equal counts are in the order of first appearance.
 ///
 /// # Errors
-/// A pretoken that is not UTF-8 at character level.
+/// At character level, an error for a pretoken that is not valid UTF-8.
 pub fn symbols(counts: &Counts, level: Level, end: EndOfWord) -> Result<Symbols> {
     let mut seen: Vec<(Symbol, u64)> = Vec::new(); // in order of first appearance
     let mut index: HashMap<Symbol, usize> = HashMap::new();

@@ -17,7 +17,7 @@ use crate::util::hash::Hash;
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// Prefetch distance: number of positions between the visited and the prefetched one.
+/// Prefetch distance: number of positions between the visited position and the prefetched position.
 const AHEAD: usize = 24;
 
 /// Maximum size of an alphabet whose pairs are counted in a square matrix instead of a hash table.
@@ -26,7 +26,7 @@ const SQUARE: usize = 768;
 /// Value of `Side::listed` for a neighbor whose pair with the new token has no posting list.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// A merge, as shards need it: pair, ids and lengths.
+/// Properties of a merge that shards need: pair, ids and lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
     /// Index of the pair that is merged.
@@ -51,11 +51,11 @@ struct Places {
     len: u32,
 }
 
-/// Number of positions in a block of postings (4 MiB). A block is larger if one merge needs more, or if an eighth of
-/// all postings is more. Unlike a growing vector, blocks are never copied.
+/// Minimum number of positions in a block of postings (4 MiB). A block has more positions if a single merge needs more,
+/// and at least an eighth of the positions of all earlier blocks. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
-/// Total weight and number of the merged positions next to one token, the neighbor.
+/// A token next to merged occurrences: the total weight and the number of these occurrences.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbor {
     weight: u64,
@@ -83,12 +83,12 @@ impl Side {
         self.places.push((id, place));
     }
 
-    /// Iterates over the neighbors, each with the total weight of its positions.
+    /// Iterates over (neighbor, total weight of the merged occurrences next to it).
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
     }
 
-    /// Returns the total weight of the merged positions that have the neighbor `id`.
+    /// Returns the total weight of the merged occurrences that have the neighbor `id` on this side.
     pub fn weight(&self, id: u32) -> u64 {
         self.of[id as usize].weight
     }
@@ -104,7 +104,7 @@ impl Side {
 /// Counted pair: ((left, right), weight, number of positions).
 pub type Surveyed = ((u32, u32), u64, u32);
 
-/// Pairs of a shard that a survey has counted.
+/// All pairs of a shard with their counts.
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,
@@ -168,13 +168,13 @@ impl Survey {
 pub struct Shard {
     /// The sequences, as cells.
     pub cells: SymbolArray,
-    postings: Vec<SpillVec<u32>>, // cells at which a pair begins or began before a merge
+    postings: Vec<SpillVec<u32>>, // cells at which a pair begins, or began until a merge replaced it
     places: Vec<Places>,          // pair -> location of its posting list; positions are ascending
-    /// Tokens before the positions of the current merge.
+    /// Tokens to the left of the occurrences that the current merge has merged.
     pub before: Side,
-    /// Tokens after the positions of the current merge.
+    /// Tokens to the right of the occurrences that the current merge has merged.
     pub after: Side,
-    /// Total weight of the positions that the current merge has merged.
+    /// Total weight of the occurrences that the current merge has merged.
     pub merged: u64,
     /// All current pairs with their counts; empty except between [`Shard::survey`] and [`Shard::list_survey`].
     pub survey: Survey,
@@ -213,8 +213,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Builds posting lists, and numbers the pairs anew: `listed[i]` is the new index of the survey's pair i, or
-    /// [`UNLISTED`] if it gets no list.
+    /// Builds the posting lists after a survey. `listed[i]` is the new index of pair i in the survey, or [`UNLISTED`]
+    /// if this pair gets no list.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -278,7 +278,7 @@ impl Shard {
         }
     }
 
-    /// Prefetches the first cells of a pair.
+    /// Prefetches the cells at the first positions of a pair.
     pub fn fetch_cells(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {
@@ -311,7 +311,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes the posting lists of the new pairs, so that there are `num_pairs` lists, and clears both sides.
+    /// Writes the posting lists of the new pairs and clears `before` and `after`. There are then `num_pairs` lists.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].

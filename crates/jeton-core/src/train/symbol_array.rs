@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::util::simd;
 use crate::util::spill::SpillVec;
 
-/// One cell, and the weight of its sequence.
+/// A cell, with the weight of the sequence that contains it.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     token: u32,
@@ -50,7 +50,7 @@ impl SymbolArray {
         self.cells.len()
     }
 
-    /// Returns the weight of the sequence of a cell.
+    /// Returns the weight of the sequence that contains a cell.
     #[inline]
     pub fn weight(&self, at: u32) -> u64 {
         match self.cells[at as usize].weight {

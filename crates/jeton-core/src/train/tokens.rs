@@ -1,4 +1,5 @@
-//! Tokens during training, with their lengths, counts and, if a tie rule or a rule needs them, spellings.
+//! Tokens during training, with their lengths and counts. Spellings are stored only if a tie rule or a rule about pairs
+//! needs them.
 
 use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};
@@ -140,8 +141,8 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds the token of an earlier merge. It covers one cell, because the sequences begin with the tokens of earlier
-    /// merges.
+    /// Adds the result of a merge that was applied before the sequences were built. In the sequences, this token is a
+    /// single symbol, so it covers one cell.
     ///
     /// # Errors
     /// As [`Tokens::new`].

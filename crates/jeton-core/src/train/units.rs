@@ -1,7 +1,7 @@
 //! Counts of the characters, or bytes, in all pretokens, on several threads.
 //!
-//! Cost: one pass over the pretokens; each thread has a table of all code points (10 MB), of which a text in one script
-//! uses only some pages.
+//! Cost: one pass over the pretokens. Each thread has a table of all code points, of 10 MB. A page of the table takes
+//! memory only if one of its code points occurs, so a text in one script uses few pages.
 
 use super::count::Counts;
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub(super) struct Units {
     forms: Vec<u8>, // unit -> one bit for each form that occurs
 }
 
-/// Returns the bit of a form: whether the unit is inside a word (not its first unit), and whether it ends the word.
+/// Returns the bit of a form. `inside`: the unit is not the first one of its word. `ends_word`: it is the last one.
 fn form(inside: bool, ends_word: bool) -> u8 {
     1 << (u8::from(inside) | u8::from(ends_word) << 1)
 }
@@ -31,14 +31,14 @@ fn form(inside: bool, ends_word: bool) -> u8 {
 impl Units {
     fn new(level: Level) -> Self {
         let num_units = if level == Level::Byte { 256 } else { CODE_POINTS };
-        // The system provides zeroed pages only when they are first used.
+        // Zeroed pages take memory only after they are first written, so unused code points cost little.
         Self { uses: vec![0; num_units], forms: vec![0; num_units] }
     }
 
     /// Counts the units of all pretokens, on up to `threads` threads. `end` determines how the last unit is marked.
     ///
     /// # Errors
-    /// A pretoken that is not UTF-8 at character level; `Interrupted`.
+    /// At character level, an error for a pretoken that is not valid UTF-8; `Interrupted`.
     pub(super) fn count(
         counts: &Counts,
         level: Level,

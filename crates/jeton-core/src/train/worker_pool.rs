@@ -1,8 +1,8 @@
 //! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge with many positions is divided among the workers, which takes two synchronizations. A merge with few
-//! positions is too short for this, so the calling thread processes all shards. Between steps, workers spin for some
-//! microseconds and then park. Results do not depend on which thread processes a shard.
+//! A merge with many positions is divided among the workers, which takes two synchronizations. For a merge with few
+//! positions, these would take longer than the merge, so the calling thread processes all shards. Between steps,
+//! workers spin for some microseconds and then park. Results do not depend on which thread processes a shard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use std::thread::Thread;
 use super::shard::{Merging, Shard};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, as long as waking a parked
-/// thread.
+/// Number of iterations of the spin loop before a thread parks. They take about 50 µs, which is the time that it takes
+/// to wake a parked thread.
 const SPINS: usize = 4096;
 
 /// One step of a merge, which is run on every shard.
@@ -82,7 +82,8 @@ impl SharedShards {
         }
     }
 
-    /// Locks the shards one after the other. Only the calling thread may use it, between steps.
+    /// Locks the shards one after the other. Only the thread that runs `main` may call this method, and only between
+    /// steps.
     pub fn shards(&self) -> impl ExactSizeIterator<Item = MutexGuard<'_, Shard>> {
         self.shards.iter().map(lock)
     }
@@ -116,7 +117,7 @@ impl SharedShards {
     }
 }
 
-/// Guard that ends the workers, even if the calling thread fails.
+/// Guard that stops the workers when it is dropped, even if the calling thread panics.
 struct CloseOnDrop<'a> {
     shared: &'a SharedShards,
     workers: &'a [Thread],

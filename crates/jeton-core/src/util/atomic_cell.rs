@@ -45,8 +45,8 @@ impl<T: Send> AtomicCell<T> {
     pub fn take(&self) -> Option<Box<T>> {
         let pointer = self.0.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: only `put` stores a pointer that is not null, and it took that pointer from a box. The swap removes
-        // the pointer, so no other call returns it. `Acquire` here and `Release` in `put` order the other thread's
-        // accesses to the box before this one.
+        // the pointer, so no other call returns it. `Release` in `put` and `Acquire` here ensure that all accesses by
+        // the thread that called `put` happen before the accesses by this thread.
         (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
     }
 

@@ -1,4 +1,4 @@
-//! Best-fit decreasing bin packing: lengths → rows of one capacity.
+//! Best-fit decreasing bin packing: lengths → rows of equal capacity.
 //!
 //! Items are placed by decreasing length; items of equal length keep their order. Each item is placed into the row
 //! with the least free space in which it fits, or into a new row. Among rows with equal free space, the row that

@@ -1,8 +1,8 @@
 //! Pools for large result buffers. Each pool holds at most one buffer.
 //!
 //! The first write to fresh memory costs a page fault for every page. On a virtual machine whose host also has to
-//! allocate the page, a fault takes a few microseconds, as long as encoding the text whose ids fill the page. The
-//! buffer of a large result is therefore reused for the next one.
+//! allocate the page, a fault takes a few microseconds. Encoding a text whose ids fill the page takes about the same
+//! time. The buffer of a large result is therefore reused for the next large result.
 //!
 //! Buffers do not use huge pages: a huge page that the host has to allocate costs milliseconds, more than it saves
 //! for sequential access.
@@ -21,7 +21,8 @@ pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 /// Buffers of offsets.
 pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
 
-/// Range of sizes of pooled buffers, in bytes. Only written bytes count, because untouched capacity takes no memory.
+/// Range of sizes of pooled buffers, in bytes. The size of a buffer is the number of its written bytes, because
+/// untouched capacity takes no memory.
 const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=48 << 20;
 
 /// Pool of one buffer.

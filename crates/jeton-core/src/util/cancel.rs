@@ -1,9 +1,9 @@
-//! Cancellation checks for long loops, and the limit of the output of stages.
+//! Cancellation checks for long loops, and a limit on the size of the text that stages write.
 
 use crate::error::{ErrorKind, Result};
 
-/// Returns the maximum number of bytes that stages are allowed to write for an input of `bytes`. The largest growth in
-/// practice is the growth of U+FDFA: NFKC turns its 3 bytes into 33, and the byte alphabet these into 66.
+/// Returns the maximum number of bytes that stages are allowed to write for an input of `bytes`. The character that
+/// grows most in practice is U+FDFA: NFKC turns its 3 bytes into 33 bytes, which take 66 bytes in the byte alphabet.
 pub fn most_bytes(bytes: usize) -> usize {
     bytes.saturating_mul(100).saturating_add(1_000_000)
 }
@@ -12,10 +12,11 @@ pub fn most_bytes(bytes: usize) -> usize {
 /// be too slow.
 pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 
-/// Callback that returns false to cancel the work, called by only one of several threads.
+/// Callback that returns false to cancel the work. If several threads work, only one of them calls it.
 pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
-/// Number of steps of a loop between two calls of the callback. It takes well below 10 ms in any loop of this crate.
+/// Number of steps of a loop between two calls of the callback. This many steps take well below 10 ms in any loop of
+/// this crate.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 
 /// Cancellation check that calls [`KeepGoing`] once every few thousand steps.

@@ -2,9 +2,9 @@
 //!
 //! The first write to each page of 4 KiB costs a page fault, and random access to a table of hundreds of megabytes
 //! misses the TLB. Pages of 2 MiB reduce both costs. On a virtual machine, the first write of 8 MiB takes 0.8 ms
-//! instead of 4.5 ms. If the host has to allocate the pages, the write takes 17 ms (21 ms with small pages, which the
-//! host less often has to allocate). So tables use huge pages. Id buffers do not, because their memory is new in each
-//! call.
+//! instead of 4.5 ms. If the host has to allocate the pages, the write takes 17 ms. Small pages then take 21 ms, but
+//! the host has to allocate them less often. So tables, which are accessed at random, use huge pages. Id buffers do not
+//! use them, because each call needs new memory for its ids.
 //!
 //! Linux only (`madvise`); a no-op elsewhere. Left out: buffers that do not fill a huge page.
 
@@ -45,7 +45,7 @@ pub struct PrefaultRange {
 // SAFETY: only `prefault` uses the address, and it neither reads nor writes through it.
 unsafe impl Send for PrefaultRange {}
 
-/// Returns the range of the first bytes of `memory`, at most `most`.
+/// Returns the range of the first `most` bytes of `memory`, or of all its bytes if it is shorter.
 pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRange {
     PrefaultRange { len: memory.len().min(most), start: NonNull::from(memory).cast() }
 }
@@ -81,9 +81,9 @@ pub struct HugeVec<T: Copy> {
     len: usize,
 }
 
-// SAFETY: the values belong only to this value (its invariant), like those of a `Box<[T]>`.
+// SAFETY: only this `HugeVec` accesses its values (see the invariant), as with a `Box<[T]>`.
 unsafe impl<T: Copy + Send> Send for HugeVec<T> {}
-// SAFETY: `&HugeVec` only gives access to `&[T]`; see above.
+// SAFETY: only this `HugeVec` accesses its values, and a `&HugeVec` only gives access to `&[T]`.
 unsafe impl<T: Copy + Sync> Sync for HugeVec<T> {}
 
 impl<T: Copy> HugeVec<T> {
@@ -99,8 +99,8 @@ impl<T: Copy> HugeVec<T> {
         // SAFETY: the size of `layout` is not 0.
         let start = unsafe { alloc(layout) }.cast::<MaybeUninit<T>>();
         let start = NonNull::new(start).ok_or_else(|| Error::memory(layout.size()))?;
-        // SAFETY: the slice ends within the allocation of `layout.size()` bytes and is aligned for `T` (`layout`
-        // requires at least that), and nothing else refers to it yet.
+        // SAFETY: the slice ends within the allocation of `layout.size()` bytes. It is aligned for `T`, because
+        // `layout` requires at least the alignment of `T`. Nothing else refers to it yet.
         let memory = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), layout.size() / size_of::<T>()) };
         advise(memory);
         memory[..len].fill(MaybeUninit::new(value)); // in bounds, because the layout is that of `len` values or larger
@@ -129,8 +129,8 @@ impl<T: Copy> Deref for HugeVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to this value (its invariant), which is borrowed
-        // for as long as the slice.
+        // SAFETY: the first `len` values are initialized, and only this `HugeVec` accesses them (see the invariant). It
+        // is borrowed for as long as the slice.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

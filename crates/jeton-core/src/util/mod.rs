@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! alloc, spill, huge_pages    fallible allocation; vectors that spill to files; large pages
-//! atomic_cell, buffer_pool    pools without locks; cancel: cancellation checks
+//! atomic_cell, buffer_pool    pools without locks
+//! cancel                      cancellation checks
 //! simd                        levels of vector instructions
 //! hash, short_key             hashes; strings of up to 15 bytes as integers
 //! pattern_set, trie           leftmost-longest search for many patterns
 //! classes, scripts            properties of characters, in a property_table
 //! utf8, text_unit, words      characters; boundaries of text units; words
-//! pair_effect                 what a stage does between two characters
+//! pair_effect                 effects of a stage on two adjacent characters
 //! best_fit                    bin packing
 //! ```
 

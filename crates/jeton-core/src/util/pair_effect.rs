@@ -1,6 +1,6 @@
 //! Effect of a stage on the position between two adjacent characters.
 
-/// Effect of a stage between two adjacent characters, in any context.
+/// Effect of a stage on the position between two adjacent characters, whatever precedes and follows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairEffect {
     /// The stage splits the text between the characters, and processes both sides independently.

@@ -20,7 +20,8 @@ use super::trie::{Trie, NONE, ROOT};
 /// Failure link of a node at which the search ends.
 const DEAD: u32 = u32::MAX;
 
-/// Maximum number of byte ranges with which 64 bytes are compared: this many in ASCII, and as many beyond ASCII.
+/// A block of 64 bytes is compared with at most this many ranges of ASCII bytes, and at most this many ranges of other
+/// bytes.
 const MAX_RANGES: usize = 3;
 
 /// Patterns to search for.
@@ -87,7 +88,7 @@ impl PatternSet {
         Self { trie, links, lens: patterns.iter().map(|pattern| pattern.len()).collect(), begins }
     }
 
-    /// Returns the leftmost match that begins at or after `from`, and among matches with this start the longest.
+    /// Returns the leftmost match that begins at or after `from`; if several matches begin there, the longest of them.
     /// `candidates` is the state of the search: pass the value of the previous call for the same text.
     #[inline]
     pub fn find(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<PatternMatch> {
@@ -132,7 +133,8 @@ impl PatternSet {
         Some(candidates.end - 64 + candidates.bits.trailing_zeros() as usize)
     }
 
-    /// Returns the candidates in the first block of 64 bytes, from `from` on, that has any; None if no block has any.
+    /// Reads blocks of 64 bytes from `from` on. Returns the candidates of the first block that contains one; None if no
+    /// block contains a candidate.
     #[inline(always)]
     fn candidates<B: Block>(&self, proof: B::Proof, text: &[u8], from: usize) -> Option<Candidates> {
         let mut at = from;

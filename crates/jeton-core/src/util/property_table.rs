@@ -1,7 +1,7 @@
 //! Lookup tables that map each code point to one byte, built from Unicode properties of `regex-syntax`.
 //!
-//! The tables have two stages: of equal blocks of 64 code points, only one is stored. Building a table takes 0.1 ms,
-//! because most ranges cover whole blocks. A lookup takes two loads.
+//! The tables have two stages: the first maps a block of 64 code points to its values, which equal blocks share.
+//! Building a table takes 0.1 ms, because most ranges cover whole blocks. A lookup takes two loads.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// UTF-8.
 pub(crate) const BLOCK: usize = 64;
 
-/// Two-stage table of the value of each code point.
+/// Two-stage table, code point → value.
 #[derive(Debug, Clone)]
 pub(crate) struct PropertyTable {
     /// For each run of [`BLOCK`] code points, the index of its block in `values`.
@@ -78,7 +78,8 @@ impl PropertyTable {
         self.at(code / BLOCK, code)
     }
 
-    /// Returns the value of a code point, given the index of its block and its last 6 bits (or its last byte of UTF-8).
+    /// Returns the value of a code point, given the index of its block and its last 6 bits. The last byte of its UTF-8,
+    /// which ends with the same 6 bits, can be passed instead of them.
     #[inline(always)]
     pub(crate) fn at(&self, block: usize, last: usize) -> u8 {
         self.values[usize::from(self.blocks[block]) + last % BLOCK]

@@ -54,9 +54,9 @@ const NAMES: [&str; 43] = [
     "Ol_Chiki",
     "Adlam",
 ];
-/// Number of a script that [`NAMES`] does not list.
+/// Script number of all scripts that [`NAMES`] does not list.
 const OTHER: usize = NAMES.len();
-/// Number of characters without a script: digits, punctuation, white space.
+/// Script number of characters that have no script: digits, punctuation and white space.
 pub(crate) const NONE: usize = NAMES.len() + 1;
 
 /// Minimum share of kana, in percent, for a text in Han and kana to be Japanese. Kana occur in Chinese text only in

@@ -15,7 +15,8 @@ const LONGER: u128 = MAX_BYTES as u128 + 1;
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
 
-/// Length of a string → mask of the string's bytes among sixteen, and the last byte of its key.
+/// Length of a string → mask that selects the bytes of the string among 16 bytes, and a value that contains only the
+/// last byte of the key.
 const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
     let mut masks = [[0; 2]; MAX_BYTES + 2];
     let mut len = 1;
@@ -74,13 +75,15 @@ impl ShortKey {
     /// Returns the string. Must not be called on the key of a longer string.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 initialized bytes, borrowed for as long as `self`; bytes need no alignment.
+        // SAFETY: the pointer is to an integer of 16 initialized bytes, which is borrowed for as long as `self`. Bytes
+        // need no alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer whose order is the order of strings of up to 15 bytes. If a string has 15 bytes, its integer
-    /// plus one is greater than the integers of all strings that padding extends to the same bytes.
+    /// Returns an integer. The integers of strings of up to 15 bytes have the same order as the strings, with two
+    /// strings that are equal after padding ordered by length. So the integer of a string of 15 bytes, plus one, is
+    /// greater than the integers of all strings of up to 15 bytes that padding extends to this string.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

@@ -2,13 +2,13 @@
 //!
 //! A [`SpillVec`] is accessed as a slice, whether it is in memory or in a file. Resident pages of a mapped file count
 //! as memory of the process. While work runs, a thread checks the number of resident pages every millisecond
-//! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). Beyond the
-//! limit, pages are released: their content stays in the page cache of the system or on the disk, and the next access
-//! costs a page fault of about a microsecond.
+//! ([`MemoryLimit::enforce_during`]); loops that touch many pages also check it ([`MemoryLimit::enforce`]). If the
+//! limit is exceeded, pages are released: their content stays in the page cache of the system or on the disk, and the
+//! next access costs a page fault of about a microsecond.
 //!
-//! Only the excess is released. As many of the first bytes of the mapped vectors as fit stay mapped, so the number of
-//! page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon as the
-//! vectors do not fit.
+//! Only the excess pages are released. The first pages of the vectors stay mapped, as many as the limit allows. So the
+//! number of page faults grows with the excess. If all pages were released, learning would be 20 times slower as soon
+//! as the vectors exceed the limit.
 //!
 //! The allocator is trimmed as well, because it keeps memory that other vectors and tables have freed.
 //!
@@ -98,13 +98,13 @@ pub struct Resident {
     pub mapped: usize,
 }
 
-/// Reciprocal of the reserve, as a share of the limit. Pages are released when memory exceeds the limit minus the
-/// reserve, because more pages are mapped between two checks.
+/// Pages are released when memory exceeds the limit minus a reserve, because more pages can be mapped before the next
+/// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
-/// Number of consecutive checks that must find the limit exceeded even after a release, before the pages of vectors are
-/// counted. Between a release and the check after it, other threads can map as many pages as a small limit allows, so a
-/// single check proves nothing.
+/// The pages of vectors are counted after this many consecutive checks found that memory exceeds the limit even after a
+/// release. A single check proves nothing: between a release and the check after it, other threads can map as many
+/// pages as a small limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
@@ -179,9 +179,9 @@ impl Shared {
         }
     }
 
-    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. For each thread,
-    /// the allocator keeps memory that the vectors and tables of a pass have freed. This memory has been up to two
-    /// thirds of a limit.
+    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. This is necessary
+    /// because the allocator keeps, for each thread, memory that the vectors and tables of a pass have freed: in
+    /// Unigram training, up to two thirds of the limit.
     fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
         let own = resident.own.saturating_sub(self.own_before);
         let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
@@ -196,12 +196,13 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages beyond the limit. Mapped pages can always take half of the limit. If they could take less,
-    /// other tables would already have exceeded the limit, and each access would cost a page fault.
+    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit. If less than
+    /// half is left for them, other tables are the reason that the limit is exceeded, and if more pages were released,
+    /// each access would cost a page fault.
     ///
-    /// Three quarters of that half are for the first bytes of vectors. These are pinned and never released; for random
-    /// access, any choice is equally good. The other pages share the remaining quarter, and are released when it is
-    /// full.
+    /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
+    /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other
+    /// pages share the remaining quarter, and are released when it is full.
     fn enforce(&self) {
         let Some(mut registry) = self.registry() else { return };
         if registry.mappings.is_empty() {
@@ -210,8 +211,8 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        // Part of the memory that the process had before the limit may have been freed since. The difference can
-        // therefore be too small, and the bytes of vectors in memory are its lower bound.
+        // The process can have freed memory that it had before the limit was created. The difference `own` is then too
+        // small, so it is raised to the number of bytes of vectors in memory.
         let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
@@ -224,7 +225,8 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // If releases never suffice, the excess pages belong to libraries that were loaded since, not to vectors.
+        // If memory exceeds the limit after every release, the excess pages do not belong to vectors. They belong to
+        // libraries that were loaded after the limit was created.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) <= allowed {
             registry.exceeded = 0;
@@ -233,8 +235,8 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // Pages that other threads map in the meantime count as pages of vectors, so the number of pages of other
-            // files is never overestimated.
+            // Pages that other threads map in the meantime are counted as pages of vectors, so the number of pages of
+            // other files is never overestimated.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
@@ -243,7 +245,8 @@ impl Shared {
     }
 }
 
-/// Total memory of vectors before they spill to files. The default is unlimited.
+/// Limit on the memory that all vectors take together; beyond it, vectors spill to files. By default, there is no
+/// limit.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLimit {
     shared: Option<Arc<Shared>>,
@@ -259,8 +262,8 @@ impl MemoryLimit {
     /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
         let mut resident = storage.resident().unwrap_or_default();
-        // The allocator can still hold memory that an earlier step, such as counting, has freed. The process does not
-        // need it, so it should not count.
+        // The allocator can still hold memory that an earlier step, such as counting, has freed. The process no longer
+        // needs this memory, so it is returned to the system before the memory of the process is measured.
         if resident.own > limit / 4 {
             storage.trim();
             resident = storage.resident().unwrap_or_default();
@@ -326,8 +329,8 @@ impl MemoryLimit {
         }
     }
 
-    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages.
-    /// The pages do not count as memory that the process had before the limit.
+    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. After
+    /// that, the pages are not treated as memory that the process had before the limit was created.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
@@ -351,7 +354,8 @@ impl MemoryLimit {
                     shared.enforce();
                 }
             };
-            // If the thread cannot be started, only the system manages the pages.
+            // If the thread cannot be started, no limit is enforced; the operating system alone decides which pages
+            // stay in memory.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()
@@ -421,10 +425,9 @@ pub struct SpillVec<T: Copy> {
     memory: MemoryLimit,
 }
 
-// SAFETY: the values belong only to this vector (its invariant), like those of a `Vec`; a `Mapping` is `Send` and
-// `Sync`.
+// SAFETY: only this vector accesses its values (see the invariant), as with a `Vec`; a `Mapping` is `Send` and `Sync`.
 unsafe impl<T: Copy + Send> Send for SpillVec<T> {}
-// SAFETY: `&SpillVec` only gives access to `&[T]`; see above.
+// SAFETY: only this vector accesses its values, and a `&SpillVec` only gives access to `&[T]`; a `Mapping` is `Sync`.
 unsafe impl<T: Copy + Sync> Sync for SpillVec<T> {}
 
 impl<T: Copy> SpillVec<T> {
@@ -520,7 +523,7 @@ impl<T: Copy> SpillVec<T> {
         if self.mapping.is_none() {
             // SAFETY: `len` values are initialized here (the invariant). The mapping has at least `capacity` ≥ `len`
             // values (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does
-            // not overlap.
+            // not overlap the vector's allocation.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }
@@ -686,8 +689,8 @@ impl<T: Copy> Deref for SpillVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed
-        // for as long as the slice. `start` is aligned and not null even if there are no values.
+        // SAFETY: the first `len` values are initialized, and only the vector accesses them (see the invariant). It is
+        // borrowed for as long as the slice. `start` is aligned and not null even if there are no values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -1,10 +1,10 @@
 //! Double-array trie over bytes, which finds all entries that begin at a position.
 //!
 //! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; so a step is one memory access. The
-//! children of a node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. A node
-//! with several children tries the next few free slots, and then takes a new block, so construction is linear. The
-//! search for the following nodes continues in the new block. Otherwise, malicious entries could leave first free slots
-//! that never fit, and each node would take a block of its own.
+//! children of a node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. For a
+//! node with several children, construction tries a few free slots and then adds a new block, so it takes linear time.
+//! After that, the search for free slots starts in the new block. If it always started at the first free slot,
+//! malicious entries could leave first free slots that fit no node, and each node would take a new block.
 //!
 //! Cost: 12 bytes for each slot; 250,000 pieces are built in under 0.1 s. Matching takes one step for each byte, up
 //! to the longest entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure";
@@ -82,14 +82,14 @@ impl Trie {
         Self { slots: slots.slots }
     }
 
-    /// Iterates over the entries at `at` of a text, shortest first, as (end, id).
+    /// Iterates over the entries that begin at `at` in a text, shortest first. Yields (end in the text, id).
     #[inline]
     pub fn matches<'a>(&'a self, text: &'a [u8], at: usize) -> impl Iterator<Item = (usize, u32)> + 'a {
         self.matches_after(ROOT, text, at)
     }
 
-    /// Iterates over the entries whose content is the path to `node`, followed by the text from `at` to some end.
-    /// Includes the entry of `node`.
+    /// Iterates over the entries whose content is the path to `node` and then any number of bytes of the text from `at`
+    /// on. The first of these is the entry of `node` itself, if there is one.
     #[inline]
     pub fn matches_after<'a>(
         &'a self,
@@ -148,7 +148,7 @@ impl Trie {
         self.slots[node as usize].value = value;
     }
 
-    /// Returns the longest entry at `at` of a text, as (end, id).
+    /// Returns the longest entry that begins at `at` in a text, as (end in the text, id).
     pub fn longest(&self, text: &[u8], at: usize) -> Option<(usize, u32)> {
         self.matches(text, at).last()
     }

@@ -73,8 +73,8 @@ pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
 
-/// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if some point is not a character: a
-/// surrogate (U+D800 to U+DFFF) or beyond U+10FFFF.
+/// Appends the UTF-8 of `points`. If one of them is a surrogate (U+D800 to U+DFFF) or greater than U+10FFFF, returns
+/// false and leaves `out` unchanged.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     append_with(simd::detected(), points, out)
 }
@@ -122,8 +122,8 @@ mod x86 {
     use super::{plain, Append, STEP};
     use crate::util::simd::{HasAvx2, HasAvx512};
 
-    /// Shuffle and number of bytes for four characters. Low bits of the index: characters of more than one byte; high
-    /// bits: characters of three bytes.
+    /// Shuffle and total number of bytes for each combination of lengths of four characters. In the index, bit `i` is
+    /// set if character `i` has more than one byte, and bit `i + 4` if it has three bytes.
     static SHUFFLES: [([u8; STEP], u8); 256] = shuffles();
 
     const fn shuffles() -> [([u8; STEP], u8); 256] {
@@ -176,11 +176,12 @@ mod x86 {
     /// Appends sixteen characters if all are ASCII.
     ///
     /// # Safety
-    /// `out` has a spare capacity of 16 bytes.
+    /// `out` must have a spare capacity of at least 16 bytes.
     #[inline(always)]
     unsafe fn append_ascii(_: HasAvx2, points: &[u32; 16], out: &mut Vec<u8>) -> bool {
-        // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on. The store is of 16 bytes into the spare
-        // capacity, which initializes the bytes that `set_len` adds. None needs alignment. The argument proves AVX2.
+        // SAFETY: the four loads read points 0 to 3, 4 to 7, 8 to 11 and 12 to 15. The store writes 16 bytes to the
+        // spare capacity, which are the bytes that `set_len` adds. Neither the loads nor the store need alignment. The
+        // argument proves AVX2.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -197,7 +198,7 @@ mod x86 {
     /// Appends any characters, four by four.
     ///
     /// # Safety
-    /// `out` has a spare capacity of four bytes for each point, and of [`STEP`] more bytes.
+    /// `out` must have a spare capacity of four bytes for each point, and [`STEP`] more bytes.
     #[inline(always)]
     unsafe fn append_any(proof: HasAvx2, points: &[u32], out: &mut Vec<u8>) -> bool {
         let (fours, rest) = points.as_chunks::<4>();
@@ -208,9 +209,9 @@ mod x86 {
                 }
                 continue;
             };
-            // SAFETY: the store is of `STEP` = 16 bytes into the spare capacity. The caller guarantees four bytes for
-            // these points and the remaining ones, previous points took at most four bytes each, and `STEP` more
-            // bytes follow. `len` is at most 12, and the store has initialized these bytes.
+            // SAFETY: the store writes `STEP` = 16 bytes to the spare capacity. That is large enough: the caller
+            // guarantees four bytes for each point and `STEP` more bytes, and each earlier point took at most four
+            // bytes. `len` is at most 12, and the store has initialized these bytes.
             unsafe {
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
                 out.set_len(out.len() + len);
@@ -222,8 +223,8 @@ mod x86 {
     /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
     #[inline(always)]
     fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
-        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The
-        // argument proves AVX2.
+        // SAFETY: the loads read the four points and the 16 bytes of `shuffle`, and need no alignment. The argument
+        // proves AVX2.
         unsafe {
             let c = _mm_loadu_si128(four.as_ptr().cast());
             let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));

@@ -146,7 +146,8 @@ impl Words {
         self.runs.get(start.1..end.1).unwrap_or_default()
     }
 
-    /// Returns the cumulative numbers of words and of runs before a text and at its end.
+    /// Returns (number of words, number of runs) in all texts before the text with this index, and the same numbers
+    /// including this text.
     fn bounds(&self, text: usize) -> ((usize, usize), (usize, usize)) {
         let after = |text: Option<usize>| text.map_or((0, 0), |text| self.ends.get(text).copied().unwrap_or_default());
         (after(text.checked_sub(1)), after(Some(text)))
@@ -163,7 +164,8 @@ impl Words {
 pub struct TokensInRanges {
     /// Number of ranges.
     pub ranges: usize,
-    /// Sum of the numbers of tokens that overlap each range; at least one for each range.
+    /// Total number of tokens in all ranges. A token is counted in each range that it overlaps, so a range has at least
+    /// one token.
     pub tokens: usize,
     /// Number of ranges with one token.
     pub whole: usize,
@@ -179,8 +181,8 @@ impl std::ops::Add for TokensInRanges {
 
 /// Counts the tokens of each range of a text, from the spans of the tokens in order.
 ///
-/// A range has the token that overlaps its first byte and the tokens that begin after its first byte. A token without
-/// bytes counts as a part of the character before it; at the start of the text it belongs to no range.
+/// A range has the token that overlaps its first byte, and the tokens that begin after its first byte. A token without
+/// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
     /// Index of the first range that does not end before the last added token.

@@ -31,7 +31,8 @@ pub enum EndOfWord {
     None,
     /// The mark is a separate symbol after the last unit.
     Symbol,
-    /// The mark is a suffix of the last unit. With the suffix, a unit is another symbol than inside a word.
+    /// The mark is a suffix of the last unit. A unit with the suffix and the same unit without it are different
+    /// symbols.
     Suffix,
 }
 
@@ -41,7 +42,7 @@ pub enum EndOfWord {
 pub struct Symbol {
     /// Value of a byte, or code point of a character.
     pub unit: Option<u32>,
-    /// True if the unit has the end-of-word mark, and for a separate mark.
+    /// True if the unit has the end-of-word mark, or if the symbol is a separate mark.
     pub ends_word: bool,
     /// True for a symbol that is not the first of its pretoken, if the alphabet distinguishes such symbols (by a
     /// prefix).
@@ -155,7 +156,7 @@ pub struct Alphabet {
     special: Vec<u32>, // units that are special tokens, for error messages
 }
 
-/// Handling of characters without a symbol, in addition to the unknown token.
+/// Options for characters without a symbol. The id of the unknown token is stored separately.
 #[derive(Debug, Clone, Default)]
 struct UnknownSymbol {
     fused: bool,
@@ -264,7 +265,7 @@ impl Alphabet {
         self.prefix.as_deref().unwrap_or_default()
     }
 
-    /// Creates the alphabet of a vocabulary: the entries of one unit, and the end-of-word mark.
+    /// Creates the alphabet of a vocabulary. It contains the entries that are a single unit, and the end-of-word mark.
     pub fn of(vocab: &Vocab, level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         let mut alphabet = Self::new(level, end, unk);
         for (id, kind, content) in vocab.iter() {
@@ -338,7 +339,7 @@ impl Alphabet {
         single_char(content.strip_prefix(self.prefix.as_deref()?.as_bytes())?)
     }
 
-    /// Inserts the symbol of an entry, if it is one unit.
+    /// Inserts an entry as a symbol if its content is a single unit (a byte or a character).
     pub fn insert_entry(&mut self, id: u32, content: &[u8]) {
         if let Some(c) = self.unit_inside(content) {
             self.inside.insert((c, false), id);
@@ -354,8 +355,8 @@ impl Alphabet {
     }
 
     /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`. Returns the offset
-    /// after the last symbol. Removed unknown characters do not count in the offsets, as in HF, if `starts` are
-    /// requested.
+    /// after the last symbol. If `starts` is given, offsets are relative to the pretoken without the unknown characters
+    /// that were removed, as in HF.
     ///
     /// # Errors
     /// [`Error::text`] for a unit without an id and without a substitute.

@@ -54,7 +54,7 @@ pub fn spell(bytes: &[u8], out: &mut String) {
 /// Appends the bytes of a spelling to `out`.
 ///
 /// # Errors
-/// The first character outside of the alphabet.
+/// Returns the first character that is not in the alphabet.
 pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     for c in spelling.chars() {
         out.push(byte(c).ok_or(c)?);

@@ -2,8 +2,8 @@
 //!
 //! If a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes the original text, with
 //! tables in which `▁` is spelled as a space. A `▁` in the original text is replaced by a space, because the model
-//! reads the same character for both. So no text of the fast path contains both characters, and this text and the text
-//! that the model reads determine each other.
+//! reads `▁` in both cases. So a text of the fast path never contains both characters, and replacing one by the other
+//! converts it to the text that the model reads, and back.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ impl Marks {
         self != Self::Written
     }
 
-    /// Returns the character that spells `▁`.
+    /// Returns the character that represents the mark in texts: a space or `▁`.
     pub fn character(self) -> char {
         if self.are_spaces() {
             ' '

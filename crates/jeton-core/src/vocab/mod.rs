@@ -32,7 +32,7 @@ pub enum Kind {
     EndsWord = 2,
     /// Added token that is not special: always matched.
     Added = 3,
-    /// Special token: matched only by permission.
+    /// Special token: matched only if the caller permits it.
     Special = 4,
     /// Unused piece (SentencePiece): merges can form it, but it is then split into its parts.
     Unused = 5,
@@ -87,7 +87,7 @@ impl List {
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// Appends an entry. `write` appends its content to the buffer; returns this content.
+    /// Appends an entry whose content `write` appends to the given buffer. Returns the content.
     ///
     /// # Errors
     /// Errors of `write`, after which the list is unchanged.
@@ -155,8 +155,8 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
     }
 }
 
-/// Flag in a start: to decode the id, copying its content does not suffice (a gap, a special token, an entry that ends
-/// a word).
+/// Flag in `ContentRange::start`, set if decoding the id takes more than copying its content. This is the case for a
+/// gap, a special token, and an entry that ends a word.
 const ODD: u32 = 1 << 31;
 
 /// Range of an entry's content in the arena.
@@ -202,7 +202,8 @@ pub struct Vocab {
 }
 
 impl Vocab {
-    /// Minimum number of readable bytes from the start of any content, for reads of fixed length.
+    /// Number of bytes that can be read from the start of any content, even if the content is shorter. This permits
+    /// reads of fixed length.
     pub const PADDING: usize = 16;
 
     /// Builds a vocabulary from `(id, kind, content)` in any order.
@@ -367,8 +368,8 @@ impl Vocab {
     }
 }
 
-/// Compares two contents. Short contents, which are most, are compared inline, because a function call would take
-/// longer.
+/// Compares two contents. Most contents are short, and short contents are compared inline, because a function call
+/// would take longer.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());

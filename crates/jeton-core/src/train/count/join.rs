@@ -1,8 +1,8 @@
 //! Combination of the threads' tables into one.
 //!
 //! Tables are combined in pairs. Both tables of a pair have their pretokens in the order of first positions. If a
-//! pretoken is in both, the later entry adds its count to the earlier one. Then the tables are merged by position, as
-//! sorted lists.
+//! pretoken is in both tables, the count of the later entry is added to the earlier entry. Then the tables are merged
+//! by position, as sorted lists.
 //!
 //! Cost: one lookup for each pretoken of the smaller table, divided among all threads, and one pass over both tables.
 

@@ -42,12 +42,13 @@ pub struct Dropped {
     pub distinct: u64,
     /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Total bytes of these occurrences.
+    /// Total number of bytes of all occurrences.
     pub bytes: u64,
 }
 
 impl Dropped {
-    /// Returns true if the count of a pretoken is at least `min_count`; otherwise adds the pretoken to the totals.
+    /// Returns true if the count of a pretoken is at least `min_count`. Otherwise, adds the pretoken to the totals of
+    /// dropped pretokens and returns false.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;

@@ -7,7 +7,7 @@
 //! join        combination of the tables of all threads
 //! spilling    a table that spills to sorted runs, for the segments of Unigram
 //! run         sorted counts as bytes, for spilling and files
-//! merge       k-way merge of sorted counts, of tables and runs
+//! merge       k-way merge of sorted counts in tables and runs
 //! scripts     counts by script
 //! arithmetic  subtraction and weighting of counts
 //! ```
@@ -20,9 +20,9 @@
 //! begin at a byte have different positions.
 //!
 //! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of
-//! each thread, or bounded: the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
-//! ([`Counter::spill`]). Left out: formats such as JSONL, which the caller reads, and files, which the caller opens.
-//! Plain version: `reference/step08_split.py`, a `dict` of counts.
+//! each thread. To bound it, the caller reads the size of the tables ([`Counter::memory`]) and spills the counts
+//! ([`Counter::spill`]) when they are too large. Left out: formats such as JSONL, which the caller reads, and files,
+//! which the caller opens. Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
@@ -131,7 +131,7 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // Stages other than one pattern need the whole text, so a part may end only where a text ends.
+        // Unless the stages are a single pattern, they need whole texts, so a part must end where a text ends.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
@@ -239,8 +239,8 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // State of each worker in this round. If its part began inside a pretoken, the part is counted again, and
-    // the counts of its first run are undone.
+    // Workers with their state in this round. If the part of a worker began inside a pretoken, the counts of this part
+    // are undone, and the part is counted again.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
@@ -256,8 +256,8 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// Converts an error whose offset counts the bytes of all segments. Returns the index of the document, and the error
-/// with the offset in that document.
+/// Finds the document of an error whose offset is relative to the concatenated segments. Returns the index of the
+/// document, and the error with the offset in that document.
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

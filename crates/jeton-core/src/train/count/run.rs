@@ -1,11 +1,12 @@
 //! Byte format of sorted counts, for spilled runs and for files of counts.
 //!
 //! ```text
-//! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
-//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all bytes before: u32 | "JTR1"      little-endian
+//! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded
+//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all preceding bytes: u32 | "JTR1"      little-endian
 //! ```
 //!
-//! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
+//! The four integers of an entry are LEB128. A pretoken consists of the first `shared` bytes of the previous pretoken
+//! and of `rest` further bytes. `first` is the first position of the pretoken in the corpus.
 //!
 //! Invariant: [`RunReader`] validates each entry before returning it; before it reports the end, it also validates the
 //! order, the sums and the checksum of all entries. The memory for a pretoken grows only with the bytes that were read
@@ -28,8 +29,8 @@ pub const END: u64 = 24;
 
 /// Iterator over pretokens with their counts, in byte order.
 pub trait Source {
-    /// Replaces `pretoken`, which must still contain the previous one, by the next one; returns its count and first
-    /// position, or None at the end.
+    /// Replaces the previous pretoken, which `pretoken` must still contain, by the next pretoken. Returns the count and
+    /// the first position of the next pretoken, or None at the end.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data.
@@ -210,8 +211,8 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("an impossible pretoken length"));
         }
         let shared = shared as usize;
-        // Both pretokens have the same `shared` first bytes, so the next byte decides their order. If `shared` is at
-        // the maximum, the pretokens may agree in further bytes, so all of them are compared.
+        // The first `shared` bytes of both pretokens are equal, so the next byte decides their order. If `shared` is
+        // `MOST_SHARED`, further bytes can be equal, so all bytes are compared.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);

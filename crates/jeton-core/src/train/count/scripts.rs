@@ -1,7 +1,7 @@
 //! Totals of the counts for each script.
 //!
-//! The script of a pretoken is that of its first character that has a script. Digits, punctuation and white space have
-//! none. Rare scripts are counted together (`util/scripts`).
+//! The script of a pretoken is the script of its first character that has one; digits, punctuation and white space have
+//! no script. Rare scripts are counted together (`util/scripts`).
 
 use super::table::Counts;
 
@@ -16,7 +16,7 @@ pub struct Share {
     pub distinct: u64,
     /// Sum of the pretokens' counts.
     pub occurrences: u64,
-    /// Total bytes of these occurrences.
+    /// Total number of bytes of all occurrences.
     pub bytes: u64,
 }
 

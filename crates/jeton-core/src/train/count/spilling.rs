@@ -7,8 +7,8 @@
 //!
 //! Invariant: the result does not depend on the memory limit.
 //!
-//! Cost: within the limit, that of [`Counts`]; beyond it, each entry is also sorted, written and read once. The runs
-//! are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
+//! Cost: the same as for [`Counts`]. If the limit is exceeded, each entry is also sorted, written and read once. The
+//! runs are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
 
 use super::merge::{self, Sink};
 use super::run::Source;
@@ -29,7 +29,8 @@ pub(in crate::train) struct SpillingCounts {
 impl SpillingCounts {
     /// Creates an empty table.
     pub fn new(memory: &MemoryLimit) -> Self {
-        // A quarter of the limit, because a growing table holds its old and its new slots.
+        // The table spills at a quarter of the limit, because a growing table has its old and its new slots in memory
+        // at the same time.
         let most = memory.working_memory(1).saturating_mul(2);
         Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
     }

@@ -1,9 +1,10 @@
-//! Stages that split a document into the pretokens to count; they equal the stages of a tokenizer before its model.
+//! Stages that split a document into the pretokens to count. They are the same as the stages of a tokenizer that
+//! precede its model.
 //!
 //! Invariant: the pretokens are the segments that a tokenizer with these stages passes to its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in order.
 //!
-//! Cost: if one pattern splits and no stage rewrites the text, none, because pretokens borrow from the text.
+//! Cost: a single pattern without other stages has no additional cost, because its pretokens borrow from the text.
 //! Normalizers add a scan for characters that change. Other stages build an aligned text of each document, which takes
 //! a few times the document's size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
 //! `tokenizer/pipeline/segments.rs`.
@@ -54,7 +55,7 @@ impl Skips {
     }
 }
 
-/// Id of all boundaries in the matcher, and the pretoken that is counted for each of them.
+/// Id that the matcher returns for every boundary symbol, and the pretoken that is counted for it.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
 /// Mark that is counted with the last pretoken of a text if ends are marked. It cannot be part of a text, because texts
@@ -89,9 +90,9 @@ impl Stages {
     ///   not counted;
     /// - `boundaries`: strings that also split the normalized text. Each occurrence is counted as one U+001F;
     /// - `mark_ends`: the last pretoken of a text is counted with U+000A after it;
-    /// - `skip_over_bytes`, `skip_with`: texts with more bytes than `skip_over_bytes` are skipped, and texts that
-    ///   contain `skip_with`;
-    /// - `byte_level`: `ByteLevel` yields bytes instead of characters of the byte alphabet.
+    /// - `skip_over_bytes`: texts with more bytes than this number are not counted;
+    /// - `skip_with`: texts that contain this string are not counted;
+    /// - `byte_level`: the component `ByteLevel` yields bytes instead of characters of the byte alphabet.
     ///
     /// # Errors
     /// [`Error::config`] for unknown components, as [`Normalizer::from_json`] and [`Splitter::from_json`].

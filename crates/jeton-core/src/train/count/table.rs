@@ -35,7 +35,7 @@ pub(super) const BATCH: usize = 128;
 /// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
 const PUSHES: usize = 1 << 14;
 
-/// Minimum number of slots of a table that has any.
+/// Minimum number of slots of an index. A table whose index has not been built has no slots.
 const FEWEST_SLOTS: usize = 1 << 10;
 
 /// Returns the key of a pretoken in the arena: its offset and length.
@@ -81,7 +81,8 @@ pub struct Counts {
     hash: Hash,
 }
 
-/// Keys and tags of a batch, whose cache lines are being prefetched.
+/// Keys and tags of the pretokens in a batch. They are computed first, so that the cache lines of the table can be
+/// prefetched.
 #[derive(Debug)]
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
@@ -109,7 +110,8 @@ impl Default for KeyBatch {
     }
 }
 
-/// Numbers of entries and of arena bytes of a table at some time, so that later additions can be undone.
+/// Size of a table at some time: its number of entries and of bytes in the arena. Later additions can be undone by
+/// restoring this size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mark {
     entries: usize,
@@ -130,7 +132,7 @@ impl Counts {
         Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
 
-    /// Copies the table within a memory limit.
+    /// Copies the table. The copy spills to files if it exceeds `memory`.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`]; I/O errors of spill files; `Interrupted`.
@@ -142,7 +144,7 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// Applies the memory limit of the next step, learning, to the pages of a table in files.
+    /// If the table is in files, makes its pages subject to `memory`, the memory limit of the next step (learning).
     pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
@@ -200,12 +202,13 @@ impl Counts {
         self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Iterates over pretokens, counts and first positions, which are ascending.
+    /// Iterates over (pretoken, count, first position), in ascending order of first positions.
     pub fn places(&self) -> impl ExactSizeIterator<Item = (&[u8], u64, u64)> {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
     }
 
-    /// Returns the `n` most frequent pretokens in descending order; ties by first appearance.
+    /// Returns the `n` most frequent pretokens in descending order of counts. Pretokens with equal counts are in the
+    /// order of first appearance.
     pub fn most_common(&self, n: usize) -> Vec<(&[u8], u64)> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         let rank = |&number: &usize| (std::cmp::Reverse(self.entries[number].count), number);
@@ -241,7 +244,7 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`; a new one is placed after all others.
+    /// Adds `count` occurrences of `pretoken`. A new pretoken is placed after all others.
     ///
     /// # Errors
     /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
@@ -295,8 +298,8 @@ impl Counts {
         (key, tag)
     }
 
-    /// Splits `text` at the adjacent `bounds` and adds one occurrence of each part; `place` is the position of the
-    /// text's first byte.
+    /// Splits `text` into parts, each from one of the `bounds` to the next, and adds one occurrence of each part.
+    /// `place` is the position of the text's first byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -331,9 +334,9 @@ impl Counts {
         Ok(())
     }
 
-    /// Counts the pretokens of a batch whose entries are in `batch.recent`; writes the indices of the others to
-    /// `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a pretoken
-    /// is frequent.
+    /// Counts the pretokens of a batch whose entries are in `batch.recent`. Writes the indices of all other pretokens
+    /// to `batch.missed`, and returns their number. Branchless, because the processor could not predict whether a
+    /// pretoken is frequent.
     #[inline(always)]
     fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
         let KeyBatch { keys, tags, missed, recent, .. } = batch;
@@ -451,7 +454,7 @@ impl Counts {
         self.slots[at] = slot;
     }
 
-    /// Adds the counts of `other`; pretokens that only `other` has are appended in its order.
+    /// Adds the counts of `other`. Pretokens that only `other` contains are appended in the order of `other`.
     ///
     /// # Errors
     /// As [`Counts::add`]; `Interrupted`. After an error the table is invalid.
@@ -475,7 +478,7 @@ impl Counts {
     /// Subtracts `count` occurrences of a pretoken.
     ///
     /// # Errors
-    /// The pretoken's count, if it is less than `count`.
+    /// Returns the pretoken's count if it is less than `count`.
     pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
         self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);
@@ -514,12 +517,13 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries in byte order. This breaks the invariant of the order, so a table may only be spilled or
-    /// written afterwards.
+    /// Sorts the entries in byte order. This breaks the invariant of the order, so afterwards, the table must only be
+    /// spilled or written.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which order short pretokens; a longer pretoken follows its prefixes.
+        // The sort key is the first 15 bytes and the length. It orders pretokens of up to 15 bytes completely, and puts
+        // a longer pretoken after its prefixes.
         let head = |entry: &CountEntry| match entry.key.is_longer() {
             true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
             false => entry.key.order(),
@@ -584,7 +588,7 @@ impl Counts {
     }
 }
 
-/// Index for a pretoken that the other table lacks.
+/// Index that [`Counts::numbers_of`] returns for a pretoken that is not in this table.
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
@@ -672,11 +676,12 @@ impl Counts {
     }
 }
 
-/// Value of the first position that marks an entry whose count was added to the other table's entry.
+/// Stored instead of the first position of an entry after its count was added to the equal entry of the other table.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Splits `text` at the adjacent `bounds` into at most [`BATCH`] parts and computes their keys and tags.
+    /// Takes at most [`BATCH`] parts of `text`, each from one of the `bounds` to the next, and computes their keys and
+    /// tags.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);

@@ -1,4 +1,4 @@
-//! Counting thread, which counts the pretokens of its parts of the text in its own table.
+//! Worker of the counter: counts the pretokens in some parts of the text, with its own table.
 //!
 //! Named patterns take the fast path: a bit-parallel scan finds the starts of pretokens, and the pretokens of a window
 //! are counted as one batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`]
@@ -11,7 +11,7 @@ use crate::parallel::{BatchPart, Landing};
 use crate::pretokenize::{Pretokenizer, StartFinder, Starts};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Range of a document without special tokens.
+/// Part of a document that contains no special token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocumentSegment<'t> {
     pub(super) text: &'t str,
@@ -128,8 +128,8 @@ impl CountWorker {
         self.counts.mark()
     }
 
-    /// Undoes the counts since `mark`. `again` must count the same text again; while it runs, occurrences are
-    /// subtracted.
+    /// Undoes all counts that were added after `mark`. For this, `again` must count the same text a second time; while
+    /// it runs, each occurrence is subtracted instead of added.
     ///
     /// # Errors
     /// Errors of `again`.

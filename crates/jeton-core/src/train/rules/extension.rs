@@ -1,13 +1,14 @@
 //! Rule for learning new merges in addition to a finished vocabulary.
 //!
-//! New merges come after all existing ones. A pair may not merge if one of these holds:
-//! - both parts are existing entries, and the pair occurs in the encoding of protected text. These are the only pairs
-//!   that could merge in that text, so its encoding stays the same;
+//! New merges come after all existing ones. A pair is not allowed to merge if one of these conditions holds:
+//! - both parts are existing entries, and the pair occurs in the encoding of protected text. No other pairs could merge
+//!   in that text, so its encoding stays the same;
 //! - the result is spelled like an added token, or like an existing entry that the existing merges do not form from
 //!   these parts;
 //! - a part is an added token, an unknown token or a byte token;
-//! - the vocabulary ranks tokens (as rank files do), and an entry that merges do not form contains the result. That
-//!   entry could become reachable, and its rank is before all new merges.
+//! - the vocabulary ranks tokens instead of merges (as rank files do), and the result is a substring of an entry that
+//!   merges do not form. The new merge could make that entry reachable, although its rank is lower than the ranks of
+//!   all new merges.
 //!
 //! Cost: one or two hash lookups for each new pair.
 

@@ -1,6 +1,6 @@
 //! Rules that constrain which pairs may merge.
 //!
-//! A rule decides from the spellings of two tokens whether they may merge. The learner checks it once for all
+//! A rule decides from the spellings of two tokens whether they may merge. The learner checks the rule once for all
 //! occurrences of a pair, when the pair is created. So a token still has a single derivation, and the learner stays
 //! exact (`learn.rs`).
 //!
@@ -14,6 +14,6 @@ pub mod sentencepiece;
 
 /// Constraint on the pairs that may merge.
 pub trait Rule: Sync {
-    /// Returns true if `left` and `right` may become one token.
+    /// Returns true if `left` and `right` are allowed to merge into one token.
     fn allows(&self, left: &[u8], right: &[u8]) -> bool;
 }

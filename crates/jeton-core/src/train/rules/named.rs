@@ -1,8 +1,8 @@
 //! Rules that users select by name: constraints on the tokens of a vocabulary.
 //!
-//! Each rule is a property of a token's spelling, so it can be checked on any vocabulary, and every merged token has
-//! it. At byte level a token may be part of a character. Rules about characters exclude tokens that combine such a part
-//! with anything else.
+//! Each rule is a property of a token's spelling. So every merged token has this property, and it can be checked on any
+//! vocabulary. At byte level, a token is allowed to be a part of a character. Rules about characters exclude tokens in
+//! which other bytes precede or follow such a part.
 //!
 //! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
 //! can express.
@@ -21,7 +21,7 @@ use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// Excludes tokens that consist of part of a character and anything else.
+    /// Excludes tokens in which a part of a character precedes or follows other bytes.
     pub whole_characters: bool,
     /// Excludes tokens with characters of two classes. The classes are letters with their marks, numbers, white space,
     /// and others. One space may precede any class.
@@ -29,7 +29,7 @@ pub struct NamedRule {
     /// Excludes tokens with letters of two scripts. Characters of the script Common are compatible with any script;
     /// Han, Hiragana and Katakana count as one script.
     pub one_script: bool,
-    /// Excludes tokens that consist of a punctuation mark or symbol and anything else.
+    /// Excludes tokens of two or more characters that contain a punctuation mark or a symbol.
     pub lone_punctuation: bool,
     /// Excludes tokens that are longer than this, in characters if `by_character`, else in bytes.
     pub max_token_length: Option<usize>,
@@ -51,7 +51,7 @@ impl NamedRule {
         serde_json::from_str(rules).map_err(|error| Error::config(format!("rules of training: {error}")))
     }
 
-    /// Returns true if a token may have this spelling.
+    /// Returns true if a token is allowed to have this spelling.
     pub fn holds(&self, spelling: &[u8]) -> bool {
         let length = || if self.by_character { characters(spelling).count() } else { spelling.len() };
         if self.max_token_length.is_some_and(|most| length() > most) || self.blocked.contains(spelling) {

@@ -1,9 +1,8 @@
 //! Rule for SentencePiece's constraints on pieces.
 //!
-//! A piece has a maximum length, contains `▁` only at the start of a word (or the end, by an option), and has
-//! characters of one script. Scripts are those of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass
-//! over the two spellings.
-//! Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
+//! A piece has a maximum length, contains `▁` only at the start of a word (or at the end of a word, if an option is
+//! set), and has characters of one script. Scripts are those of Unicode 9, with Hiragana and Katakana treated as Han.
+//! Cost: one pass over the two spellings. Source: google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;
 
@@ -36,7 +35,7 @@ fn is_digit(c: char) -> bool {
 }
 
 impl PieceRules {
-    /// Returns true if a piece of `length` characters may have `▁` at position `at`.
+    /// Returns true if a piece of `length` characters is allowed to contain `▁` at position `at`.
     fn allows_space(&self, at: usize, length: usize) -> bool {
         let (is_first, is_last) = (at == 0, at + 1 == length);
         match (self.treat_whitespace_as_suffix, self.split_by_whitespace) {

@@ -22,8 +22,8 @@ struct BestWays {
 }
 
 impl BestWays {
-    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not used at
-    /// the start of the text.
+    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not permitted
+    /// at the start of the text.
     fn find(
         &mut self,
         longest: &[u32],
@@ -101,8 +101,8 @@ pub(super) fn frequencies(
 }
 
 /// Calls `each` for every piece, in order, with its best segmentation into other pieces: the sum of their scores, and
-/// their ids, the last one first. An unknown character has the id of the piece for which it is counted, or [`NONE`].
-/// For a single character, which has no such segmentation, `each` gets None.
+/// their ids, the last one first. The id of an unknown character is `unknown.id`. For a single character, which has no
+/// such segmentation, `each` gets None.
 ///
 /// # Errors
 /// Errors of `each`; I/O errors of spill files; `Interrupted`.

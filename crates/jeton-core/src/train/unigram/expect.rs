@@ -11,8 +11,8 @@
 //!
 //! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and thread. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
-//! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters as the piece with id 0, the most
-//! frequent character; an option does the same here.
+//! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters as occurrences of the piece with id
+//! 0, which is the most frequent character; an option reproduces this.
 
 use std::ops::Range;
 
@@ -30,8 +30,8 @@ const CHUNKS: usize = 16;
 /// Minimum number of characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Bound below which a sum is multiplied by 1 / `SMALL`. A sum slightly above the bound stays positive when it is
-/// multiplied by the probability of one piece.
+/// A sum below this bound is divided by it, to prevent underflow. The bound is so high that the product of a sum above
+/// it and the probability of one piece is still positive.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
 /// If the sum at a position is smaller than this while other sums exceed [`SMALL`], every segmentation with a boundary
@@ -75,11 +75,11 @@ pub(super) fn sum_of_chunks<T: Copy + Default + Send + Sync>(
     failed.map_or(Ok(sums), Err)
 }
 
-/// Treatment of characters that are not pieces, in a segmentation.
+/// Values that a segmentation uses for characters that are not pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnknownPiece {
     pub score: f64,
-    /// Piece as which an unknown character is counted; [`NONE`] if it is not counted.
+    /// Id of the piece whose count includes unknown characters; [`NONE`] if they are not counted.
     pub id: u32,
     /// Number of unknown characters outside of the segments.
     pub num_rare: u64,
@@ -146,7 +146,7 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Adds the expected counts of a segment that occurs `weight` times in the corpus.
+    /// Adds the expected counts of the pieces in a segment that occurs `weight` times in the corpus.
     fn segment(&mut self, longest: &[u32], weight: f64, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if let &[id] = longest {
             if let Some(sum) = self.expected.get_mut(if id == NONE { self.unknown_id } else { id } as usize) {

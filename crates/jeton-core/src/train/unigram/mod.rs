@@ -2,12 +2,12 @@
 //!
 //! A text is modeled as a sequence of independent pieces with probabilities, and training maximizes the likelihood of
 //! the corpus. Training starts with frequent substrings, the seeds. Then it alternates between two EM iterations and a
-//! pruning, which drops the quarter of the pieces with the least loss. It stops at 1.1 times the vocabulary size, and
-//! finally selects the pieces with the best scores.
+//! pruning, which drops a quarter of the pieces: those whose removal reduces the likelihood least. It stops when the
+//! number of pieces is at most 1.1 times the vocabulary size, and finally selects the pieces with the best scores.
 //!
 //! ```text
 //! valid     runs of characters that may be a piece
-//! segments  counts → distinct segments, the text that the other modules read
+//! segments  counts → distinct segments, which the other modules read
 //! suffixes  repeated substrings of the segments
 //! pieces    the pieces, and their occurrences
 //! expect    E-step: expected frequencies
@@ -21,8 +21,9 @@
 //! of the counts, threads, the memory limit, interruptions, or the machine. All sums are in 64 bits, in a fixed order.
 //!
 //! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, and
-//! 60 bytes for each piece, plus 8 for each piece and thread. Beyond the memory limit, vectors that are accessed in
-//! order are in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
+//! 60 bytes for each piece, plus 8 for each piece and thread. If this exceeds the memory limit, vectors that are
+//! accessed in order are stored in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
+//! `unigram_model_trainer.cc`.
 //! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
 
 mod best;
@@ -210,7 +211,7 @@ impl UnigramLearner<'_> {
         }
     }
 
-    /// Returns the treatment of characters that are not pieces.
+    /// Returns the score and the id that are used for characters that are not pieces.
     fn unknown(&self) -> UnknownPiece {
         let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
@@ -223,9 +224,9 @@ impl UnigramLearner<'_> {
         UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// Runs one iteration of EM, which computes new scores from the expected counts under the previous ones. A score is
-    /// the digamma of the count instead of its logarithm, which reduces rare pieces more than proportionally
-    /// (variational Bayes with a sparse prior).
+    /// Runs one iteration of EM, which computes expected counts from the current scores, and new scores from these
+    /// counts. The digamma function replaces the logarithm of a count; this reduces the probabilities of rare pieces
+    /// more than proportionally (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -251,7 +252,8 @@ impl UnigramLearner<'_> {
         pruning.apply(&mut self.pieces, wanted.max((num as f64 * self.options.shrinking_factor) as usize))
     }
 
-    /// Drops pieces that are in no best segmentation because their alternatives have higher scores.
+    /// Drops each piece whose spelling can be segmented into other pieces with a higher total score. Such a piece is in
+    /// no best segmentation.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let (num, unknown) = (self.pieces.len(), self.unknown());
         let decide = |_: usize, keep_going: &dyn Fn() -> bool| {
@@ -408,7 +410,7 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// A long run that is never cut keeps positive sums, and no code path takes quadratic time.
+    /// In a long word, which is never cut, the sums do not underflow to 0, and no step takes quadratic time.
     #[test]
     fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);

@@ -27,7 +27,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Properties of a piece for a pass over the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
-    /// Probability or score of the piece, as the pass needs.
+    /// Probability or score of the piece, whichever the pass needs.
     pub value: f64,
     /// Longest proper prefix that is a piece.
     pub parent: u32,
@@ -124,8 +124,7 @@ impl PieceTable {
         }
     }
 
-    /// Keeps only the pieces with these seeds, and sets their scores. No piece may have been dropped from the table
-    /// before.
+    /// Keeps only the pieces with these seed numbers, and sets their scores. The table must still contain all seeds.
     ///
     /// # Errors
     /// [`Error::format`] for seeds that are not ascending, or scores that are not finite.

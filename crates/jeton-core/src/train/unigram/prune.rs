@@ -1,8 +1,10 @@
-//! Pruning: drops the pieces with the least loss of likelihood, and at the end those with the lowest scores.
+//! Pruning: drops the pieces whose removal reduces the likelihood least. At the end of training, drops the pieces with
+//! the lowest scores.
 //!
-//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and gets its frequency.
-//! A piece whose alternative has a better score is in no best segmentation. Such a piece, and any other piece that is
-//! in no best segmentation, is dropped immediately.
+//! The loss of likelihood is an estimate. It assumes that wherever a dropped piece occurred, it is replaced by its best
+//! alternative: the best segmentation of its spelling into other pieces, which get its frequency. A piece whose
+//! alternative has a better score is in no best segmentation. Such a piece, and any other piece that is in no best
+//! segmentation, is dropped immediately.
 //!
 //! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
 //!
@@ -79,12 +81,12 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Difference between the scores of consecutive required characters that pruning has dropped. The most
-/// frequent one gets the lowest score of all pieces.
+/// Required characters that pruning has dropped get new scores: the most frequent one gets the lowest score of the
+/// remaining pieces, and each further one gets a score that is higher by this difference, as in SentencePiece.
 const STEP: f64 = 0.0001;
 
-/// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others. If
-/// `single`, scores are rounded to 32 bits.
+/// Returns the `size` pieces of the vocabulary in descending order of scores: all required characters, and the longer
+/// pieces with the highest scores. If `single`, scores are rounded to 32 bits.
 pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;

@@ -43,7 +43,7 @@ impl SavedPieces {
     /// Reads the pieces.
     ///
     /// # Errors
-    /// [`Error::format`] for another length.
+    /// [`Error::format`] if the number of bytes does not fit the number of pieces.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = || Error::format("pieces that end in the middle", format!("byte {}", bytes.len()));
         let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or_else(wrong)?;

@@ -1,16 +1,17 @@
 //! Conversion of counts to distinct segments of known characters, the text of EM.
 //!
 //! Words are split into segments at the positions that no piece can cross: at changes of the script, before `▁`, and
-//! around rare characters. So the segmentations of a word are those of its segments, and equal segments of different
-//! words are counted once. Rare characters are in no piece and are left out; each is one unknown piece in every
-//! segmentation.
+//! around rare characters. So a segmentation of a word consists of segmentations of its segments, and equal segments of
+//! different words are stored once, with the sum of their counts. Rare characters are in no piece and are left out;
+//! each of them is one unknown piece in every segmentation.
 //!
-//! Invariant: the result depends only on the counts, not on their order, because segments are sorted by bytes, with
-//! longer ones before their prefixes.
+//! Invariant: the result depends only on the counts, not on their order, because segments are sorted by bytes. A
+//! segment precedes its prefixes in this order.
 //!
-//! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 for each
-//! segment, and temporarily their table. Beyond the memory limit, all of these spill to files. Source:
-//! google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's own.
+//! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
+//! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
+//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's
+//! own.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -35,7 +36,7 @@ const THEN: u8 = 0xFF;
 const BOUNDARY: char = '\u{1F}';
 /// Mark that is counted after the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// First character of all words except the first one of a line.
+/// First character of every word that is not the first word of a line.
 const SPACE: char = '\u{2581}';
 /// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
@@ -211,8 +212,9 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// Returns a word and its follower. The follower is None at the end of a line, and also if words were counted without
-/// end marks. A control or user-defined symbol counts as a rare character, whose first byte equals that of a space.
+/// Returns a word and the character that follows it. The follower is None at the end of a line, and also if words were
+/// counted without end marks. A control or user-defined symbol is treated like a rare character, whose stand-in has the
+/// same first byte as a space (`▁`).
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -220,9 +222,9 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text, in
-/// order of code points. Also returns the total count of all other characters. Among equally frequent characters, lower
-/// code points are preferred.
+/// Selects characters: the required characters, and the most frequent characters until the selected ones together cover
+/// `character_coverage` of the text. Among equally frequent characters, lower code points are preferred. Returns the
+/// selected characters in the order of code points, and the total count of all other characters.
 fn characters(
     counts: &Counts,
     options: &UnigramOptions,
@@ -376,6 +378,6 @@ mod tests {
         assert_eq!(follows(&["▁low\n"], false), MANY);
         assert_eq!(follows(&["▁low", "▁low\n"], true), MANY);
         assert_eq!(follows(&["▁low", "▁low\u{2019}"], true), first_byte(SPACE));
-        // SentencePiece's bug: both begin with the same byte
+        // SentencePiece compares only the first byte of followers, which is the same for these two characters (a bug).
     }
 }

@@ -7,16 +7,17 @@
 //! suffixes' first numbers, and its boundaries come from a sample. So the bucket size bounds the memory, and the text
 //! is never accessed at random.
 //!
-//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown one. If
-//! it is always followed by the same character, the longer substring represents it. The seeds are inner nodes of the
-//! suffix tree; a stack finds them from the longest common prefixes of adjacent suffixes (Abouelhoda, Kurtz, Ohlebusch
-//! 2004). The character that follows a segment in its word also counts as a follower.
+//! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
+//! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner
+//! nodes of the suffix tree. They are found by means of a stack, from the longest common prefixes of adjacent suffixes
+//! (Abouelhoda, Kurtz, Ohlebusch 2004). The character that follows a segment in its word is also used as a follower.
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
-//! bytes for each character, the candidates, and a bucket for each thread; the first two spill to files beyond the
-//! memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece
-//! compares the following *bytes*, and gives all words the same follower; an option does the same here.
+//! bytes for each character, the candidates, and a bucket for each thread. The sorted suffixes and the candidates spill
+//! to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc`
+//! (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and gives all words the same follower; an
+//! option reproduces this.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -33,7 +34,7 @@ const JOBS: usize = 16;
 /// Minimum number of suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
-/// Size of a bucket in bytes, about that of a second-level cache.
+/// Size of a bucket in bytes, about the size of a second-level cache.
 const BUCKET_BYTES: usize = 4 << 20;
 
 /// Minimum number of suffixes in a bucket, even if the memory limit is smaller.
@@ -70,7 +71,7 @@ pub(super) struct Suffixes {
 
 impl Suffixes {
     /// Sorts the suffixes, and selects the `most` candidates with the highest scores. `stored` is the memory limit of
-    /// vectors that are accessed in order, `memory` that of all others.
+    /// vectors that are accessed in order, and `memory` is the memory limit of all other vectors.
     ///
     /// # Errors
     /// `Interrupted`; I/O errors of spill files.
@@ -147,7 +148,7 @@ impl<'a> SuffixText<'a> {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
 
-    /// Packs symbols into a number; if there are fewer symbols than fit, zeros follow.
+    /// Packs symbols into a number. If fewer symbols are passed than fit the number, the rest of its bits is 0.
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
@@ -195,13 +196,15 @@ impl<'a> SuffixText<'a> {
         Ok(suffixes)
     }
 
-    /// Splits suffixes into buckets by their first numbers; returns the ranges of the buckets, in order.
+    /// Splits suffixes into buckets by the first of the numbers into which they are packed. Returns the ranges of the
+    /// buckets, in order.
     fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
         let all = 0..suffixes.len();
         if all.len() <= self.most {
             return Ok(vec![all]);
         }
-        // More buckets than necessary, so that they are half full on average: their boundaries are estimates.
+        // Twice as many buckets as necessary, so that they are half full on average. Boundaries are only estimates, so
+        // some buckets are larger.
         let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
         let mut pages = PageCheck::new(self.stored);
         let mut first_number = |segment: &mut usize, at: u32| {
@@ -284,7 +287,7 @@ impl Bucket {
         Self { numbers: SpillVec::new(memory), infos: SpillVec::new(memory), order: SpillVec::new(memory) }
     }
 
-    /// Reads suffixes, given in the order of the text.
+    /// Fills the bucket with suffixes, which are passed in the order of the text.
     fn load(&mut self, text: &SuffixText<'_>, suffixes: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
         let words = text.words;
         self.numbers.truncate(0);
@@ -318,7 +321,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// Sorts the suffixes; equal ones stay in the order of the text.
+    /// Sorts the suffixes; equal suffixes stay in the order in which they occur in the text.
     fn sort(&mut self, text: &SuffixText<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let Self { numbers, order, .. } = self;
         let rest = |index: u32| {
@@ -365,7 +368,7 @@ impl Bucket {
     }
 }
 
-/// Node of the suffix tree to which more suffixes can be added.
+/// Node of the suffix tree. More suffixes can still be added to the node.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
@@ -430,8 +433,8 @@ impl<'a> CandidateScan<'a> {
         (number >> shift & ((1 << self.text.bits) - 1)) as CharIndex - 1
     }
 
-    /// Adds the previous suffix to the tree, and completes the nodes that are longer than `shared`, the length of its
-    /// common prefix with the next suffix.
+    /// Adds the suffix `last` to the tree. `shared` is the length of the common prefix of `last` and the next suffix;
+    /// nodes that are longer than `shared` are complete.
     fn close(&mut self, last: SuffixInfo, shared: usize) -> Result<()> {
         let at = self.num - 1;
         let SuffixInfo { count, next, reach, longest } = last;

@@ -1,7 +1,7 @@
-//! Rules for runs of characters that may be a piece.
+//! Rules that determine which runs of characters are allowed to be pieces.
 //!
-//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid. So one maximum length
-//! for each position suffices.
+//! Invariant: every prefix of a valid piece is valid, because validity is decided from left to right. So it is enough
+//! to know the maximum length of a piece at each position.
 //!
 //! Cost: one check for each character of each run, up to the maximum length of a piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.

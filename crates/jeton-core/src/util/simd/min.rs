@@ -1,4 +1,5 @@
-//! Minimum of up to 64 priorities. The priorities stay in vector registers while single ones are replaced.
+//! Minimum of up to 64 priorities. The priorities stay in vector registers, where individual priorities can be
+//! replaced.
 
 use super::detection::Portable;
 
@@ -8,7 +9,7 @@ pub(crate) trait MinArray: Copy {
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
-    /// Loads as many of the first priorities as fit.
+    /// Loads the first priorities, as many as the array holds.
     fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
     /// Replaces the priority at an index.
@@ -56,8 +57,8 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Masks of one position among up to 64. The mask of position `place` begins at index 64 − `place`; one load reads
-    /// the mask for eight positions.
+    /// Masks that select one of 64 positions. The mask of position `place` is the 64 values from index 64 − `place` on,
+    /// of which only the value at `place` is not 0. One load reads eight of these values.
     static MASKS: [u32; 128] = {
         let mut masks = [0; 128];
         masks[64] = u32::MAX;
@@ -81,7 +82,7 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx2, priorities: &[u32; 64]) -> Self {
             let eights: &[[u32; 8]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the eight integers of `eights[i]` and needs no alignment; the argument proves
+            // SAFETY: each load reads the eight integers of `eights[i]` and needs no alignment; the argument proves
             // AVX2.
             Self(std::array::from_fn(|i| unsafe { _mm256_loadu_si256(eights[i].as_ptr().cast()) }))
         }
@@ -105,7 +106,7 @@ mod x86 {
         fn with(mut self, place: usize, value: u32) -> Self {
             let masks = &MASKS[MASKS.len() / 2 - place % (8 * N)..];
             for (vector, mask) in self.0.iter_mut().zip(masks.as_chunks::<8>().0) {
-                // SAFETY: `self` proves AVX2 (see the type); the load is of the eight integers of `mask` and needs no
+                // SAFETY: `self` proves AVX2 (see the type); the load reads the eight integers of `mask` and needs no
                 // alignment.
                 unsafe {
                     let here = _mm256_loadu_si256(mask.as_ptr().cast());
@@ -133,7 +134,7 @@ mod x86 {
         #[inline(always)]
         fn load(_: HasAvx512, priorities: &[u32; 64]) -> Self {
             let sixteens: &[[u32; 16]] = priorities.as_chunks().0;
-            // SAFETY: each load is of the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves
+            // SAFETY: each load reads the sixteen integers of `sixteens[i]` and needs no alignment; the argument proves
             // AVX-512 F.
             Self(std::array::from_fn(|i| unsafe { _mm512_loadu_si512(sixteens[i].as_ptr().cast()) }))
         }

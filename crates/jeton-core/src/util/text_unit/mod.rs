@@ -4,7 +4,7 @@
 //! an offset, last first. Both return the boundaries of the whole text. A boundary depends on the characters after it,
 //! so the part of a text up to an offset can have other boundaries.
 //!
-//! Invariant: the rest of a text after a boundary has the same boundaries as the whole text has there. So a caller that
+//! Invariant: the text after a boundary has, on its own, the same boundaries as within the whole text. So a caller that
 //! divides a text from left to right can pass only the rest of the text for each division.
 //!
 //! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
@@ -12,8 +12,8 @@
 //!
 //! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] starts reading at the last
 //! *restart point* (`restart`) that is at least a few hundred bytes before its position; in natural text, a restart
-//! point occurs every few words or sentences. A text without a restart point, such as megabytes of flags, is read from
-//! its start. The first boundary then takes time linear in the offset, and so do all boundaries together.
+//! point occurs every few words or sentences. A text without a restart point, such as megabytes of flags, is read once
+//! from its start: the first boundary takes time linear in the offset, and the other boundaries are then known.
 //!
 //! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). For sentences, that
 //! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` therefore computes
@@ -66,7 +66,8 @@ impl TextUnit {
     }
 }
 
-/// Returns true if a boundary of grapheme clusters lies between `c` and any other character with this property.
+/// Returns true if `c` is always separated by a boundary of grapheme clusters from an adjacent character for which this
+/// function also returns true.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
@@ -117,7 +118,7 @@ impl Iterator for Boundaries<'_> {
 pub struct BoundariesBack<'a> {
     unit: TextUnit,
     text: &'a str,
-    /// Offset up to which the boundaries have not been read.
+    /// Boundaries up to this offset have not been read yet; the text is read backward.
     end: usize,
     /// Boundaries that have been read, ascending.
     block: Vec<usize>,

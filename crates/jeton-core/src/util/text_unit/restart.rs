@@ -1,8 +1,8 @@
 //! Restart points: boundaries that depend only on two or three characters, not on the surrounding text.
 //!
-//! From a restart point on, a text has the boundaries of the whole text. So boundaries can be read backward in
-//! blocks, each of which is read forward. The backward iterators of unicode-segmentation are not used, because its
-//! word boundaries from the end have differed from those from the start.
+//! If a text is read from a restart point on, the boundaries are those of the whole text. So boundaries can be found
+//! backward, block by block, where each block is read forward. The backward iterators of unicode-segmentation are not
+//! used, because they have returned other word boundaries than its forward iterators.
 //!
 //! Properties are those of `regex-syntax` (Unicode 16). A character whose class can differ in Unicode 17 is part of no
 //! restart point; for all other characters, a test compares the classes with unicode-segmentation.
@@ -16,9 +16,9 @@ use crate::util::property_table::PropertyTable;
 
 /// Class of a character whose boundaries depend on more than its neighbor.
 pub(super) const UNCERTAIN: u8 = 0;
-/// Class of letters and numbers. Adjacent ones can belong to the same word.
+/// Class of letters and numbers. Adjacent characters of this class can belong to the same word.
 pub(super) const LETTER: u8 = 1;
-/// Class of spaces. Adjacent ones can belong to the same word.
+/// Class of spaces. Adjacent spaces can belong to the same segment between word boundaries.
 pub(super) const SPACE: u8 = 2;
 /// Class of a character that always has a boundary next to a letter, a space or another character of this class.
 pub(super) const LONE: u8 = 3;
@@ -53,8 +53,9 @@ pub(super) fn before(unit: TextUnit, text: &str, at: usize) -> usize {
     0
 }
 
-/// Returns a length such that the text up to it has the same boundaries up to `at` as the whole text. Sentences have no
-/// such length, so the result does not cover them (`Sentences::with_limit`).
+/// Returns the length of a prefix of the text that is enough to find the boundaries up to `at`: they are the same in
+/// the prefix and in the whole text. The result is not valid for sentences, for which no prefix is enough
+/// (`Sentences::with_limit`).
 pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut after = text[at..].char_indices();

@@ -3,7 +3,7 @@
 //! Rule SB8 looks ahead from each character after a full stop to the next letter or terminator. That position is
 //! computed once and stored, so all sentences together take time linear in the text.
 //!
-//! Left out: tailorings, and therefore abbreviations: `Mr. Fox` is two sentences.
+//! Left out: tailorings for languages and abbreviations. For example, `Mr. Fox` becomes two sentences.
 
 use std::sync::OnceLock;
 
@@ -94,7 +94,7 @@ pub(super) struct Sentences<'a> {
     /// End of the text whose sentences are returned. The text after it is only read to decide which sentences end
     /// before it.
     limit: usize,
-    /// Position from which the text up to `stop` is known to have no letter, terminator or separator.
+    /// Start of the searched text. There is no letter, terminator or separator from here up to `stop`, exclusive.
     stop_from: usize,
     /// Position of the next letter, terminator or separator, and true if it is a lower-case letter (SB8).
     stop: Option<(usize, bool)>,
@@ -130,7 +130,7 @@ impl<'a> Sentences<'a> {
         is_lower
     }
 
-    /// Returns true if there is a boundary before a character of `class` at `at`, after `terminator`.
+    /// Returns true if `terminator` ends a sentence before the character at `at`, whose class is `class`.
     fn ends_before(&mut self, terminator: Terminator, class: u8, at: usize) -> bool {
         if terminator.is_aterm {
             let is_next = terminator.followed_by == 0;

@@ -151,7 +151,7 @@ fn sentences_take_linear_time() {
     }
 }
 
-/// Checks texts that are one single word, sentence or cluster.
+/// Checks texts that consist of a single word, sentence or grapheme cluster.
 #[test]
 fn a_long_unit_is_read_up_to_the_offset_only() {
     let many = if cfg!(miri) { 2_000 } else { 1_000_000 };

@@ -13,22 +13,23 @@ const FIRST: u64 = 0xFF_FFFF;
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // For tokens with a partial character: low 6 bits of a last byte -> bitmap of first bytes after it.
+    // Adjacent characters in tokens that contain one of them only in part: low 6 bits of the last byte of the left
+    // character -> bitmap of the first bytes of right characters.
     split: [u16; 64],
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to its bits: [`LetterBoundaries::LETTER`] and
-/// the constants after it.
+/// Boundaries between ASCII letters and other ASCII bytes. Maps each byte to a set of the bits
+/// [`LetterBoundaries::LETTER`], [`LetterBoundaries::ENDS`] and [`LetterBoundaries::BEGINS`].
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 
 impl LetterBoundaries {
     /// Bit of ASCII letters.
     pub const LETTER: u8 = 1;
-    /// Bit of other ASCII bytes that never follow a letter in a token.
+    /// Bit of ASCII bytes that are not letters and never follow a letter in a token.
     pub const ENDS: u8 = 2;
-    /// Bit of other ASCII bytes that never precede a letter in a token.
+    /// Bit of ASCII bytes that are not letters and never precede a letter in a token.
     pub const BEGINS: u8 = 4;
 
     /// Builds the table from the contents of all tokens.
@@ -50,7 +51,7 @@ impl LetterBoundaries {
         Self(kinds)
     }
 
-    /// Removes the boundaries next to a byte that is not a letter.
+    /// Removes the boundaries between letters and `byte`, which must not be a letter.
     pub fn exclude(&mut self, byte: u8) {
         self.0[usize::from(byte)] = 0;
     }
@@ -69,7 +70,8 @@ pub struct MarkBoundaries {
 }
 
 impl MarkBoundaries {
-    /// Collects the characters from the contents of all tokens. There is no boundary between two `▁`.
+    /// Collects the characters that precede `▁` in tokens, given the contents of all tokens. A position between two `▁`
+    /// is never a boundary.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut joined = Vec::new();
         for token in tokens.filter(|token| token.get(1..).is_some_and(|rest| rest.contains(&MARK[0]))) {
@@ -82,7 +84,7 @@ impl MarkBoundaries {
         Self { joined, marks_join: true }
     }
 
-    /// Returns all boundaries, including those between two `▁`.
+    /// Returns a value for which all positions before a `▁` are boundaries, also the position between two `▁`.
     pub fn all() -> Self {
         Self::default()
     }
@@ -92,7 +94,7 @@ impl MarkBoundaries {
         &self.joined
     }
 
-    /// Returns true if a token can have two adjacent `▁`.
+    /// Returns true if a token can contain two adjacent `▁`.
     pub fn marks_join(&self) -> bool {
         self.marks_join
     }
@@ -183,8 +185,8 @@ impl MergeBoundaries {
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;
         let (last, first) = ((pair >> 16 & 0x3F) as usize, pair >> 24 & 0xF);
-        // The code only branches on `has_wholes`, which is constant for a vocabulary. The CPU could not predict
-        // branches on the bits.
+        // The only branch is on `has_wholes`, which is constant for a vocabulary. Branches on the bits would often be
+        // mispredicted, so the bits are combined with `|`.
         let is_none = self.holds(pair) | (self.split[last] >> first & 1 != 0);
         let is_end = self.has_wholes && self.holds(pair & FIRST) | self.holds(pair & !FIRST);
         !(is_none | is_end)

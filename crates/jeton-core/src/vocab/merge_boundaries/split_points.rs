@@ -3,8 +3,8 @@
 //! In SentencePiece's models and their descendants, whole texts are pretokens. A text is split before `▁` at
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
 //! [`LetterBoundaries`]. Then the ids of the text are the ids of its parts in order, because no merge crosses a split
-//! point; around characters that are spelled in bytes, this requires that no token merges with these bytes. The parts
-//! repeat, so they are often in a cache. [`Marks`] tells how texts spell `▁`.
+//! point. For characters that are spelled in bytes, the caller must check this: no merge is allowed to join the tokens
+//! of these bytes. The parts repeat, so they are often in a cache. [`Marks`] determines how texts spell `▁`.
 //!
 //! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
@@ -81,7 +81,8 @@ impl SplitPoints {
     }
 
     /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. For a
-    /// text of more than `most` bytes, writes only the bounds of the first parts.
+    /// text of more than `most` bytes, writes only the bounds of the first parts, which cover about `most` bytes or at
+    /// least one part.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
@@ -96,8 +97,8 @@ impl SplitPoints {
         bounds.push(0);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
-        // State from the previous step: split points, positions where a `▁` is no split point, and positions after a
-        // character of three bytes.
+        // State from the previous step: split points, positions at which a `▁` would not be a split point, and
+        // positions after a character of three bytes.
         let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
         let (mut after_letter, mut after_begin) = (0, 0); // state: letter classes of the previous byte
         let mut at = 0;
@@ -169,9 +170,9 @@ impl SplitPoints {
         alone
     }
 
-    /// Returns two bitmaps of characters of three bytes: the characters that become separate parts, and the characters
-    /// with a boundary before them. `leads`: bitmap of the first bytes of these characters, counted from `at`. `after`:
-    /// bitmap of the positions that follow a character of three bytes.
+    /// Returns two bitmaps of characters of three bytes: of those that become separate parts, and of those that have a
+    /// boundary before them. `leads`: bitmap of the first bytes of characters of three bytes, counted from `at`.
+    /// `after`: bitmap of the positions that follow a character of three bytes.
     #[inline(always)]
     fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
         let (mut alone, mut after_boundary) = (0, 0);
@@ -181,8 +182,8 @@ impl SplitPoints {
             let start = at + place as usize;
             if let Some(&[a, b, c]) = text[start..].first_chunk() {
                 alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
-                // Does not branch on `after`, because it cannot be predicted. The only branch is at the start of the
-                // text.
+                // There is no branch on `after`, because it would be hard to predict. The only branch is taken at the
+                // start of the text.
                 let is_boundary = start >= 3 && self.is_boundary(text, start);
                 after_boundary |= (u64::from(is_boundary) & after >> place) << place;
             }
@@ -190,7 +191,7 @@ impl SplitPoints {
         (alone, after_boundary)
     }
 
-    /// Returns true if there is a boundary between the characters of three bytes before and at `at`.
+    /// Returns true if there is a boundary at `at`, between two characters of three bytes.
     #[inline(always)]
     fn is_boundary(&self, text: &[u8], at: usize) -> bool {
         self.boundaries.as_ref().is_some_and(|boundaries| boundaries.between(pair(&text[at - 3..])))
@@ -202,7 +203,7 @@ impl SplitPoints {
     }
 }
 
-/// Returns a block of 64 bytes of a step, from its byte `from` on.
+/// Returns the block of 64 bytes that begins at byte `from` of a step.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
