@@ -525,7 +525,10 @@ def tagged(value: Any) -> Any:
 
 
 def outcome(tok: Any, call: Call) -> Any:
-    """Returns a call's value with its types or its exception's type, and the tokenizer's truncation and padding."""
+    """Returns the value of a call with its types, or the type of its exception, and the tokenizer's settings.
+
+    The settings are truncation, padding and `encode_special_tokens`.
+    """
     try:
         found = tagged(call.run(tok))
     except BaseException as error:

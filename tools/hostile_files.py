@@ -263,7 +263,10 @@ USE = {"model": use_model, "safetensors": use_safetensors}
 
 
 def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[str]]:
-    """Returns the CPU seconds and bytes of each step, and the errors: Jeton's by name, others marked as raw."""
+    """Returns the CPU seconds and result bytes of each step, and the errors.
+
+    Errors that are no `JetonError`, and messages of more than 4,000 characters, are marked as raw.
+    """
     import jeton
 
     steps: dict[str, tuple[float, int]] = {}

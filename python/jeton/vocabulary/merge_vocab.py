@@ -153,7 +153,7 @@ def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> lis
 
 
 def _is_alone(tok: Tokenizer, contents: list[bytes], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns True for each content that the tokenizer encodes as exactly its id."""
+    """Returns True for each content that the tokenizer encodes as a single token with the content's id."""
     batch = tok.encode_batch(contents, special="none", add_special_tokens=False)
     offsets = batch.offsets.astype(np.int64)
     alone: NDArray[np.bool_] = np.diff(offsets) == 1

@@ -62,8 +62,9 @@ class Plan(PlanRows):
 
         Args:
             before, after: the tokenizers.
-            copied: see the attribute.
-            pieces: new id and old id of each piece of a new entry; None if there are no new entries.
+            copied: the attribute `copied` of the plan.
+            pieces: for each piece of a new entry, the entry's new id and the piece's old id; None if there are no new
+                entries.
         """
         empty = np.empty(0, np.int64)
         new, old = (empty, empty) if pieces is None else pieces

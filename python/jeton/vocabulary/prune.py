@@ -216,7 +216,7 @@ def _id(tok: Tokenizer, token: Any, option: str, index: int) -> int:
     if isinstance(token, str) and token in tok.special_tokens:
         return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
-        return id  # the token as text or, failing that, as spelled in files
+        return id  # found as text; otherwise, the string is looked up below as spelled in files
     if isinstance(token, str | bytes):
         try:
             return tok.token_to_id(token)

@@ -204,7 +204,7 @@ def _best(edges: list[Edge], size: int) -> float:
 
 def _single(score: float) -> float:
     """Returns the least f32 number that is not below a score, because a `.model` stores scores as f32."""
-    rounded = np.float32(score)  # NumPy would compare it with a float in single precision
+    rounded = np.float32(score)  # converted for the comparison, since NumPy would compare in single precision
     return float(rounded if float(rounded) >= score else np.nextafter(rounded, np.float32(np.inf)))
 
 
