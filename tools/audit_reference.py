@@ -62,7 +62,7 @@ class Reference:
 
 
 def completions(token: bytes) -> list[str]:
-    """Returns all texts that consist of the token and of the missing bytes of its last character."""
+    """Returns all texts that consist of the token and, if its last character is cut, bytes that complete it."""
     found = []
     for size in range(4):
         for rest in product(range(0x80, 0xC0), repeat=size) if size < 3 else ():

@@ -461,7 +461,8 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                ("model", "unk_token", "[NONE]"),  # no other attribute: the original's cache keeps encoded words
+                # No other attribute of models: the original caches encoded words and keeps them after a change.
+                ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
         )

@@ -64,7 +64,7 @@ def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Te
 
 
 def plain_loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
-    """Returns the mean loss of documents that are cut out of the batch by their positions, one by one."""
+    """Cuts documents out of the batch by their positions, runs the model on each alone, and returns the mean loss."""
     ids, positions, masks = (batch[name].flatten().tolist() for name in ("input_ids", "position_ids", "loss_mask"))
     starts = [at for at, position in enumerate(positions) if position == 0]
     losses = []

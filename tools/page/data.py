@@ -90,7 +90,10 @@ PROPERTIES: dict[str, Callable[[str], bool]] = {
 
 
 def _steps(test: Callable[[str], bool]) -> Iterator[int]:
-    """Yields starts and ends of the ranges of characters that pass a test, each minus the previous number."""
+    """Yields the starts and ends of the ranges of characters that pass a test, as differences from the number before.
+
+    The first number is the difference from 0.
+    """
     before, last = False, 0
     for code in range(sys.maxunicode + 2):
         now = code <= sys.maxunicode and not 0xD800 <= code < 0xE000 and test(chr(code))

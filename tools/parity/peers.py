@@ -41,7 +41,7 @@ class Mode:
     Attributes:
         name: name in the table.
         encode: batch of strings -> ids, by the peer.
-        special, template: corresponding options of Jeton.
+        special, template: the options with which Jeton encodes in the same way.
     """
 
     name: str

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["forget_imports", "wait_for_imports"]
 
-# Importing NumPy takes a tenth of a second, or some seconds from a slow network file system.
+# Longest wait for imports. NumPy's import takes a tenth of a second, or some seconds from a slow network file system.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
 MAX_EQUAL = 10  # intervals after which a thread at one instruction of `logging` is assumed to wait for the fork

@@ -29,16 +29,16 @@ METHODS = ("mean", "noise", "donor", "focus", "omp")
 
 @dataclass(frozen=True, eq=False)
 class Plan(PlanRows):
-    """Source of the embedding row of each new id. `Surgery.plan` is a plan; `by` returns plans with other methods.
+    """Source of the embedding row of each new id. `Surgery.plan` is such a plan; `by` returns one with another method.
 
     Attributes:
         tokenizer_before, tokenizer: the old and the new tokenizer; a matrix has a row for each id below the tokenizer's
             `vocab_size`.
-        copied: int64[n]: the old id whose row a new id keeps; -1: the row has another source.
-        mixed: int64[m]: for each term of a weighted mean, the new id whose row it is part of; ascending.
-        mixed_from: int64[m]: the old id of each term.
+        copied: int64[n]: for each new id, the old id whose row it keeps; -1 if the row has another source.
+        mixed: int64[m], ascending: for each term of the weighted means, the new id that the mean is for.
+        mixed_from: int64[m]: for each term, the old id whose row is averaged.
         weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
-        donors: int64[n]: the id of the donor model whose row a new id gets; -1: the row has another source.
+        donors: int64[n]: for each new id, the donor model's id whose row it gets; -1 if the row has another source.
         method: name of the method for new entries.
         seed: seed of the noise.
 

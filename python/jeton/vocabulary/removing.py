@@ -60,12 +60,12 @@ def _refuse(tok: Tokenizer, id: int, why: str) -> None:
 
 
 def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) -> tuple[Tokenizer, list[str]]:
-    """Returns the tokenizer without references to some special and added tokens, and the names of the references.
+    """Drops references to tokens that will be removed; returns the new tokenizer and the references' names.
 
     Args:
         tok: the tokenizer.
-        removed: bool[n]: the tokens. They themselves are not removed here.
-        drop: True: drop the references. False: references are an error.
+        removed: bool[n]: True for each id that will be removed. The tokens themselves are not removed here.
+        drop: True: drop the references. False: raise an error if there are any.
 
     Raises:
         ConfigError: `drop` is False, and there are references.

@@ -5,14 +5,14 @@ match than before.
 
 Unigram: the new piece w, of n characters, gets the least score s, in single precision, such that
 
-- s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e the rounding
-  error of an addition. Then, after equal sums S, the best path takes w wherever both ends of w are boundaries: the sum
-  after w is at least S + s - e, and after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the
-  first wins: the sum of the path with the longest piece.
+- s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e is the
+  rounding error of an addition. Then the best path takes w wherever both ends of w are boundaries. To see this, let S
+  be the sum before w. The sum after w is at least S + s - e; with k <= n other pieces instead of w, it is at most
+  S + best(w) + k·e. If both are equal, Viterbi keeps the first sum, which is that of the path with the longest piece.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
-Text that does not spell w has no path with w, and the scores of its paths do not change. With a lower score than s, the
-word could become several tokens, or the encoding of text with unknown characters could change.
+Text that does not spell w has no path with w, and the scores of its paths do not change. If the score were lower than
+s, the word could become several tokens, or the encoding of text with unknown characters could change.
 """
 
 from __future__ import annotations
@@ -213,4 +213,5 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags
+    # The columns lack the flags of added tokens.
+    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
