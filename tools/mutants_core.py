@@ -114,7 +114,7 @@ SKIPPED = re.compile(
 
 
 class Mutant(NamedTuple):
-    """One change: in a line, the characters `before` from `column` on are replaced by `after`."""
+    """One change of a line: `after` replaces the characters `before`, which start at `column`."""
 
     stage: str
     path: str  # relative to `crates/jeton-core/src`

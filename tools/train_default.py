@@ -194,7 +194,7 @@ def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
 
 
 def read_lines(rule: dict[str, str], data: bytes) -> str:
-    """Returns, for each matching line of a compressed file, the first group; footnotes, in braces, are removed."""
+    """Returns the regex's first group from each matching line of a compressed file, without footnotes in braces."""
     matches = (
         re.fullmatch(rule["line"], line.strip()) for line in gzip.decompress(data).decode("utf-8-sig").splitlines()
     )
@@ -211,7 +211,7 @@ READERS = {"text": read_text, "po": read_catalog, "json": read_strings, "lines":
 
 
 def collect(archives: Iterable[tuple[dict[str, Any], bytes]]) -> dict[str, list[str]]:
-    """Returns the documents of each group, in the order of the table. Repeated texts of a group are dropped."""
+    """Returns the documents of each group, sorted by group. Repeated texts of a group are dropped."""
     seen: dict[str, dict[str, None]] = {}
     for archive, data in archives:
         rules = [(re.compile(rule["path"]), rule) for rule in archive["texts"]]

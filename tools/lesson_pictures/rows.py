@@ -22,7 +22,7 @@ class Symbol(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A merge, with the symbols after all its occurrences are merged."""
+    """A merge, and the symbols of the text after it has been applied to every occurrence."""
 
     new: int
     rank: int

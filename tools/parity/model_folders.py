@@ -153,7 +153,7 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
         # The slow T5 does not add eos to a text that ends in eos.
         if row not in expected and row[:-1] != expected[0]:
             lines.append(f"default ids: {text!r:.80}: {expected!s:.200} -> {row!s:.100}")
-    turns = type(slow).__name__ == "GemmaTokenizer"  # a special token for the fast class only
+    turns = type(slow).__name__ == "GemmaTokenizer"  # its turn tokens are special tokens only for the fast class
     for skip in (False,) if turns else (False, True):
         read = fast.batch_decode(rows, skip_special_tokens=skip)
         decoded = tok.decode_batch(rows, skip_special_tokens=skip)
@@ -178,7 +178,8 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
     train(work)
     for name, (kind, _, published) in CLASSES.items():
         models = [("", work / f"{kind}.model")]
-        if vocabs is not None and published:  # without added tokens, because transformers takes seconds to convert it
+        # Published models are compared only without added tokens: `transformers` takes seconds to convert such a model.
+        if vocabs is not None and published:
             models.append((f" of {published}", vocabs / published))
         for suffix, model in models:
             first = work / "first"
@@ -196,7 +197,7 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
 
 
 def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], major: int) -> tuple[str, list[str]]:
-    """Returns the outcome and the lines of a folder."""
+    """Compares a folder; returns the outcome (equal, differs or refused) and lines that describe it."""
     import transformers
 
     try:

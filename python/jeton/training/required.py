@@ -14,7 +14,7 @@ __all__ = ["add_required", "check_required"]
 
 
 def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
-    """Raises for required tokens that encoding cannot yield from any text.
+    """Raises an error if encoding cannot yield a required token from any text.
 
     Raises:
         ConfigError: the pattern splits a required token, or another rule forbids it.

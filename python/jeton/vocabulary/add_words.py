@@ -1,4 +1,4 @@
-"""Adds words as entries with merges; `whole_words` does this for models without merges."""
+"""Adds words as entries, with the merges that produce them; `whole_words` adds words to models without merges."""
 
 from __future__ import annotations
 

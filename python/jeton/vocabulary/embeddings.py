@@ -93,7 +93,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
     """Checks that a tensor has rows of floating-point values, at least one for each id.
 
     Raises:
-        ConfigError: the tensor has fewer rows, or no values.
+        ConfigError: the tensor has fewer rows than there are ids, or no values.
         UnsupportedFeatureError: the tensor's type is not floating point.
     """
     if num_ids and (not tensor.shape or tensor.shape[0] < num_ids):
