@@ -423,7 +423,7 @@ class Generator:
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # not supported by the drop-in
+        if options["model_type"] == "unigram":  # for which the drop-in does not support these options
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }
@@ -577,7 +577,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs generated calls; returns those that differ, and the number of calls of each method."""
+    """Runs generated calls on both libraries; returns the calls with different results, and the counts by method."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}

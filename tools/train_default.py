@@ -131,7 +131,7 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Normalizes a locale to a language, with its script if two are in use; None if it is not a language.
+    """Normalizes a locale to a language, with the script if the language has two; None if it is not a language.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]
@@ -239,8 +239,8 @@ def weigh(sizes: dict[str, int], shares: dict[str, float]) -> dict[str, Fraction
 
     Args:
         sizes: group -> bytes.
-        shares: group -> percentage of the weighted corpus. The other groups divide the rest by the square root of
-            their size.
+        shares: group -> percentage of the weighted corpus. The other groups share the rest in proportion to the square
+            roots of their sizes.
 
     Examples:
         >>> weights = weigh({"en": 400, "de": 100, "fr": 100}, {"en": 50})

@@ -201,7 +201,7 @@ def _qwen(ranks: Path, special_tokens: dict[str, int]) -> Peer:
 
 
 def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:
-    """Returns Jeton's tokenizer with NFC, since Qwen's tokenizers normalize first, which a rank file does not state."""
+    """Loads a rank file in Jeton and adds NFC, which Qwen's tokenizers apply first and a rank file does not mention."""
     tok = jeton.load(ranks, pattern="qwen2", special_tokens=special_tokens)
     definition = replace(tok.definition, normalizer=({"type": "NFC"},))
     return jeton.Tokenizer(definition, tok._core.vocabulary())

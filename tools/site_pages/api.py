@@ -156,7 +156,7 @@ def members(found: Any) -> list[Any]:
 
 
 def is_property(member: Any) -> bool:
-    """Tests whether a member is a property of any kind. Attributes are documented in the docstring of their class."""
+    """Tests whether a member is a property of any kind. Other attributes are documented in their class's docstring."""
     return bool(member.is_attribute and ("property" in member.labels or "cached" in member.labels))
 
 

@@ -1,6 +1,6 @@
 """`TrainingRequest`: the arguments of `train` other than the corpus and the preset, checked in one place.
 
-Presets fill in defaults, and raise for arguments that contradict the preset.
+Presets fill in defaults, and raise an error for arguments that contradict the preset.
 """
 
 from __future__ import annotations

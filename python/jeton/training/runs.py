@@ -1,4 +1,4 @@
-"""Stores counts on disk while a corpus is counted: counts that exceed the memory limit, and checkpoints.
+"""Stores counts on disk while a corpus is counted, when they exceed the memory limit or as a checkpoint.
 
     runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
@@ -7,7 +7,7 @@ A run is written to a temporary file, flushed to disk and renamed; then the stat
 whenever the process ends, all runs that the state lists are complete. Runs that it does not list are stale and are
 removed. Ctrl-C is deferred until a save is complete; the log then reports the state of the checkpoint.
 
-Left out: two processes that count into the same folder at the same time.
+Not supported: two processes that count into the same folder at the same time.
 """
 
 from __future__ import annotations

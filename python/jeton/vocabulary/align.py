@@ -18,7 +18,7 @@ NO_ID = (1 << 32) - 1
 
 
 def vocabulary_map(a: Tokenizer, b: Tokenizer) -> NDArray[np.int64]:
-    """Returns int64 by id of `a`: the id of `b` with the same bytes in decoded text, or -1."""
+    """Returns int64[n]: for each id of `a`, the id of `b` that decodes to the same bytes, or -1."""
     ids = np.frombuffer(a._core.vocabulary_map(b._core), "<u4").astype(np.int64)
     ids[ids == NO_ID] = -1
     return ids
