@@ -32,7 +32,7 @@ from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
 GROWTH = 4  # factor between the two sizes
-FLOOR_S = 0.4  # seconds; growth of a shorter CPU time is ignored
+FLOOR_S = 0.4  # the growth of CPU times below this number of seconds is ignored
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -90,8 +90,8 @@ pub unsafe extern "C" fn jeton_take_reached(reached: *mut u8) {
     }
 }
 """
-# An operand without a binary operator at its outer level, and what may precede and follow the expression. These make
-# sure that parentheses around it would not change its meaning.
+# Regex of an operand without a binary operator at its outer level, and regexes of the code before and after an
+# expression. They match only where parentheses around the expression would not change its meaning.
 OPERAND = (
     r"[*&!]{0,2}[A-Za-z_][\w:]*(?:\.[\w]+|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\?)*|\d[\d_]*|b?'(?:\\.|[^'\\])[^']*'"
 )

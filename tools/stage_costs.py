@@ -99,7 +99,7 @@ tok.encode_batch(halves[1], threads=1)
 
 
 def halves(name: str, size: int) -> tuple[str, str]:
-    """Returns two texts of about `size` bytes. For languages, they are two consecutive parts of each text."""
+    """Returns two consecutive texts of about `size` bytes; for ``languages``, each has a part from every language."""
     data = Path(os.environ["JETON_TEST_DATA"])
     if name == "languages":
         texts = [path.read_text("utf-8", "ignore") for path in sorted((data / "udhr").glob("*.txt"))]

@@ -150,7 +150,9 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Returns the pretokens to protect: those with special tokens matched, and those with them as ordinary text.
+    """Returns the counted pretokens of the text to protect.
+
+    The text is counted with special tokens matched; if it contains any, it is also counted with them as ordinary text.
 
     Raises:
         ConfigError: the text contains special tokens and cannot be read twice.

@@ -164,10 +164,10 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
 
 
 def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns the entries that must stay: initial symbols, added, byte and unused tokens, the unknown token and, for
-    Unigram, a piece with the lowest score. Entries to remove are excluded.
+    """Returns bool[n]: True for entries that pruning must keep, except those in `removed`.
 
-    The lowest score determines the penalty of unknown characters.
+    These are initial symbols, added tokens, byte tokens, unused tokens, the unknown token and, for Unigram, a piece
+    with the lowest score, which determines the penalty of unknown characters.
     """
     required: NDArray[np.bool_] = (
         (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)

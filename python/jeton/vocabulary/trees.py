@@ -87,7 +87,7 @@ class MergeTrees:
     def pieces(
         self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the known entries that each id is merged from, ordered by `ids`, not by position in the text.
+        """Returns the known entries that each id is merged from. They are in the order of `ids`, not of the text.
 
         Args:
             ids: int64[m]: the ids to expand.

@@ -38,8 +38,8 @@ from .surgery import Surgery, built
 
 __all__ = ["add_whole_words"]
 
-# Rounding error of one addition. SentencePiece: f32 with absolute sums below 2^17, since it resets a sum beyond
-# -100,000. Hugging Face: f64 with absolute sums below 2^30, as in a pretoken of 100 MB.
+# Rounding error of one addition. SentencePiece adds in f32, with absolute sums below 2^17, since it resets a sum beyond
+# -100,000. Hugging Face adds in f64, with absolute sums below 2^30, which even a pretoken of 100 MB does not exceed.
 SINGLE_ERROR, DOUBLE_ERROR = 2.0**-8, 2.0**-22
 
 Edge = tuple[int, int, float]  # start, end, score
@@ -140,7 +140,7 @@ def _not_one(tok: Tokenizer, text: str) -> ConfigError:
 
 
 def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, int]) -> NDArray[np.float64]:
-    """Returns scores by id, including the new words'. Shorter words are scored first: they can be in longer ones."""
+    """Returns the scores by id, with those of new words. Words are scored before longer words that contain them."""
     model = tok.definition.model
     single = isinstance(model, Unigram) and model.single_precision
     error = SINGLE_ERROR if single else DOUBLE_ERROR
