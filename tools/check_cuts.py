@@ -58,8 +58,8 @@ SIZES_MB = (1, 2, 4, 8)
 MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
 
 
-# For these vocabularies, `truncate` may keep a shorter end than possible in runs of more than 1 KiB without a position
-# where ids are independent (docs/encoding.md).
+# For these vocabularies, `truncate(side="left")` may keep a shorter end of the text than the limit permits. It does so
+# in runs of more than 1 KiB without a position at which the ids before and after are independent (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",

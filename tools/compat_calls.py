@@ -209,7 +209,7 @@ class Generator:
         return "".join(parts)
 
     def ids(self, encoding: str) -> Any:
-        """Returns ids, most of them in the vocabulary, in one of the types that are accepted or refused."""
+        """Returns ids, most of them in the vocabulary, in a random type that the library accepts or refuses."""
         rng = self.rng
         facts = self.known.get(encoding)
         top = 60_000 if facts is None else 1200

@@ -1,4 +1,4 @@
-"""Mutation tests of the core, and of the Python modules that decide policy, in seeded samples that can be resumed.
+"""Mutation tests of the core and of the Python modules that decide policy, on seeded samples of mutants.
 
     python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
     python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
@@ -41,7 +41,7 @@ import mutants_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
-# Stratum, all of which are sampled equally often -> its modules, and the tests that run for each module.
+# Stratum -> its modules, and the tests that run for each module. All strata are sampled equally often.
 STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "special tokens": (
         ("tokens/*.py",),

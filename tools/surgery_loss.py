@@ -196,8 +196,8 @@ def main() -> None:
             )
             print(f"{'method':<24}{'English':>10}{'change':>10}{language:>10}  bits per byte")
             print(f"{'old tokenizer':<24}{before:>10.4f}{'':>10}{old.loss(model, embeddings):>10.4f}", flush=True)
-            # As in FOCUS, vectors come from text of the new language, and here from English for tokens that occur in
-            # English.
+            # As in FOCUS, vectors are learned from text of the new language. Here they are also learned from English
+            # text, for tokens that occur in English.
             for name, plan in methods(
                 done, tok, [texts[0][:8_000_000], english_texts[0][:4_000_000]], args.seeds, args.k
             ):

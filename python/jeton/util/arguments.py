@@ -50,7 +50,7 @@ KEEP = Keep()
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
-    """Builds the error for a value: argument, given value, expected value.
+    """Builds the error for a wrong value. The message has the argument, the given value and the accepted values.
 
     Args:
         option: the argument, or an item of it: ``"sizes[1]"``.

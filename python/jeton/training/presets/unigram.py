@@ -35,7 +35,7 @@ LONGEST = 254  # characters; the core stores the length of a piece in 8 bits
 
 @dataclass(frozen=True)
 class SentencePieceUnigram(SentencePiece):
-    """Rules of ``spm_train --model_type=unigram``. Its flags are the options: those of `SentencePiece`, and these.
+    """Rules of ``spm_train --model_type=unigram``. Options are its flags: those of `SentencePiece` and the following.
 
     Attributes:
         seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary size, but at least 100,000.
