@@ -135,7 +135,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.FunctionDef) and child.name in ("__repr__", "__str__", "_repr_html_"):
             continue
-        if isinstance(child, ast.AnnAssign):  # an annotation is left out, but its value is not
+        if isinstance(child, ast.AnnAssign):  # the annotation is left out, but not the assigned value
             if child.value is not None:
                 yield from _policy(ast.Expr(child.value))
             continue

@@ -45,7 +45,7 @@ _FLAGS = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": 
 
 
 def train(folder: Path, size: int = 400) -> None:
-    """Trains a small model of each kind, with the special pieces that its classes have."""
+    """Trains a small model of each kind, with the special pieces that the tokenizer classes of this kind expect."""
     from sentencepiece import SentencePieceTrainer
 
     rules = folder / "rules.tsv"  # a small character map, since the usual ones have 240 KB

@@ -31,7 +31,7 @@ class SpanAlignment:
     Attributes:
         ids_a, ids_b: int64: ids of the two encodings.
         groups_a, groups_b: int64[n + 1]: group i has the tokens from `groups_a[i]` up to `groups_a[i + 1]`, and from
-            `groups_b[i]` up to `groups_b[i + 1]`. Both cover the same bytes.
+            `groups_b[i]` up to `groups_b[i + 1]`. These tokens of A and of B cover the same bytes.
         byte_spans: int64[n, 2]: the range of bytes of each group.
     """
 

@@ -264,7 +264,7 @@ class _Noise:
 
 
 def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Reads rows of the donor's tensor that has the same name."""
+    """Reads rows of the donor's tensor with the same name as `tensor`."""
     for file in _files(Path(file_path(donor, "donor")))[0]:
         with SafetensorsFile(file) as opened:
             found = opened.tensors.get(tensor.name)

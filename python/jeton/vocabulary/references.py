@@ -20,7 +20,7 @@ _DROPPED: Any = object()
 
 
 def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, str]:
-    """Returns name of each part of a definition that refers to a token of `tokens` -> the first such token.
+    """Returns, for each part of a definition that refers to any of `tokens`: name of the part -> the first such token.
 
     Args:
         definition: the definition.
