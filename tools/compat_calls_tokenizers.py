@@ -623,7 +623,7 @@ def outcome(call: Call, lib: Any, tok: Any) -> Any:
 
 
 def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tuple[str, Any, Any] | None]:
-    """Yields None for each call that agrees, and else its description and both outcomes."""
+    """Yields, for each call, None if its outcomes agree, or else its description and both outcomes."""
     import tokenizers as theirs
 
     import jeton.compat.tokenizers as ours

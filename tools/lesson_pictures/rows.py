@@ -72,7 +72,10 @@ def heading(canvas: Canvas, y: float, text: str) -> float:
 def symbol_row(
     canvas: Canvas, y: float, tok: jeton.Tokenizer, symbols: Sequence[Symbol], unit: float, new: int | None = None
 ) -> float:
-    """Draws symbols, `unit` pixels for a byte; colors only `new` if given. Returns the next row's y coordinate."""
+    """Draws symbols with a width of `unit` pixels per byte; returns the next row's y coordinate.
+
+    If the id `new` is given, only its symbols are colored.
+    """
     for symbol in symbols:
         x, width = MARGIN + symbol.start * unit, (symbol.end - symbol.start) * unit
         colored = symbol.id if new is None or symbol.id == new else None

@@ -106,7 +106,7 @@ def of_data(data: Path) -> Iterator[Vocabulary]:
 
 
 def _beside(stem: str) -> tuple[Callable[[], Peer], ...]:
-    """Returns the loaders of other libraries that include a vocabulary."""
+    """Returns loaders for the other libraries whose wheels contain the vocabulary."""
     found: list[Callable[[], Peer]] = []
     if stem in ("cl100k_base", "o200k_base") and find_spec("bpe_openai"):
         found.append(partial(peers.bpe_openai, stem))

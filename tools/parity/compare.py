@@ -262,8 +262,8 @@ def _smallest_ids(
     def sides(part: list[int]) -> tuple[object, object]:
         return tried(lambda: tok.decode(part, skip_special_tokens=skip)), tried(lambda: decode([part])[0])
 
-    # Ids are represented as characters, so that one function shrinks both. Ids are below 2^24, but not all of them are
-    # characters.
+    # `shrink` takes text, so each id is represented by the character whose code is the id's position in the list. Ids
+    # themselves are numbers below 2^24, not all of which are characters.
     def differs(part: str) -> bool:
         mine, other = sides([ids[ord(place)] for place in part])
         return isinstance(mine, str) and isinstance(other, str) and mine != other

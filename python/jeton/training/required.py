@@ -29,7 +29,7 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
 def add_required(
     vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: encodes it with the learned merges, and appends merges that join the result.
+    """Makes each text one token: encodes it with the learned merges, and appends merges that join the resulting tokens.
 
     Args:
         vocabulary: the alphabet and the learned merges.

@@ -57,7 +57,10 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with new ids by old id (-1 drops an entry), and False if ranks became a list of merges."""
+    """Returns the tokenizer with other ids, and False if its ranks had to become a list of merges.
+
+    `new_ids` has the new id of each old id; -1 drops the entry.
+    """
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}
@@ -67,7 +70,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags
+            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # with flags
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")
     made = built(tok, vocabulary.renumbered(marked.view(np.uint8)), new_ids, **options)

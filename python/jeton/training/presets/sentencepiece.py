@@ -185,7 +185,7 @@ class SentencePiece(TrainingPreset):
         return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
 
     def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
-        """Returns (id, kind, content) of pieces that are not learned; the lowest free id for a piece without id."""
+        """Returns (id, kind, content) of unlearned pieces. A piece without an id gets the lowest free id."""
         at: dict[int, tuple[int, str]] = {}
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
