@@ -2,7 +2,7 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_transformers.py [--calls 5000] [--seed 0]
 
-Each call goes to an original tokenizer and to an accelerated copy of it. Both must return equal values of the same
+Each call is made on an original tokenizer and on an accelerated copy of it. Both must return equal values of the same
 types, or raise exceptions of the same type. Afterwards, truncation and padding of their `tokenizers.Tokenizer` must be
 equal, too. Some calls change both tokenizers. The exit code is 4 if a call differs. Without the data, only small
 tokenizers are compared.
@@ -330,7 +330,7 @@ class Generator:
         return Call("call", run, f"{texts!r}, {pairs!r}, {options}")
 
     def chat_call(self) -> Call:
-        """Returns a call of `apply_chat_template`, also with masks."""
+        """Returns a call of `apply_chat_template`, with or without a mask of the assistant's tokens."""
         rng = self.rng
         roles = ["user", "assistant"]
         chats = [

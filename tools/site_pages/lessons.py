@@ -122,7 +122,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
     yield f"# {title}"
     yield steps[0]
     yield drawing
-    yield prose.strip("\n")  # strips only line ends, since a block of code may come first
+    yield prose.strip("\n")  # only line ends are stripped: the first line may be indented code
     yield f"## {words['code']}"
     yield f"```python\n{code}\n```"
     if name := find(step.stem):

@@ -127,7 +127,7 @@ class RunFolder:
         return bool(self._runs)
 
     def runs(self) -> list[str]:
-        """Returns the paths of the runs. First merges runs if there are more than MOST_RUNS."""
+        """Returns the paths of the runs. If there are more than MOST_RUNS, some of them are merged first."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
             self._write(partial(_core.Counter.merge_runs, merged, min_count=0, durable=self.is_checkpoint))

@@ -54,7 +54,7 @@ class MergeTrees:
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         model = tok.definition.model
-        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens, which text can spell
+        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens: ordinary entries that match in text
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE
