@@ -177,7 +177,7 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 def build(seed: int, number: int, folder: Path) -> dict[int, Mutant]:
-    """Builds a copy of the core with a sample, as `folder/_core.abi3.so`; returns number -> mutant."""
+    """Builds a copy of the core with a sample of mutants, as `folder/_core.abi3.so`; returns number -> mutant."""
     chosen = dict(enumerate(sampled(seed, 2 * number)))  # twice as many, since the compiler rejects some
     while True:
         for name in ("crates", "fuzz", "testdata"):

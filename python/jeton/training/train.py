@@ -239,7 +239,7 @@ def _counted(
 
 
 def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> None:
-    """Checks that counts were made with the recipe's stages and special tokens. Counts of a mapping always pass.
+    """Checks that counts were made with the recipe's stages and special tokens. Counts from a mapping always pass.
 
     Raises:
         ConfigError: the stages or special tokens differ.

@@ -54,8 +54,8 @@ class Alignment:
 
     Attributes:
         a, b: the tokenizers.
-        to_b, to_a: int64 by id: the other tokenizer's id with the same bytes, or -1. A special token corresponds to
-            special tokens only.
+        to_b, to_a: int64: for each id of `a` (of `b`), the id of the other tokenizer with the same bytes, or -1. A
+            special token corresponds to special tokens only.
 
     Examples:
         >>> import jeton

@@ -1,4 +1,4 @@
-"""Pruning: removes entries, such that every remaining entry keeps the merges by which text reaches it."""
+"""Pruning: removes entries, and keeps all merges that encoding needs to form the remaining entries."""
 
 from __future__ import annotations
 
