@@ -140,7 +140,7 @@ def flat(lists: list[list[int]]) -> list[int]:
 
 
 def megatron(folder: Path, expected: Expected) -> list[str]:
-    """Reads with Megatron's indexed dataset, and writes with its builder."""
+    """Reads the shards with Megatron's indexed dataset, and writes them again with its builder."""
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
 
@@ -168,7 +168,7 @@ def megatron(folder: Path, expected: Expected) -> list[str]:
 
 
 def olmo(folder: Path, expected: Expected) -> list[str]:
-    """Reads with OLMo-core's datasets of fixed length."""
+    """Reads the shards with OLMo-core's datasets of fixed length."""
     from olmo_core.data import NumpyFSLDataset
 
     dtype = np.dtype(expected.dtypes["olmo"])
@@ -277,7 +277,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """Reads with `datasets`, by which axolotl loads tokenized data."""
+    """Reads the shards with `datasets`, by which axolotl loads tokenized data."""
     import datasets
 
     results = []

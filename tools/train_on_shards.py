@@ -91,7 +91,7 @@ def expect(condition: Any, message: str) -> None:
 
 
 def train(folder: Path, rows: int | None) -> str:
-    """Checks and trains on a folder; returns a line with the results."""
+    """Checks a folder of shards and trains a model on it; returns a line with the results."""
     torch.manual_seed(0)
     options: dict[str, Any] = {"batch": BATCH, "tensors": "torch"}
     dataset = jeton.shards.open(folder)

@@ -412,7 +412,7 @@ def _nothing() -> Difference:
 
 
 def compare_bytes(tok: jeton.Tokenizer, strings: Iterable[bytes]) -> Tally:
-    """Checks that decode_bytes(encode(x)) is x, mostly for bytes that are not UTF-8; UTF-8 must get the text's ids."""
+    """Checks that decode_bytes(encode(x)) is x, mostly for invalid UTF-8. Valid UTF-8 must have the ids of its text."""
     tally = Tally("bytes", "jeton", "decode_bytes(encode(x)) == x")
     for data in strings:
         ids = tried(lambda data=data: tok.encode(data))  # type: ignore[misc]

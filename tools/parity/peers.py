@@ -259,7 +259,7 @@ def sentencepiece(path: Path) -> Peer:
 
 
 def fairseq(path: Path) -> Peer:
-    """Returns SentencePiece with fairseq's ids: one higher, except that the unknown piece is 3."""
+    """Returns SentencePiece with the ids of fairseq, which are one higher, except that the unknown piece has id 3."""
     from sentencepiece import SentencePieceProcessor
 
     peer = SentencePieceProcessor(model_file=str(path))

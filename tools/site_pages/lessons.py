@@ -67,7 +67,7 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 
 
-# An address of the playground, as `jeton play` serves it, that is the only text of its block.
+# An indented block that consists of a single address of the playground, as `jeton play` serves it.
 ADDRESS = re.compile(r"(?m)^ {4}http://127\.0\.0\.1:7777/(#\S+)$")
 
 

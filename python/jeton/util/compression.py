@@ -126,7 +126,7 @@ class _Counted:
 
 
 class _Bounded(io.RawIOBase):
-    """Decompressed stream that raises when the expansion exceeds its limit."""
+    """Decompressed stream that raises an error when the expansion exceeds its limit."""
 
     def __init__(
         self, stream: BinaryIO, compressed: _Counted, name: str, label: str, max_expansion: int | None
