@@ -298,7 +298,7 @@ def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[
 
 def child(kind: str, seed: int, size: int, limit: float) -> None:
     """Measures a variant at two sizes, and prints the results."""
-    import jeton  # noqa: F401  (its memory counts, its time does not)
+    import jeton  # noqa: F401  (so that its memory is measured, but not its time)
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit * (1 << 30)),) * 2)
     found = []

@@ -197,7 +197,7 @@ def blocks(ids: list[int], size: int) -> list[list[int]]:
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads with datatrove's dataset, which takes one id more than a row."""
+    """Reads the shards with datatrove's dataset, which takes one id more than a row has."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize
@@ -217,7 +217,7 @@ def datatrove(folder: Path, expected: Expected) -> list[str]:
 
 
 def mds(folder: Path, expected: Expected) -> list[str]:
-    """Reads with mosaicml-streaming's dataset, and writes with its writer."""
+    """Reads the shards with mosaicml-streaming's dataset, and writes them again with its writer."""
     from streaming import MDSWriter, StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
 
@@ -247,7 +247,7 @@ def mds(folder: Path, expected: Expected) -> list[str]:
 
 
 def litdata(folder: Path, expected: Expected) -> list[str]:
-    """Reads with litdata's dataset, and writes with its writer."""
+    """Reads the shards with litdata's dataset, and writes them again with its writer."""
     import litdata as library
     import torch
     from litdata.streaming.cache import Cache

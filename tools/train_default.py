@@ -202,7 +202,7 @@ def read_lines(rule: dict[str, str], data: bytes) -> str:
 
 
 def read_words(rule: dict[str, str], data: bytes) -> str:
-    """Returns each word of a frequency list, repeated as often as its frequency has digits."""
+    """Returns the words of a frequency list, each repeated once for each digit of its frequency."""
     entries = (line.split() for line in data.decode().splitlines())
     return "\n".join("\n".join([word] * len(frequency)) for word, frequency, *_ in entries)
 

@@ -287,7 +287,7 @@ def golden(folder: Path) -> int:
         return build
 
     builds = {"bert": bert, "pair": pair, "fast": fast}
-    if transformers.__version__ < "5":  # before version 5, classes of a .model are slow
+    if transformers.__version__ < "5":  # before version 5, classes that load a .model are slow tokenizers
         more = {"additional_special_tokens": ["<|im_start|>"], "padding_side": "left"}
         builds["t5"] = pieces("T5Tokenizer", "spiece.model", extra_ids=3)
         builds["xlm-roberta"] = pieces("XLMRobertaTokenizer", "sentencepiece.bpe.model", **more)

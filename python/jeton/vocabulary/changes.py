@@ -32,7 +32,7 @@ def checked_corpus(value: Any, option: str) -> Any:
 
 
 def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArray[np.int64]:
-    """Returns int64 by id: number of uses in the encoding of a corpus, or of counted pretokens.
+    """Returns int64[n]: for each id, the number of its uses in the encoding of a corpus or of counted pretokens.
 
     Raises:
         ConfigError: the counts were made with other stages than the tokenizer's.
