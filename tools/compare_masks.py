@@ -23,7 +23,8 @@ from jeton.chat.replies import RenderedMessages, find_replies
 from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
-# Texts that a tokenizer would have as special tokens; templates do not list them.
+# Texts in a template that are special tokens of its tokenizer. The template does not list them, so they are recognized
+# by their form.
 SPECIAL = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|〈\|[^|]{1,40}\|〉|</?s>|<(?:start|end)_of_\w+>|\[/?[A-Z_]{3,}\]"
     r"|\]~b\]|\[e~\[|<\|[a-z_]+>|<[a-z_]+\|>|<SPECIAL_\d+>|</?(?:user|assistant|sep)>|<(?:bos|eos|pad|unk)>"

@@ -1,4 +1,4 @@
-"""Compares folders of `transformers` before and after ``jeton.load`` and ``save``, in the environment that runs it.
+"""Compares folders of the installed `transformers` before and after ``jeton.load`` and ``save``.
 
 Each case builds a tokenizer with a class of the installed transformers from a published vocabulary, and saves it with
 ``save_pretrained``. Jeton loads the folder and saves it to another one. `AutoTokenizer` loads both, and everything that

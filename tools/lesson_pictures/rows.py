@@ -14,7 +14,7 @@ MERGED = 66  # pixels between the levels of a tree
 
 
 class Symbol(NamedTuple):
-    """A symbol during merging, with its bytes in the text."""
+    """A symbol during merging, with the range of its bytes in the text."""
 
     id: int
     start: int

@@ -86,7 +86,7 @@ class TrainingRequest:
         return given
 
     def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
-        """Raises if an option was given that the preset determines itself; `decides`: option -> explanation.
+        """Raises an error if an option was given that the preset determines itself; `decides`: option -> explanation.
 
         Raises:
             ConfigError: one of the options was given.
