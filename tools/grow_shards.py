@@ -88,7 +88,7 @@ def documents(folder: Path) -> list[bytes]:
 
 
 def kill_after(work: Work, delay: float) -> bool:
-    """Kills a process after some time; returns False if it ended before.
+    """Starts a process and kills it after some time; returns False if it ended before the kill.
 
     Raises:
         SystemExit: the process failed.

@@ -11,7 +11,7 @@ the two renderings, without and with the generation prompt:
     s  equal text; a message or its combination with the template spells a special token, which is text for us. With
        special="all" the ids are equal, too
     R  both refuse
-    r  refused by us, by name
+    r  refused by us only, with an error that names the reason
     X  different; the exit code is 4
 
 Reasons of refusals follow the table. A difference is compared a second time, because the time of ``strftime_now`` may
@@ -170,7 +170,7 @@ def pair(source: str, base: jeton.Tokenizer) -> Pair:
 def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
     """Compares text and ids. `options` are arguments of `apply_chat_template`."""
     outcome = _compare(pair, source, messages, options)
-    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the clock may have moved
+    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the time may be in the text
 
 
 _KEYWORDS = ("tools", "add_generation_prompt", "continue_final_message")

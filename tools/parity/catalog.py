@@ -208,7 +208,10 @@ def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yields the entries of quicktok's .vocab: their number, then length, bytes and id of each, in little endian."""
+    """Yields the entries of a .vocab file of quicktok.
+
+    The file holds their number, then length, bytes and id of each entry. Numbers are little-endian.
+    """
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):

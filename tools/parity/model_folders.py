@@ -163,7 +163,7 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
 
 
 def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> Iterator[tuple[str, str, list[str]]]:
-    """Yields the name, the outcome ("equal", "differs" or "refused") and the lines of each folder of the grid.
+    """Yields name, outcome ("equal", "differs" or "refused") and lines of explanation of each folder of the grid.
 
     Args:
         work: an empty folder.

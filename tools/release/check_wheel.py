@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources and home folders. A name must follow, because the binary has the prefixes themselves:
-# `jeton audit` searches for them. `/rustc/<hash>` is allowed, as the binaries of the standard library have it.
+# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`, because the
+# binary contains the prefixes alone, for which `jeton audit` searches. `/rustc/<hash>` is allowed, as it is in binaries
+# of the standard library.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 

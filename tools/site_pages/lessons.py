@@ -223,7 +223,8 @@ def cite(entry: contents.Lesson, language: str) -> str:
         f"  year         = {{{YEAR}}}" + (",\n  language     = {Chinese}" if language == "zh" else ""),
         "}",
     ]
-    text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"  # Markdown ignores fences in a `div`
+    # Not a fence, because Markdown does not render fences in a `div`.
+    text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"
     if found := sources(entry.name):
         links = ", ".join(f"[{heading}](../../bibliography.md#{slug(heading)})" for heading in found)
         text += "\n\n" + WORDS[language]["sources"].format(links=links)

@@ -21,7 +21,7 @@ __all__ = ["check_merges", "grown"]
 
 
 def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
-    """Checks that a tokenizer can get new merges. The message ends with `place`, the argument that is the tokenizer.
+    """Checks that a tokenizer can get new merges. The message ends with `place`, which says which tokenizer is meant.
 
     Raises:
         UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
