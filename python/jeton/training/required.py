@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends merges that complete each token to the learned merges."""
+"""Required tokens (`Rules.required`): appends, to the learned merges, those that are missing to form each token."""
 
 from __future__ import annotations
 

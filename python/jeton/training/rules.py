@@ -138,7 +138,7 @@ class Rules:
         return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        """Returns a pattern; if `digits_from_right` is set, it is changed to group digits from the right.
+        """Returns the pattern, changed to group digits from the right if `digits_from_right` is set.
 
         Raises:
             ConfigError: the pattern does not split digits into groups of up to three.

@@ -101,7 +101,7 @@ def _use_by_other_threads() -> tuple[bool, set[int]]:
     importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost if thread != own else None
-        has_import = False  # whether a function called from `frame` imports
+        has_import = False  # whether a call inside of `frame` imports a module
         while frame is not None:
             if frame.f_code.co_filename == _IMPORT_SYSTEM:
                 has_import = True

@@ -45,10 +45,10 @@ def prune(
 
     Args:
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
-        corpus: determines the uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or
-            counts by id. Without `vocab_size`, all tokens with uses stay. With it, the least used token that is no part
-            of another token is removed, and its uses are added to those of its two parts, until `vocab_size` is
-            reached.
+        corpus: source of the number of uses of each token: a corpus, which is encoded; counts of this tokenizer's
+            pretokens; or counts by id. Without `vocab_size`, all tokens with uses stay. With it, tokens are removed one
+            by one until `vocab_size` is reached: each time, the least used token that is no part of another token. Its
+            uses are added to those of its two parts.
         vocab_size: total number of entries. If it is the only criterion, for BPE: the first merges stay, as training
             with this size learns them.
         keep: tokens that stay: ids, spellings or bytes.
