@@ -3,9 +3,9 @@
     python tools/grow_shards.py kills --number 200         kill -9 in `add`, until it ends by itself
     python tools/grow_shards.py sequences --number 40      random sequences of changes
 
-``kills`` adds files to a folder, by turns in order and shuffled, and kills the process at random moments. The result
-must equal that of one call without kills. If files were added in order, it must also equal that of one run over all
-files.
+``kills`` adds files to folders, alternately in order and shuffled, and kills the process at random moments. The result
+must equal that of one call without kills. If files were added in order, the result must also equal that of one run over
+all files.
 
 ``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with the same call
 and more inputs), rewrites an input, puts a bad record into an input or removes it, loses or damages shards and

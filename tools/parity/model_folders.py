@@ -206,9 +206,10 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # These are differences that docs/files.md lists. If the roles differ, SentencePiece's control pieces stay. The slow
-    # T5 numbers additional tokens before its sentinels; CamemBERT has them in place of its own. CamemBERT's slow
-    # and fast class treat a special token that takes white space from normalized text differently.
+    # docs/files.md lists the differences in these cases. If the configuration has other roles, the control pieces of
+    # SentencePiece are kept. The slow T5 numbers additional special tokens before its sentinels. In CamemBERT, they
+    # replace the special tokens of the class; and its slow and fast class differ in how they treat a special token that
+    # takes white space from normalized text.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config

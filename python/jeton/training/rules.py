@@ -125,7 +125,7 @@ class Rules:
         return json.dumps({**constraints, "by_character": by_character}) if any(constraints.values()) else None
 
     def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
-        """Checks each token against the rules; `by_character`: at character level.
+        """Returns True for each token that satisfies the rules, at byte level or (`by_character`) at character level.
 
         Examples:
             >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])

@@ -44,7 +44,7 @@ _not_awaited: set[str] = set()  # modules that other threads were importing at t
 
 
 def wait_for_imports() -> None:
-    """Waits until no other thread is importing a module for this package, at most `MAX_WAIT_S`."""
+    """Waits until no other thread is importing a module for this package, but at most `MAX_WAIT_S` seconds."""
     global _not_awaited
     end = monotonic() + MAX_WAIT_S
     is_used, importing = _use_by_other_threads()

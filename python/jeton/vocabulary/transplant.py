@@ -1,4 +1,4 @@
-"""Rows for new entries, as weighted sums of old tokens' rows; the weights come from a donor's embeddings."""
+"""Rows for new entries: weighted sums of the rows of old tokens, with weights computed from a donor's embeddings."""
 
 from __future__ import annotations
 
