@@ -347,7 +347,7 @@ def parquet(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int
 
 
 def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None, format: str) -> bool:
-    """Flips bytes of tables of several types, in one file format; returns True if there is no crash."""
+    """Flips bytes of tables in one file format, with text columns of several types; returns True if nothing crashes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -208,7 +208,7 @@ def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opt
 
 
 def rows(paths: Sequence[Path], base: jeton.Tokenizer) -> Iterator[tuple[str, dict[str, tuple[Outcome, Outcome]]]]:
-    """Yields each template's outcomes by conversation, as a pair: without and with the generation prompt."""
+    """Yields each template's name, and conversation -> (outcome without the generation prompt, outcome with it)."""
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             source = file.read()

@@ -114,7 +114,7 @@ def _get(url: str, **headers: str) -> bytes:
 
 
 def members(file: str, data: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Yields path and reader of each file in an archive, sorted by path. Paths lack the folder of name and version."""
+    """Yields path and reader of each file in an archive, sorted by path. Paths omit the top folder, NAME-VERSION."""
     if file.endswith((".whl", ".zip")):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in sorted(archive.namelist()):

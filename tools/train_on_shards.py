@@ -4,8 +4,8 @@
 
 Run it with any Python that has PyTorch, such as Debian's (`tools/setup_tools.sh`). It checks, for each folder:
 
-- the loss of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader, equals the loss of
-  its documents one by one, without padding, and so do the gradients;
+- the loss and the gradients of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader,
+  equal those of its documents one by one, without padding;
 - ``shift_labels=True`` gives the same loss to a loop that does not shift;
 - two processes of a `DataLoader` give the batches of a plain loop;
 - some steps over an epoch lower the loss.

@@ -104,7 +104,7 @@ def symbols(library: bytes) -> Iterator[str]:
 
 
 def needed_besides_musl(library: bytes) -> Iterator[str]:
-    """Yields the shared libraries that a musl extension needs besides musl itself, whose symbols have no versions.
+    """Yields the shared libraries that a musl extension needs besides musl itself. Symbols of musl have no versions.
 
     auditwheel cannot check such wheels if glibc's headers are installed: it mistakes their `libc.so`, a linker script,
     for musl's library.

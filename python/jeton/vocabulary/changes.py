@@ -110,11 +110,11 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Returns the share of the parent's tokens in a corpus that the child's encoding has at the same positions.
+    """Returns the share of the parent's tokens in a corpus to which the child has an equal token at the same position.
 
     Args:
         parent, child: the tokenizers.
-        to_child: int64 by id of the parent: the child's id, or -1.
+        to_child: int64: for each id of the parent, the child's id, or -1.
         corpus: documents.
     """
     same = total = 0

@@ -19,13 +19,13 @@ __all__ = ["check_removed", "without_tokens"]
 
 
 def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> None:
-    """Checks that text without some tokens keeps its encoding when these tokens are removed.
+    """Checks that the removal of tokens does not change encodings that do not contain these tokens.
 
     Args:
         tok: the tokenizer.
         trees: its merge trees.
-        removed: bool[n]: the tokens to remove.
-        chosen: bool[n]: the entries that stay, including all entries of their merge trees.
+        removed: bool[n]: True for the tokens to remove.
+        chosen: bool[n]: True for the entries that stay, including all entries of their merge trees.
 
     Raises:
         ConfigError: a token to remove is the unknown token of the model, an initial symbol, a byte of byte fallback, a
