@@ -373,7 +373,7 @@ class Generator:
         return Call(name, lambda tok: getattr(tok, name)(many, **options), f"{many!r}, {options}")
 
     def alignment_call(self) -> Call:
-        """Returns a call of a method of an encode call's result."""
+        """Returns a call that encodes texts and calls a method of the result."""
         rng = self.rng
         texts, pairs, is_split = self.texts()
         options = {"is_split_into_words": True} if is_split else {}

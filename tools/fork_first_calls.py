@@ -176,7 +176,7 @@ def run(call: str, path: Path, forks: int, limit: int) -> Counter[str]:
 
 
 def check(calls: Sequence[str], forks: int, limit: int = 30) -> dict[str, Counter[str]]:
-    """Returns, for each call, the number of children by how they ended."""
+    """Returns call -> outcome of a child process -> number of child processes with this outcome."""
     import jeton
 
     tok = jeton.train(["low lower lowest the lower world"], 270, special_tokens=["<|end|>"], progress=False)

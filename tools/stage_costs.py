@@ -9,8 +9,9 @@ support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher.
 an access; the load after it has the miss. Misses therefore count the cache lines that are fetched, but not the time
 that is spent waiting for them.
 
-Costs are attributed by instruction. Of the inlined frames at its address, the innermost frame in a source file of Jeton
-gives file and function; `STAGES` maps these to a stage. Instructions in libc and the kernel have no stage.
+Costs are attributed by instruction. An instruction belongs to the file and function of the innermost inlined frame at
+its address whose source file is Jeton's; `STAGES` maps file and function to a stage. Instructions in libc and the
+kernel have no stage.
 
 Needs valgrind and llvm-symbolizer.
 """

@@ -105,10 +105,10 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
 
 
 def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Returns tiktoken's ids of a text after Hugging Face's NFC, the original normalizer of Qwen's tokenizers.
+    """Returns tiktoken with Hugging Face's NFC before it, which Qwen's original tokenizers use as their normalizer.
 
-    Hugging Face's Unicode table is older than others, so it orders some marks differently. Special tokens are matched
-    before normalization, as Hugging Face does.
+    The Unicode table of Hugging Face is older than others, so its NFC orders some marks differently. Special tokens are
+    matched before normalization, as in Hugging Face's library.
     """
     from tokenizers.normalizers import NFC
 

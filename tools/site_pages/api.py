@@ -42,7 +42,7 @@ class Reference:
         self.anchors = {slug: dict(self._anchors(slug)) for slug in (page.slug for page in pages)}
 
     def _document_core(self, pages: list[ApiPage]) -> None:
-        """Adds the docstrings of the core's public classes, which are in Rust, to those of its stub."""
+        """Adds docstrings from Rust to the core's public classes and members where the stub has none."""
         for public in (public for page in pages for public in page.names if public.path.startswith("jeton._core.")):
             found = self.resolve(public)
             runtime = getattr(_core, found.name)

@@ -76,7 +76,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _imported_by_other_threads() -> dict[str, int]:
-    """Returns name of each module that another thread is importing -> id of that thread."""
+    """Returns the name of each module that another thread is importing -> id of that thread."""
     locks = [(name, reference()) for name, reference in list(_module_locks.items())]
     return {name: lock.owner for name, lock in locks if lock is not None and lock.owner not in (None, get_ident())}
 
