@@ -100,7 +100,7 @@ MOST_AT_ONCE = 4  # maximum number of children of a process at a time
 
 
 def one(call: str, path: str, forks: int, limit: int, seed: int) -> dict[str, int]:
-    """Forks while a thread makes a first call; returns the number of children by how they ended."""
+    """Forks while a thread makes a first call; returns outcome -> number of child processes with this outcome."""
     import jeton
 
     rng = random.Random(seed)  # noqa: S311

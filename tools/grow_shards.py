@@ -194,7 +194,7 @@ class Sequence:
                 raise
 
     def _refused(self, name: str, work: Callable[[], None]) -> None:
-        """Runs a step that must be refused with a message that has `name`, and must change nothing."""
+        """Runs a step that must fail with a message that contains `name`, and must leave the folder unchanged."""
         before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
         try:
             work()

@@ -5,8 +5,8 @@
 A variant is a `.model` or a safetensors file, generated at one size and at four times this size. A process with a limit
 on its memory (RLIMIT_AS) loads the file, encodes a text, saves the tokenizer in every format, and loads the saved
 files. The tool counts processes that end by a signal or by MemoryError, and errors that are not Jeton's own. It also
-counts variants whose CPU time or saved bytes grow by more than twice the factor of the size. The exit code is 1 if
-there are any.
+counts variants whose CPU time or saved bytes grow more than twice as much as their size. The exit code is 1 if there
+are any.
 """
 
 from __future__ import annotations

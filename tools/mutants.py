@@ -234,7 +234,7 @@ class Map:
         self.lines: dict[str, dict[str, list[str]]] = found["lines"]
 
     def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
-        """Returns the tests that reach these lines, as many as run in `BUDGET_S`.
+        """Returns the tests that reach these lines, but only as many as run within `BUDGET_S` seconds.
 
         The tests of files that are named like the module come first, then the shortest ones.
         """

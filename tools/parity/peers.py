@@ -236,7 +236,7 @@ def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
 
 
 def bert(vocab: Path) -> Peer:
-    """Returns `tokenizers` with a vocab.txt, which it reads itself, for lower-cased text."""
+    """Returns `tokenizers` with a vocab.txt that this library itself reads; it lower-cases text."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     peer = BertWordPieceTokenizer(str(vocab), lowercase=True)

@@ -267,7 +267,7 @@ class Plan(PlanRows):
 def _means(
     new: NDArray[np.int64], old: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the terms of means: for a new id, each old id once, weighted by its number of occurrences."""
+    """Returns the terms of means: each pair of a new and an old id once, weighted by its number of occurrences."""
     if not new.size:
         return new.astype(np.int64), old.astype(np.int64), np.empty(0)
     pairs, times = np.unique(np.stack([new, old]), axis=1, return_counts=True)
