@@ -82,7 +82,7 @@ class Trials:
             code = RAW
             try:
                 resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-                # `memory` limits resident memory. This limit is higher, because allocators reserve more than they use.
+                # `memory` limits resident memory. RLIMIT_DATA is higher: allocators reserve more memory than they use.
                 resource.setrlimit(resource.RLIMIT_DATA, (8 * memory, 8 * memory))
                 code = trial()
             except BaseException:

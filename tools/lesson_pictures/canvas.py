@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
 
-WIDTH = 400  # pixels: a label of size 12 is 10 pixels high on a screen of 390 pixels
+WIDTH = 400  # pixels; on a screen that is 390 pixels wide, a label of size 12 is then 10 pixels high
 MARGIN = 14
 ASCENT, DESCENT = 0.8, 0.25  # as fractions of the font size
 SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"

@@ -132,7 +132,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. The file's name, at the start of the report, has other tags."""
+    """Returns the platform tag that auditwheel grants. The file's name in the report can contain other tags."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

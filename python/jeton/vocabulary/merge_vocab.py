@@ -38,11 +38,11 @@ def merge_vocab(
 ) -> Surgery:
     """Appends the entries of `b` to `a`, with merges that reach them.
 
-    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, gets a merge of
-    the two tokens into which all merges before it encode the entry. If these merges encode the entry into more than two
-    tokens, one merge cannot reach it, and it is left out. (If the model looks up whole pretokens, the entry is appended
-    and found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens
-    of `b` follow as added tokens.
+    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, is encoded with
+    all merges so far. If the result is two tokens, their merge is appended. If it is more than two tokens, one merge
+    cannot reach the entry, and the entry is left out. (If the model looks up whole pretokens, the entry is appended and
+    found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of
+    `b` follow as added tokens.
 
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
