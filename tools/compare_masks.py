@@ -98,8 +98,8 @@ class Compared(NamedTuple):
         agree: number of conversations without a difference.
         refused: reasons why no mask could be derived.
         rendered: number of conversations that the template renders.
-        kinds: (whether the markers have the text, reason) -> number of differences.
-        examples: (whether the markers have the text, reason) -> text and conversation of the first difference.
+        kinds: (True if the markers enclose the text, reason) -> number of differences.
+        examples: (True if the markers enclose the text, reason) -> text and conversation of the first difference.
     """
 
     agree: int

@@ -555,7 +555,7 @@ def described(value: Any) -> Any:
 
 
 def sorted_lists(value: Any) -> Any:
-    """Returns a value with all lists in it sorted, and with the parts of serialized messages sorted."""
+    """Returns a value with all lists in it sorted, and with serialized messages as sorted lists of their bytes."""
     if isinstance(value, bytes):
         return sorted(value)
     if isinstance(value, list | tuple):

@@ -227,7 +227,7 @@ class Generator:
     # ── kinds of calls ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(self) -> Call:
-        """Returns a call of `encode`, and of a column or method of its result."""
+        """Returns a call of `encode` that reads a column of the result or calls a method of it."""
         rng = self.rng
         is_words, adds = rng.random() < 0.2, rng.random() < 0.7
         give = self.words if is_words else self.text

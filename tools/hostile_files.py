@@ -68,7 +68,7 @@ def doubled(size: int, _: random.Random) -> list[str]:
 
 
 def binary(size: int, rng: random.Random) -> list[str]:
-    """Returns strings of two characters, which fill a trie with nodes of two children."""
+    """Returns strings over an alphabet of two characters. In a trie of them, nodes have two children."""
     one, other = rng.choice([("a", "c"), ("a", "b"), ("é", "è")])
     return [
         "".join(other if number >> bit & 1 else one for bit in range(14)) for number in range(min(size // 20, 1 << 14))

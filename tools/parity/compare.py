@@ -361,7 +361,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Describes an error of the spans; None if they are ascending, disjoint, and tile the text with `dropped`."""
+    """Describes an error of the spans; None if they are ascending and disjoint and, with `dropped`, tile the text."""
     at = 0
     size = len(text.encode())
     own = [

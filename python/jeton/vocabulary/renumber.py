@@ -104,7 +104,7 @@ def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
 
 
 def _old_id(id: object, size: int) -> int:
-    """Checks an id of the tokenizer, a key of the mapping."""
+    """Checks a key of the mapping, which must be an id of the tokenizer, and returns it."""
     try:
         return integer(id, "map", 0, size - 1)
     except ConfigError:
