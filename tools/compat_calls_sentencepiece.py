@@ -409,7 +409,7 @@ class Generator:
             "add_dummy_prefix": [False],
             "num_threads": [2, 0],
             "self_test_sample_size": [3],
-            "input": ["/nothing"],
+            "input": ["/nothing"],  # only one file, because the original reads several files in random order
             "use_all_vocab": [True],
             "split_by_whitespace": [False],
             "treat_whitespace_as_suffix": [True],
@@ -418,7 +418,7 @@ class Generator:
         }.items():
             if rng.random() < 0.08:
                 options[name] = rng.choice(values)
-        if rng.random() < 0.1:  # only one file, because the original reads several files in random order
+        if rng.random() < 0.1:
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused

@@ -37,7 +37,7 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Exclusive limit of the numbers in a state: positions in the corpus have 64 bits, and a byte can have up to 128
+# Numbers in a state must be below this limit, since positions in the corpus have 64 bits, and a byte can have up to 128
 # positions (2⁷).
 MOST = 1 << 56
 STATE = "state.json"

@@ -1,4 +1,4 @@
-"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that are closed under them."""
+"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that contain the trees of all members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """The last merge that forms each entry, the same in any text, by id.
+    """For each id, the two parts that the last merge of its entry joins. They are the same in any text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.

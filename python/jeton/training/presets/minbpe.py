@@ -1,4 +1,4 @@
-"""Rules of karpathy/minbpe: `BasicTokenizer`, and with a pattern `RegexTokenizer`.
+"""Rules of karpathy/minbpe: those of `BasicTokenizer` or, with a pattern, of `RegexTokenizer`.
 
 Source: karpathy/minbpe, minbpe/basic.py and minbpe/regex.py (facts).
 """
