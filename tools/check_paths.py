@@ -222,7 +222,7 @@ def glob(pattern: str) -> str:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the documentation and comments of a file, each with its first line. Blanks what is not checked."""
+    """Yields the line number and the text of each page or comment in a file, without the parts that are not checked."""
     text = read(path)
     if path.suffix == ".md":
         yield 1, blank(SOURCE, blank(URL, text))

@@ -554,7 +554,7 @@ def attribute(name: str) -> Callable[[Any], Any]:
 
 
 def ranks_of(enc: Any) -> Any:
-    """Returns the ranks of an encoding, or their hash if there are many."""
+    """Returns the type of an encoding's ranks, and their hash, since there can be many of them."""
     return type(enc._mergeable_ranks), hash(tuple(enc._mergeable_ranks.items()))
 
 

@@ -20,7 +20,7 @@ BLOCK = 256  # new entries per block; their similarities to 200,000 anchors take
 
 
 def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
-    """Returns int64 by id: the donor's id with the same bytes, or -1."""
+    """Returns int64[n]: for each id of `tok`, the donor's id with the same bytes, or -1."""
     return vocabulary_map(tok, donor)
 
 
