@@ -44,7 +44,7 @@ VOCABULARIES = ("cl100k_base.tiktoken", "o200k_base.tiktoken")
 BYTES = 600_000  # bytes of each half of a text
 MEASURED = "*__pymethod_encode_batch__*"
 
-# (file, function) -> stage; the first match counts. Some names are from earlier versions.
+# (file, function) -> stage; the first match is used. Some names are from earlier versions.
 STAGES = [
     (r"pretokenize/|regex/", "", "pretoken starts"),
     (r"util/simd/block|simd/block", "", "pretoken starts"),

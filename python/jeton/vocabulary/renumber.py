@@ -70,7 +70,8 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # with flags
+            # The columns lack the flags of added tokens.
+            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")
     made = built(tok, vocabulary.renumbered(marked.view(np.uint8)), new_ids, **options)

@@ -5,7 +5,7 @@ from frequent substrings as seeds, then alternates between EM, which estimates p
 the pieces that contribute least to the likelihood. Reading, normalization, splitting and reserved pieces are the same
 as for SentencePiece's BPE (`sentencepiece`).
 
-Sums are computed in f64 in a fixed order, so scores do not depend on the number of threads, to the last bit.
+Sums are computed in f64 in a fixed order, so scores are equal bit for bit with any number of threads.
 SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
 
 Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
