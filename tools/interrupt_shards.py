@@ -100,7 +100,11 @@ def durations(made: Callable[[Callable[[str], None]], None]) -> dict[str, float]
 
 
 def kill_in(made: Callable[[Callable[[str], None]], None], stage: str, delay: float) -> str | None:
-    """Kills a process `delay` seconds after a stage begins; returns the stage it was in, or None if it ended before."""
+    """Kills a process `delay` seconds after a stage begins.
+
+    Returns:
+        The stage in which the process was killed, or None if the process ended before the kill.
+    """
     process, pipe = child(made)
     at, deadline = "", None
     while True:

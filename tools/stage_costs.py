@@ -176,7 +176,11 @@ def stage(file: str, function: str) -> str:
 
 
 def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[str, list[float]]:
-    """Measures a cell (vocabulary, text, phase, caches): by stage, instructions per byte, L1 and L2 misses per KB."""
+    """Measures a cell (vocabulary, text, phase, caches).
+
+    Returns:
+        Stage -> instructions per byte, L1 misses per KB, and L2 misses per KB.
+    """
     vocabulary, text, phase, caches = cell
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, str(half)) for half in range(2)]

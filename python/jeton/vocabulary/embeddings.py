@@ -102,7 +102,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
             option="names",
         )
     if tensor.dtype not in ITEM_BYTES:
-        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises if the type is not supported
+        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises an error if the type is not supported
     if not tensor.shape or tensor.start == tensor.end:
         raise ConfigError(f"{tensor.name:.200} has the shape {_spelled(tensor)}, so it has no rows", option="names")
 
