@@ -120,7 +120,7 @@ def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[st
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
     """Returns True for a descriptor of this process (``/dev/stdout``, ``/dev/stderr``, ``/dev/fd/3``), a named pipe,
-    and a device; False for a link to one in any other folder.
+    and a device; False for any other path, including a symbolic link to one of these.
 
     Examples:
         >>> is_stream("tokenizer.json")
