@@ -299,7 +299,7 @@ class Sequence:
             before, is_begun = list(self.files), any(self.out.glob("done/*")) or any(self.out.glob("spool/*.json"))
             getattr(self, f"_{self.done[-1]}")()
             files = [Path(path) for path, *_ in json.loads((self.out / "plan.json").read_bytes())["inputs"]]
-            # New inputs must follow the earlier ones, unless no task has been completed.
+            # Once a task has been completed, new inputs must follow the earlier ones.
             if sorted(files) != sorted(self.files) or (is_begun and files[: len(before)] != before):
                 return False, f"other inputs after {', '.join(self.done)}"
             self.files = files

@@ -32,7 +32,7 @@ from jeton import Tokenizer
 from jeton.vocabulary import Plan, Surgery
 
 DOCUMENT = 1500  # maximum bytes of a document
-READ = 16 << 20  # bytes that are read of a corpus
+READ = 16 << 20  # maximum number of bytes read from a corpus
 NAME = "model.embed_tokens.weight"
 START = "<|endoftext|>"
 # Auxiliary vectors of FOCUS and OMP, from co-occurrence with the most frequent tokens (`CONTEXTS`) in a window

@@ -56,7 +56,7 @@ def inside_documents(batch: dict[str, Tensor]) -> Tensor:
 
 
 def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Tensor:
-    """Returns the mean loss of a batch, as transformers computes it. Labels are shifted here unless `shifted`."""
+    """Returns the mean loss of a batch, as transformers computes it. Shifts the labels unless `shifted` is True."""
     logits, labels = model(batch["input_ids"], batch["position_ids"], inside_documents(batch)), batch["labels"]
     if not shifted:
         logits, labels = logits[:, :-1], labels[:, 1:]

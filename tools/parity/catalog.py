@@ -244,7 +244,7 @@ def _folder(package: str) -> Path | None:
 
 
 def _written(name: str, data: bytes) -> Path:
-    """Writes a file with this content, which outlives the process so that the comparing processes can open it."""
+    """Writes a file with this content. The comparing processes open it, so it is kept when this process ends."""
     path = Path(tempfile.gettempdir()) / "jeton-parity" / name
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
 """Argument checks: a value of a wrong type raises a `ConfigError` that names the argument and the accepted values.
 
 A public function checks its arguments first, before it opens a file or starts work. So a wrong argument never causes a
-`TypeError` or an `AttributeError` deeper in the call stack. Each check returns the value, or raises.
+`TypeError` or an `AttributeError` deeper in the call stack. Each check returns the value, or raises an error.
 
 Left out: combinations of options, which each function checks itself.
 """

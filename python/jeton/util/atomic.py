@@ -42,7 +42,7 @@ def write_atomically(
 
     Args:
         path: the target. A symbolic link is replaced, not followed.
-        sweep: first remove stale temporary files of the target, for which its folder is listed. To write many files
+        sweep: first remove stale temporary files of the target. This lists the target's folder. To write many files
             into a folder, pass False, and call `remove_stale` once.
         replace: False: raise an error if the target exists when the block ends, also if another process wrote it
             meanwhile.

@@ -39,7 +39,7 @@ OUTPUTS = (
 )
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-# Names of files of a tokenizer, which are not copied because the new tokenizer replaces them.
+# Names of a tokenizer's files. They are not copied, because the new tokenizer replaces them.
 TOKENIZER_FILES = {
     "added_tokens.json",
     "merges.txt",

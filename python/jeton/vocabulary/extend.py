@@ -140,7 +140,7 @@ def extend(
 
 
 def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, special: bool = True) -> Counts:
-    """Counts the tokenizer's pretokens. Its added tokens split the text; special tokens only with `special`."""
+    """Counts the tokenizer's pretokens. Added tokens split the text; special tokens do so only if `special` is True."""
     counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
     if counts is not None:
         check_counts(tok, counts)

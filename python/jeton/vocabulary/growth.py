@@ -63,7 +63,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns, for new entries without merges, two columns: the new id, and the id of each old token that spells it."""
+    """Returns two columns for new entries without merges: id of the entry, and id of an old token in its spelling."""
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]

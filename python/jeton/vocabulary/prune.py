@@ -40,7 +40,7 @@ def prune(
     """Removes entries from the vocabulary.
 
     Initial symbols, added tokens, byte and unused tokens stay, unless `remove` contains them. A token that stays keeps
-    the merge tree through which text reaches it. So if all tokens of a text's encoding stay, its encoding is the same,
+    the merge tree with which encoding forms it. So if all tokens of a text's encoding stay, its encoding is the same,
     with the new ids (WordPiece: if the text has no unknown word). `plan.id_map` has the new id of each old id.
 
     Args:
@@ -49,8 +49,8 @@ def prune(
             pretokens; or counts by id. Without `vocab_size`, all tokens with uses stay. With it, tokens are removed one
             by one until `vocab_size` is reached: each time, the least used token that is no part of another token. Its
             uses are added to those of its two parts.
-        vocab_size: total number of entries. If it is the only criterion, for BPE: the first merges stay, as training
-            with this size learns them.
+        vocab_size: total number of entries. If it is the only criterion, a BPE model keeps its first merges, which are
+            those that training with this size learns.
         keep: tokens that stay: ids, spellings or bytes.
         remove: tokens that are removed, also special and added tokens: ids, spellings or bytes. If it is the only
             criterion, all other tokens stay. Text that does not spell a removed token has the same encoding, with the

@@ -79,7 +79,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
 
 
 def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
-    """Returns the new ids by old id."""
+    """Returns int64[n]: the new id of each old id."""
     ids = np.arange(tok.vocab_size, dtype=np.int64)
     if isinstance(map, Mapping):
         old = np.array([_old_id(id, tok.vocab_size) for id in map], np.int64)
