@@ -5,7 +5,7 @@
 
 The first call of a function imports modules and builds tables. For each of `CALLS`, new processes start a thread that
 makes the call, and fork at random moments until the call ends. Each child makes the same call, and is killed if it
-takes longer than `--limit` seconds: then it waits for a lock that a thread of its parent had at the fork. Prints, for
+takes longer than `--limit` seconds, since it then waits for a lock that a parent's thread held at the fork. Prints, for
 each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs
 `os.fork`.
 

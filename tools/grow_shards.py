@@ -218,7 +218,7 @@ class Sequence:
                 )
             )  # fmt: skip
             return
-        among = list(self.files)  # earlier files keep their order; new files are between them
+        among = list(self.files)  # earlier files keep their order; new files are inserted
         for path in new:
             among.remove(path)
         at = self._rng.randrange(len(among) + 1)

@@ -51,7 +51,7 @@ def runs(size: int, rng: random.Random) -> list[str]:
 
 
 def prefixes(size: int, rng: random.Random) -> list[str]:
-    """Returns all prefixes of a text, or all of its suffixes."""
+    """Returns all prefixes of a random text, or all of its suffixes."""
     length = int((2 * size) ** 0.5)
     text = "".join(rng.choices("ab", k=length))
     return [text[:at] for at in range(1, length)] if rng.random() < 0.5 else [text[at:] for at in range(length)]
@@ -265,7 +265,7 @@ USE = {"model": use_model, "safetensors": use_safetensors}
 def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[str]]:
     """Returns the CPU seconds and result bytes of each step, and the errors.
 
-    Errors that are no `JetonError`, and messages of more than 4,000 characters, are marked as raw.
+    Errors other than `JetonError`, and messages of more than 4,000 characters, are marked as raw.
     """
     import jeton
 

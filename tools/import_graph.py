@@ -59,7 +59,7 @@ def rust_name(path: Path, source: Path) -> str:
 
 
 def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
-    """Returns the modules that contain the items which a file names."""
+    """Returns the modules that contain the items to which a file refers."""
     here = [] if module == "crate" else module.split("::")
     children = {name.rpartition("::")[2] for name in modules if name.rpartition("::")[0] == "::".join(here)}
     text = without_tests(NO_CODE.sub("", text))

@@ -61,7 +61,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
 DOCTESTS = "tests/test_doctests.py"
-# Tests for mutants of the core. On each mutant, only those of them run that execute the mutated code.
+# Tests for mutants of the core. For each mutant, only the tests that execute the mutated code are run.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
     *("tests/parity", "tests/compat", "tests/tokens", "tests/chat"),

@@ -8,8 +8,8 @@ tokens in the template's literals are added, so that ids show which of them are 
 the two renderings, without and with the generation prompt:
 
     =  equal text and ids
-    s  equal text; a message or its combination with the template spells a special token, which is text for us. With
-       special="all" the ids are equal, too
+    s  equal text; a message or its combination with the template spells a special token, which Jeton encodes as text.
+       With special="all" the ids are equal, too
     R  both refuse
     r  refused by us only, with an error that names the reason
     X  different; the exit code is 4

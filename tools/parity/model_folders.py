@@ -145,7 +145,7 @@ def differences(theirs: Any, tok: jeton.Tokenizer, given: list[str]) -> list[str
 
 
 def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[str]) -> list[str]:
-    """Compares a tokenizer of ``jeton.load(folder)`` with both classes of version 4."""
+    """Compares a tokenizer of ``jeton.load(folder)`` with the slow and the fast class of transformers 4."""
     rows = [row.tolist() for row in tok.encode_batch(given, special="all", add_special_tokens=True)]
     lines = []
     for text, row in zip(given, rows, strict=True):

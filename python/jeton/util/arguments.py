@@ -53,7 +53,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
     """Builds the error for a wrong value. The message has the argument, the given value and the accepted values.
 
     Args:
-        option: the argument, or an item of it: ``"sizes[1]"``.
+        option: the argument, or an item of it, such as ``"sizes[1]"``.
         value: the given value.
         expected: the accepted values, with an article.
 

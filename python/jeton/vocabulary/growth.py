@@ -69,7 +69,7 @@ def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[N
         texts = [text.decode(errors="ignore") for text in texts]
     try:
         batch = tok.encode_batch(texts, add_special_tokens=False)
-    except InvalidTextError:  # a symbol that is not in the vocabulary, and there is no unknown token
+    except InvalidTextError:  # a symbol is not in the vocabulary, and there is no unknown token
         is_encodable = [_is_encodable(tok, text) for text in texts]
         ids = ids[is_encodable]
         batch = tok.encode_batch(list(compress(texts, is_encodable)), add_special_tokens=False)

@@ -86,7 +86,10 @@ class SentencePieceUnigram(SentencePiece):
             )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `TrainingPreset.recipe`. Special tokens become control symbols, the unknown token `unk_piece`."""
+        """Implements `TrainingPreset.recipe`.
+
+        Special tokens become control symbols, and the unknown token becomes `unk_piece`.
+        """
         if request.special_tokens or request.unk_token is not None:
             symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
             unk_piece = request.unk_token or self.unk_piece
