@@ -461,7 +461,7 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                # No other attribute of models: the original caches encoded words and keeps them after a change.
+                # Other attributes of models are not set: the original keeps its cache of encoded words after a change.
                 ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]

@@ -193,7 +193,7 @@ def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[
 
 
 def by_stage(dump: Path, library: Path, num_bytes: int) -> dict[str, list[float]]:
-    """Returns the costs of each stage: instructions per byte, L1 misses per KB and L2 misses per KB of data."""
+    """Returns stage -> instructions per byte of text, L1 data misses per KB, and L2 data misses per KB."""
     by_address: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     outside = [0, 0, 0]
     for binary, address, cost in costs(dump):

@@ -81,7 +81,7 @@ def result(content: Any, id: str = "abc123xyz") -> dict[str, Any]:
 
 
 def parts(*texts: str) -> list[dict[str, str]]:
-    """Returns a content that is a list of several parts."""
+    """Returns the content of a message as a list of parts."""
     return [{"type": "text", "text": text} for text in texts]
 
 
@@ -170,7 +170,8 @@ def pair(source: str, base: jeton.Tokenizer) -> Pair:
 def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
     """Compares text and ids. `options` are arguments of `apply_chat_template`."""
     outcome = _compare(pair, source, messages, options)
-    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the time may be in the text
+    # The two renderings of a template with `strftime_now` may differ because the time has changed between them.
+    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome
 
 
 _KEYWORDS = ("tools", "add_generation_prompt", "continue_final_message")

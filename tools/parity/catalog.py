@@ -40,7 +40,7 @@ LLAMA3 = "|".join(
 # Pattern from QwenLM/Qwen tokenization_qwen.py
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
-# Special tokens from bpe-openai's registry. The entries, the pattern and NFC are Qwen's.
+# Special tokens from bpe-openai's registry. The ordinary entries, the pattern and NFC are those of Qwen.
 VOYAGE3 = {
     "<|endoftext|>": 160255,
     "<|fim_prefix|>": 160256,

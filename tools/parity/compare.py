@@ -97,7 +97,7 @@ class Tally:
 
 
 class Refusal:
-    """An exception that a call raised, as its result."""
+    """An exception that a call raised, stored in place of a result."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -279,7 +279,7 @@ def _smallest_ids(
 
 
 def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], template: bool) -> Iterator[Tally]:
-    """Compares offsets, type ids and special-token masks with Hugging Face's; checks that spans tile the text.
+    """Compares offsets, type ids and special-token masks with those of Hugging Face; checks that spans tile the text.
 
     For other peers, only the tiling is checked.
     """

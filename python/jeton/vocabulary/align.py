@@ -79,7 +79,7 @@ class Alignment:
         (ids_a, spans_a), (ids_b, spans_b) = (_encoded(tok, text) for tok in (self.a, self.b))
         ends = np.intersect1d(spans_a[:, 1], spans_b[:, 1])
         ends = ends[ends > 0]
-        # Each encoding is cut after its leading tokens, as many of them as all end at or before the boundary.
+        # Each encoding is cut before its first token that ends after the boundary.
         cut_a = np.searchsorted(np.maximum.accumulate(spans_a[:, 1]), ends, side="right")
         cut_b = np.searchsorted(np.maximum.accumulate(spans_b[:, 1]), ends, side="right")
         size = len(text if isinstance(text, bytes) else text.encode())

@@ -147,7 +147,7 @@ def _across(request: TrainingRequest, learned: Learned, context: LearningContext
 
 
 def _with_required(request: TrainingRequest, learned: Learned, max_entries: int) -> Learned:
-    """Appends the merges of required tokens. The log has 0 as the count of their pairs, which were not counted."""
+    """Appends the merges of required tokens. In the log, the counts of their pairs are 0, as they were not counted."""
     vocabulary, kept = add_required(
         learned.vocabulary, request.rules.required, max_entries, by_character=request.by_character
     )
