@@ -4,8 +4,9 @@ If only one function of this package needs a module, the function imports it on 
 imported, Python holds a lock for it. If another thread forks during the import, the child inherits a held lock and a
 half-executed module, but no thread that would finish the import: every call that needs the module would block forever.
 
-- Before a fork, the forking thread waits until no other thread is importing a dependency of this package, or another
-  module for it. It does not wait for other imports, which may never end: importing a module can run a server.
+- Before a fork, the forking thread waits until no other thread is importing a module of this package or of its
+  dependencies, or any module for this package. It does not wait for other imports, which may never end: importing a
+  module can run a server.
 - After the wait, other threads can still begin imports before the fork. Blocking these imports would risk a deadlock
   with locks that other packages acquire before a fork. So the child undoes imports that other threads began in these
   microseconds, or that outlasted the wait: it removes their locks and half-executed modules, so that the modules are

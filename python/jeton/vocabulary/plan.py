@@ -36,7 +36,7 @@ class Plan(PlanRows):
             `vocab_size`.
         copied: int64[n]: for each new id, the old id whose row it keeps; -1 if the row has another source.
         mixed: int64[m], ascending: for each term of the weighted means, the new id that the mean is for.
-        mixed_from: int64[m]: for each term, the old id whose row is averaged.
+        mixed_from: int64[m]: for each term, the old id whose row is weighted.
         weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
         donors: int64[n]: for each new id, the donor model's id whose row it gets; -1 if the row has another source.
         method: name of the method for new entries.
