@@ -62,7 +62,7 @@ class Reference:
 
 
 def completions(token: bytes) -> list[str]:
-    """Returns all texts that consist of the token and of the missing bytes of its last character."""
+    """Returns all texts that consist of the token and, if its last character is cut, bytes that complete it."""
     found = []
     for size in range(4):
         for rest in product(range(0x80, 0xC0), repeat=size) if size < 3 else ():
@@ -94,7 +94,7 @@ def main() -> None:
     found = Entries(tok, 1_000_000)
     seconds = time.process_time() - start
     reference = Reference(arguments.file, _core.pattern_text(arguments.pattern) or arguments.pattern)
-    # Code points are separated by spaces, so byte sequences that are in no text do not arise between them.
+    # The spaces make sure that the bytes of a token are found only if they are inside of one code point.
     every = b" ".join(chr(code).encode() for code in range(0x110000) if not 0xD800 <= code < 0xE000)
     wrong, counts = [], np.zeros(len(FATES), np.int64)
     for token, id in sorted(reference.ranks.items(), key=lambda entry: entry[1]):

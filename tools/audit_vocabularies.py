@@ -11,7 +11,7 @@ from pathlib import Path
 
 import jeton
 
-# File -> name, and the pattern of a rank file.
+# File -> (name in the table, pattern for a rank file).
 FILES = {
     "r50k_base.tiktoken": ("r50k (GPT-2)", "gpt2"),
     "cl100k_base.tiktoken": ("cl100k", "cl100k"),

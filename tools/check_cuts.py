@@ -6,13 +6,13 @@
 For each vocabulary, the tool splits and truncates random passages, with limits from 1 to 8,192 tokens and each unit of
 the argument ``at``:
 
-- chunks: each chunk, encoded again, has its `num_tokens`, which is at most the limit. The joined chunks are the text,
-  and their spans are correct. If a character of the text exceeds the limit, `ConfigError` with its position is raised
-  instead.
+- chunks: each chunk, encoded again, has as many tokens as its `num_tokens` states, and at most the limit. The joined
+  chunks are the text, and their spans are correct. If a character of the text exceeds the limit, `ConfigError` with its
+  position is raised instead.
 - truncation: a text that lost its end, its beginning or its middle is encoded again, and has at most as many tokens as
   the limit.
-- brute force: for short passages, and for long runs without white space, the result equals trying every boundary, from
-  the longest text to the shortest.
+- brute force: for short passages, and for long runs without white space, the result is the longest text that is found
+  by trying every boundary, from the longest text to the shortest.
 - linear time: processor time per byte for 1, 2, 4 and 8 MB of English and of Chinese is compared.
 
 Prints one line for each vocabulary and for each failure. The exit code is 1 if there is a failure. With ``--scale 1`` a
@@ -58,8 +58,8 @@ SIZES_MB = (1, 2, 4, 8)
 MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
 
 
-# For these vocabularies, `truncate` may keep a shorter end than possible in runs of more than 1 KiB without a position
-# where ids are independent (docs/encoding.md).
+# For these vocabularies, `truncate(side="left")` may keep a shorter end of the text than the limit permits. It does so
+# in runs of more than 1 KiB without a position at which the ids before and after are independent (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",

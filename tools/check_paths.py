@@ -58,10 +58,10 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../: names are looked up in all folders above
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../, since names are looked up in all folders above
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-# Names of files of other projects: the rest of a sentence or paragraph that begins with "Source", and a path after its
-# repository.
+# Text that may name files of other projects: what follows "Source:" in a sentence or paragraph, and a path that follows
+# the name of its repository.
 SOURCE = re.compile(
     r"(?:\bSources?(?: of [\w ]+)?:|\bShown by\b|来源：|依据：)"
     r"(?:(?!\n\s*\n|[.;]\s+(?:[A-Z][a-z]+ )?[A-Za-z]+ ?[a-z]*:\s).)*"
@@ -222,7 +222,7 @@ def glob(pattern: str) -> str:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yields the documentation and comments of a file, each with its first line. Blanks what is not checked."""
+    """Yields the line number and the text of each page or comment in a file, without the parts that are not checked."""
     text = read(path)
     if path.suffix == ".md":
         yield 1, blank(SOURCE, blank(URL, text))
@@ -248,7 +248,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def unsourced(text: str) -> str:
-    """Replaces sources and doctests by blanks."""
+    """Removes addresses, doctests and citations of other projects' files; keeps the line numbers."""
     return blank(SOURCE, blank(DOCTEST, blank(URL, text)))
 
 

@@ -1,4 +1,4 @@
-"""Checks the chat templates in a folder without tokenizers; prints the table and the figures of docs/chat.md.
+"""Checks the chat templates in a folder, without their tokenizers; prints the table and the figures of docs/chat.md.
 
 python tools/check_templates.py FOLDER
 """

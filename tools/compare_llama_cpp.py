@@ -72,7 +72,10 @@ class _Params(ctypes.Structure):
 
 
 def vocab_only_offset() -> int:
-    """Returns the offset of `vocab_only` in `llama_model_params`: after nine pointers and integers (in 2026-10)."""
+    """Returns the offset of `vocab_only` in `llama_model_params`, where it follows six pointers and five integers.
+
+    This is the layout of 2026-10.
+    """
     return struct.calcsize("PPiiiiiPPPP")
 
 

@@ -23,7 +23,8 @@ from jeton.chat.replies import RenderedMessages, find_replies
 from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
-# Texts that a tokenizer would have as special tokens; templates do not list them.
+# Texts in a template that are special tokens of its tokenizer. The template does not list them, so they are recognized
+# by their form.
 SPECIAL = re.compile(
     r"<\|[^<>|\s]{1,40}\|>|<｜[^<>｜\s]{1,40}｜>|〈\|[^|]{1,40}\|〉|</?s>|<(?:start|end)_of_\w+>|\[/?[A-Z_]{3,}\]"
     r"|\]~b\]|\[e~\[|<\|[a-z_]+>|<[a-z_]+\|>|<SPECIAL_\d+>|</?(?:user|assistant|sep)>|<(?:bos|eos|pad|unk)>"
@@ -97,8 +98,8 @@ class Compared(NamedTuple):
         agree: number of conversations without a difference.
         refused: reasons why no mask could be derived.
         rendered: number of conversations that the template renders.
-        kinds: (whether the markers have the text, reason) -> number of differences.
-        examples: (whether the markers have the text, reason) -> text and conversation of the first difference.
+        kinds: (True if the markers enclose the text, reason) -> number of differences.
+        examples: (True if the markers enclose the text, reason) -> text and conversation of the first difference.
     """
 
     agree: int
@@ -145,7 +146,7 @@ def compare(source: str) -> Compared:
 
 
 def marked_templates(folders: list[Path]) -> Iterator[Path]:
-    """Yields the templates in the folders that have markers."""
+    """Yields the templates in the folders, except those without generation markers."""
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):
             if has_generation(path.read_text(encoding="utf-8")):

@@ -209,7 +209,7 @@ class Generator:
         return "".join(parts)
 
     def ids(self, encoding: str) -> Any:
-        """Returns ids, most of them in the vocabulary, in one of the types that are accepted or refused."""
+        """Returns ids, most of them in the vocabulary, in a random type that the library accepts or refuses."""
         rng = self.rng
         facts = self.known.get(encoding)
         top = 60_000 if facts is None else 1200
@@ -497,7 +497,7 @@ class Library:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
 
     def call_dump(self, tokens: tuple[str, ...]) -> Any:
-        """Calls `dump_tiktoken_bpe`. For tiktoken, whose function needs blobfile, writes the same file here."""
+        """Calls `dump_tiktoken_bpe`; for tiktoken, whose function needs blobfile, writes the file without it."""
         with tempfile.TemporaryDirectory() as folder:
             path, ranks = Path(folder) / "ranks", {token.encode(): -at % 50 for at, token in enumerate(tokens)}
             if self.module.__name__ == "tiktoken":
@@ -554,7 +554,7 @@ def attribute(name: str) -> Callable[[Any], Any]:
 
 
 def ranks_of(enc: Any) -> Any:
-    """Returns the ranks of an encoding, or their hash if there are many."""
+    """Returns the type of an encoding's ranks, and their hash, since there can be many of them."""
     return type(enc._mergeable_ranks), hash(tuple(enc._mergeable_ranks.items()))
 
 

@@ -409,7 +409,7 @@ class Generator:
             "add_dummy_prefix": [False],
             "num_threads": [2, 0],
             "self_test_sample_size": [3],
-            "input": ["/nothing"],
+            "input": ["/nothing"],  # only one file, because the original reads several files in random order
             "use_all_vocab": [True],
             "split_by_whitespace": [False],
             "treat_whitespace_as_suffix": [True],
@@ -418,12 +418,12 @@ class Generator:
         }.items():
             if rng.random() < 0.08:
                 options[name] = rng.choice(values)
-        if rng.random() < 0.1:  # only one file, because the original reads several files in random order
+        if rng.random() < 0.1:
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # not supported by the drop-in
+        if options["model_type"] == "unigram":  # for which the drop-in does not support these options
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }
@@ -555,7 +555,7 @@ def described(value: Any) -> Any:
 
 
 def sorted_lists(value: Any) -> Any:
-    """Returns a value with all lists in it sorted, and with the parts of serialized messages sorted."""
+    """Returns a value with all lists in it sorted, and with serialized messages as sorted lists of their bytes."""
     if isinstance(value, bytes):
         return sorted(value)
     if isinstance(value, list | tuple):
@@ -577,7 +577,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs generated calls; returns those that differ, and the number of calls of each method."""
+    """Runs generated calls on both libraries; returns the calls with different results, and the counts by method."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}

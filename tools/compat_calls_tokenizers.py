@@ -227,7 +227,7 @@ class Generator:
     # ── kinds of calls ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(self) -> Call:
-        """Returns a call of `encode`, and of a column or method of its result."""
+        """Returns a call of `encode` that reads a column of the result or calls a method of it."""
         rng = self.rng
         is_words, adds = rng.random() < 0.2, rng.random() < 0.7
         give = self.words if is_words else self.text
@@ -461,7 +461,8 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                ("model", "unk_token", "[NONE]"),  # no other attribute: the original's cache keeps encoded words
+                # Other attributes of models are not set: the original keeps its cache of encoded words after a change.
+                ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
         )
@@ -544,7 +545,8 @@ class Generator:
     def train(self) -> Call:
         """Returns a call that trains a small model."""
         rng = self.rng
-        kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])  # no WordPieceTrainer: the original's varies between runs
+        # `WordPieceTrainer` is left out, because its results in the original vary between runs.
+        kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])
         texts = ["low lower lowest slow slower", "new newer newest wide wider", self.text(6).replace("\0", "")] * 2
         size = rng.randrange(30, 60)
 
@@ -621,7 +623,7 @@ def outcome(call: Call, lib: Any, tok: Any) -> Any:
 
 
 def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tuple[str, Any, Any] | None]:
-    """Yields None for each call that agrees, and else its description and both outcomes."""
+    """Yields, for each call, None if its outcomes agree, or else its description and both outcomes."""
     import tokenizers as theirs
 
     import jeton.compat.tokenizers as ours

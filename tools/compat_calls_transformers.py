@@ -2,7 +2,7 @@
 
     JETON_TEST_DATA=… python tools/compat_calls_transformers.py [--calls 5000] [--seed 0]
 
-Each call goes to an original tokenizer and to an accelerated copy of it. Both must return equal values of the same
+Each call is made on an original tokenizer and on an accelerated copy of it. Both must return equal values of the same
 types, or raise exceptions of the same type. Afterwards, truncation and padding of their `tokenizers.Tokenizer` must be
 equal, too. Some calls change both tokenizers. The exit code is 4 if a call differs. Without the data, only small
 tokenizers are compared.
@@ -330,7 +330,7 @@ class Generator:
         return Call("call", run, f"{texts!r}, {pairs!r}, {options}")
 
     def chat_call(self) -> Call:
-        """Returns a call of `apply_chat_template`, also with masks."""
+        """Returns a call of `apply_chat_template`, with or without a mask of the assistant's tokens."""
         rng = self.rng
         roles = ["user", "assistant"]
         chats = [
@@ -373,7 +373,7 @@ class Generator:
         return Call(name, lambda tok: getattr(tok, name)(many, **options), f"{many!r}, {options}")
 
     def alignment_call(self) -> Call:
-        """Returns a call of a method of an encode call's result."""
+        """Returns a call that encodes texts and calls a method of the result."""
         rng = self.rng
         texts, pairs, is_split = self.texts()
         options = {"is_split_into_words": True} if is_split else {}
@@ -525,7 +525,10 @@ def tagged(value: Any) -> Any:
 
 
 def outcome(tok: Any, call: Call) -> Any:
-    """Returns a call's value with its types or its exception's type, and the tokenizer's truncation and padding."""
+    """Returns the value of a call with its types, or the type of its exception, and the tokenizer's settings.
+
+    The settings are truncation, padding and `encode_special_tokens`.
+    """
     try:
         found = tagged(call.run(tok))
     except BaseException as error:

@@ -82,7 +82,7 @@ class Trials:
             code = RAW
             try:
                 resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-                # `memory` limits resident memory. This limit is higher, because allocators reserve more than they use.
+                # `memory` limits resident memory. RLIMIT_DATA is higher: allocators reserve more memory than they use.
                 resource.setrlimit(resource.RLIMIT_DATA, (8 * memory, 8 * memory))
                 code = trial()
             except BaseException:
@@ -331,7 +331,7 @@ def mutate_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -
     (folder / path).write_bytes(sealed_json(text) if sealed else text.encode())
     found = is_found(folder)
     use(folder)
-    use(folder)  # again, since these calls may have written files
+    use(folder)  # a second time, since the first calls may have written files
     may_be_valid = json.dumps(before) == text or (sealed and path.name != "manifest.json")
     return FOUND if found or may_be_valid else MISSED
 
@@ -347,7 +347,7 @@ def parquet(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int
 
 
 def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None, format: str) -> bool:
-    """Flips bytes of tables of several types, in one file format; returns True if there is no crash."""
+    """Flips bytes of tables in one file format, with text columns of several types; returns True if nothing crashes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,8 +1,8 @@
 """Creates a virtual environment with Jeton in it, for the Makefile: ``python tools/environment.py .venv test lint``.
 
-It reports missing requirements before pip would fail. It runs on Python 3.7 or later, to report that a Python is too
-old. A second run installs Jeton into the same environment again and builds only what has changed. Left out: programs
-that are not packages of Python or Rust, which ``tools/setup_tools.sh`` installs.
+It reports missing requirements before pip would fail. The script itself runs on Python 3.7 or later, so that it can
+report a Python that is too old for Jeton. A second run installs Jeton into the same environment again and builds only
+what has changed. Left out: programs that are not packages of Python or Rust, which ``tools/setup_tools.sh`` installs.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 The first call of a function imports modules and builds tables. For each of `CALLS`, new processes start a thread that
 makes the call, and fork at random moments until the call ends. Each child makes the same call, and is killed if it
-takes longer than `--limit` seconds: then it waits for a lock that a thread of its parent had at the fork. Prints, for
+takes longer than `--limit` seconds, since it then waits for a lock that a parent's thread held at the fork. Prints, for
 each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs
 `os.fork`.
 
@@ -100,7 +100,7 @@ MOST_AT_ONCE = 4  # maximum number of children of a process at a time
 
 
 def one(call: str, path: str, forks: int, limit: int, seed: int) -> dict[str, int]:
-    """Forks while a thread makes a first call; returns the number of children by how they ended."""
+    """Forks while a thread makes a first call; returns outcome -> number of child processes with this outcome."""
     import jeton
 
     rng = random.Random(seed)  # noqa: S311
@@ -176,7 +176,7 @@ def run(call: str, path: Path, forks: int, limit: int) -> Counter[str]:
 
 
 def check(calls: Sequence[str], forks: int, limit: int = 30) -> dict[str, Counter[str]]:
-    """Returns, for each call, the number of children by how they ended."""
+    """Returns call -> outcome of a child process -> number of child processes with this outcome."""
     import jeton
 
     tok = jeton.train(["low lower lowest the lower world"], 270, special_tokens=["<|end|>"], progress=False)

@@ -125,7 +125,8 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
     row: dict[str, Any] = {"target": target, "executions": 0, "fine": 0, "findings": []}
     log = findings / "libfuzzer.log"
     began = processor_seconds()
-    # libFuzzer limits wall time. On a shared machine this is more than CPU time, so libFuzzer runs repeatedly.
+    # libFuzzer limits wall time, which is longer than CPU time on a shared machine. So it runs again until the CPU time
+    # is used up.
     while (left := seconds - (processor_seconds() - began)) > 10 or not row["executions"]:
         options = {
             "max_total_time": max(int(left), 1), "seed": seed, "timeout": 300, "rss_limit_mb": MOST_BYTES >> 20,

@@ -3,9 +3,9 @@
     python tools/grow_shards.py kills --number 200         kill -9 in `add`, until it ends by itself
     python tools/grow_shards.py sequences --number 40      random sequences of changes
 
-``kills`` adds files to a folder, by turns in order and shuffled, and kills the process at random moments. The result
-must equal that of one call without kills. If files were added in order, it must also equal that of one run over all
-files.
+``kills`` adds files to folders, alternately in order and shuffled, and kills the process at random moments. The result
+must equal that of one call without kills. If files were added in order, the result must also equal that of one run over
+all files.
 
 ``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with the same call
 and more inputs), rewrites an input, puts a bad record into an input or removes it, loses or damages shards and
@@ -88,7 +88,7 @@ def documents(folder: Path) -> list[bytes]:
 
 
 def kill_after(work: Work, delay: float) -> bool:
-    """Kills a process after some time; returns False if it ended before.
+    """Starts a process and kills it after some time; returns False if it ended before the kill.
 
     Raises:
         SystemExit: the process failed.
@@ -194,7 +194,7 @@ class Sequence:
                 raise
 
     def _refused(self, name: str, work: Callable[[], None]) -> None:
-        """Runs a step that must be refused with a message that has `name`, and must change nothing."""
+        """Runs a step that must fail with a message that contains `name`, and must leave the folder unchanged."""
         before = {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
         try:
             work()
@@ -218,7 +218,7 @@ class Sequence:
                 )
             )  # fmt: skip
             return
-        among = list(self.files)  # earlier files keep their order; new files are between them
+        among = list(self.files)  # earlier files keep their order; new files are inserted
         for path in new:
             among.remove(path)
         at = self._rng.randrange(len(among) + 1)
@@ -299,7 +299,7 @@ class Sequence:
             before, is_begun = list(self.files), any(self.out.glob("done/*")) or any(self.out.glob("spool/*.json"))
             getattr(self, f"_{self.done[-1]}")()
             files = [Path(path) for path, *_ in json.loads((self.out / "plan.json").read_bytes())["inputs"]]
-            # New inputs must follow the earlier ones, unless no task has been completed.
+            # Once a task has been completed, new inputs must follow the earlier ones.
             if sorted(files) != sorted(self.files) or (is_begun and files[: len(before)] != before):
                 return False, f"other inputs after {', '.join(self.done)}"
             self.files = files

@@ -5,8 +5,8 @@
 A variant is a `.model` or a safetensors file, generated at one size and at four times this size. A process with a limit
 on its memory (RLIMIT_AS) loads the file, encodes a text, saves the tokenizer in every format, and loads the saved
 files. The tool counts processes that end by a signal or by MemoryError, and errors that are not Jeton's own. It also
-counts variants whose CPU time or saved bytes grow by more than twice the factor of the size. The exit code is 1 if
-there are any.
+counts variants whose CPU time or saved bytes grow more than twice as much as their size. The exit code is 1 if there
+are any.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
 GROWTH = 4  # factor between the two sizes
-FLOOR_S = 0.4  # seconds; growth of a shorter CPU time is ignored
+FLOOR_S = 0.4  # the growth of CPU times below this number of seconds is ignored
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,7 +51,7 @@ def runs(size: int, rng: random.Random) -> list[str]:
 
 
 def prefixes(size: int, rng: random.Random) -> list[str]:
-    """Returns all prefixes of a text, or all of its suffixes."""
+    """Returns all prefixes of a random text, or all of its suffixes."""
     length = int((2 * size) ** 0.5)
     text = "".join(rng.choices("ab", k=length))
     return [text[:at] for at in range(1, length)] if rng.random() < 0.5 else [text[at:] for at in range(length)]
@@ -68,7 +68,7 @@ def doubled(size: int, _: random.Random) -> list[str]:
 
 
 def binary(size: int, rng: random.Random) -> list[str]:
-    """Returns strings of two characters, which fill a trie with nodes of two children."""
+    """Returns strings over an alphabet of two characters. In a trie of them, nodes have two children."""
     one, other = rng.choice([("a", "c"), ("a", "b"), ("é", "è")])
     return [
         "".join(other if number >> bit & 1 else one for bit in range(14)) for number in range(min(size // 20, 1 << 14))
@@ -263,7 +263,10 @@ USE = {"model": use_model, "safetensors": use_safetensors}
 
 
 def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[str]]:
-    """Returns the CPU seconds and bytes of each step, and the errors: Jeton's by name, others marked as raw."""
+    """Returns the CPU seconds and result bytes of each step, and the errors.
+
+    Errors other than `JetonError`, and messages of more than 4,000 characters, are marked as raw.
+    """
     import jeton
 
     steps: dict[str, tuple[float, int]] = {}
@@ -295,7 +298,7 @@ def measured(path: Path, kind: str) -> tuple[dict[str, tuple[float, int]], list[
 
 def child(kind: str, seed: int, size: int, limit: float) -> None:
     """Measures a variant at two sizes, and prints the results."""
-    import jeton  # noqa: F401  (its memory counts, its time does not)
+    import jeton  # noqa: F401  (so that its memory is measured, but not its time)
 
     resource.setrlimit(resource.RLIMIT_AS, (int(limit * (1 << 30)),) * 2)
     found = []

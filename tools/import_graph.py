@@ -47,7 +47,7 @@ NO_CODE = re.compile(r"""//[^\n]*|\br(#*)"[\s\S]*?"\1|"(?:\\[\s\S]|[^"\\])*"|'(?
 
 
 def rust_graph(source: Path = CORE) -> Graph:
-    """Returns the graph of a crate's modules. They are named `a::b`, the root `crate`."""
+    """Returns the graph of a crate's modules. Modules are named like `a::b`, and the root is named `crate`."""
     files = {rust_name(path, source): path for path in sorted(source.rglob("*.rs"))}
     return {module: rust_imports(module, path.read_text("utf-8"), files.keys()) for module, path in files.items()}
 
@@ -59,7 +59,7 @@ def rust_name(path: Path, source: Path) -> str:
 
 
 def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
-    """Returns the modules that contain the items which a file names."""
+    """Returns the modules that contain the items to which a file refers."""
     here = [] if module == "crate" else module.split("::")
     children = {name.rpartition("::")[2] for name in modules if name.rpartition("::")[0] == "::".join(here)}
     text = without_tests(NO_CODE.sub("", text))

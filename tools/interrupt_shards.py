@@ -100,7 +100,11 @@ def durations(made: Callable[[Callable[[str], None]], None]) -> dict[str, float]
 
 
 def kill_in(made: Callable[[Callable[[str], None]], None], stage: str, delay: float) -> str | None:
-    """Kills a process `delay` seconds after a stage begins; returns the stage it was in, or None if it ended before."""
+    """Kills a process `delay` seconds after a stage begins.
+
+    Returns:
+        The stage in which the process was killed, or None if the process ended before the kill.
+    """
     process, pipe = child(made)
     at, deadline = "", None
     while True:
@@ -158,7 +162,11 @@ def kills(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokeniz
 
 
 def jobs(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokenizer, task_bytes: int) -> bool:
-    """Runs two arrays with failures, repeats and any order; returns True if their digests equal that of one run."""
+    """Runs the arrays of jobs in random order, some jobs twice; jobs that fail or are killed are repeated.
+
+    Returns:
+        True if the digest of the shards equals that of an uninterrupted run.
+    """
     rng = random.Random(seed)  # noqa: S311
     make(corpus, folder / "whole", tok, task_bytes, void)
     place, expected = folder / "out", digest(folder / "whole")

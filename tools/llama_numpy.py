@@ -6,7 +6,7 @@ block without a cache. Needs the package gguf, but only to read files.
 Left out: architectures other than ``llama``, scaled RoPE, tokenizers other than ``gpt2`` with the pretokenizer
 ``smollm``.
 Source: Touvron et al. 2023, arXiv 2302.13971; RoPE: Su et al. 2021, arXiv 2104.09864; grouped queries: Ainslie et al.
-2023, arXiv 2305.13245. GGUF stores the rows of q and k such that neighbouring dimensions are rotated together.
+2023, arXiv 2305.13245. GGUF stores the rows of q and k such that neighboring dimensions are rotated together.
 """
 
 from __future__ import annotations

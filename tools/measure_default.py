@@ -2,8 +2,8 @@
 
     python tools/measure_default.py DATA
 
-DATA contains ``corpora/*.txt.xz``, ``udhr/*.txt`` (the Universal Declaration of Human Rights, by ISO 639-3 code) and
-``vocabs/*.tiktoken``. The tokenizer was not trained on any of these texts.
+DATA contains ``corpora/*.txt.xz``, ``udhr/*.txt`` (the Universal Declaration of Human Rights, each language in a file
+named by its ISO 639-3 code) and ``vocabs/*.tiktoken``. The default tokenizer was not trained on any of these texts.
 """
 
 from __future__ import annotations

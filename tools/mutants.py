@@ -1,4 +1,4 @@
-"""Mutation tests of the core, and of the Python modules that decide policy, in seeded samples that can be resumed.
+"""Mutation tests of the core and of the Python modules that decide policy, on seeded samples of mutants.
 
     python tools/mutants.py --seed 1 --number 203 --output mutants.jsonl
     python tools/mutants.py --core core-1 --seed 1 --number 98 --output mutants-core.jsonl
@@ -41,7 +41,7 @@ import mutants_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "jeton"
-# Stratum, all of which are sampled equally often -> its modules, and the tests that run for each module.
+# Stratum -> its modules, and the tests that run for each module. All strata are sampled equally often.
 STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "special tokens": (
         ("tokens/*.py",),
@@ -61,7 +61,7 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "plans": (("shards/plan.py", "shards/planning.py", "shards/validity.py", "shards/tasks.py"), ("tests/shards",)),
 }
 DOCTESTS = "tests/test_doctests.py"
-# Tests for mutants of the core. Of these, the tests that reach a mutant run on it.
+# Tests for mutants of the core. For each mutant, only the tests that execute the mutated code are run.
 CORE_TESTS = (
     *("tests/oracle", "tests/calls", "tests/explanation", "tests/analysis", "tests/formats", "tests/vocabulary"),
     *("tests/parity", "tests/compat", "tests/tokens", "tests/chat"),
@@ -135,7 +135,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             continue
         if isinstance(child, ast.FunctionDef) and child.name in ("__repr__", "__str__", "_repr_html_"):
             continue
-        if isinstance(child, ast.AnnAssign):  # an annotation is left out, but its value is not
+        if isinstance(child, ast.AnnAssign):  # the annotation is left out, but not the assigned value
             if child.value is not None:
                 yield from _policy(ast.Expr(child.value))
             continue
@@ -234,7 +234,7 @@ class Map:
         self.lines: dict[str, dict[str, list[str]]] = found["lines"]
 
     def reaching(self, path: str, numbers: Iterable[int]) -> list[str]:
-        """Returns the tests that reach these lines, as many as run in `BUDGET_S`.
+        """Returns the tests that reach these lines, but only as many as run within `BUDGET_S` seconds.
 
         The tests of files that are named like the module come first, then the shortest ones.
         """
@@ -283,7 +283,7 @@ def run_tests(
 
 
 def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
-    """Records the map of some tests and writes it."""
+    """Runs some tests, records which lines they execute, and writes this map."""
     if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
         raise SystemExit("the tests did not run")
 

@@ -90,8 +90,8 @@ pub unsafe extern "C" fn jeton_take_reached(reached: *mut u8) {
     }
 }
 """
-# An operand without a binary operator at its outer level, and what may precede and follow the expression. These make
-# sure that parentheses around it would not change its meaning.
+# Regex of an operand without a binary operator at its outer level, and regexes of the code before and after an
+# expression. They match only where parentheses around the expression would not change its meaning.
 OPERAND = (
     r"[*&!]{0,2}[A-Za-z_][\w:]*(?:\.[\w]+|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\?)*|\d[\d_]*|b?'(?:\\.|[^'\\])[^']*'"
 )
@@ -114,7 +114,7 @@ SKIPPED = re.compile(
 
 
 class Mutant(NamedTuple):
-    """One change: in a line, the characters `before` from `column` on are replaced by `after`."""
+    """One change of a line: `after` replaces the characters `before`, which start at `column`."""
 
     stage: str
     path: str  # relative to `crates/jeton-core/src`
@@ -177,7 +177,7 @@ def sampled(seed: int, number: int) -> list[Mutant]:
 
 
 def build(seed: int, number: int, folder: Path) -> dict[int, Mutant]:
-    """Builds a copy of the core with a sample, as `folder/_core.abi3.so`; returns number -> mutant."""
+    """Builds a copy of the core with a sample of mutants, as `folder/_core.abi3.so`; returns number -> mutant."""
     chosen = dict(enumerate(sampled(seed, 2 * number)))  # twice as many, since the compiler rejects some
     while True:
         for name in ("crates", "fuzz", "testdata"):

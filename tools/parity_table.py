@@ -3,8 +3,8 @@
     JETON_TEST_DATA=… python tools/parity_table.py [--vocab NAME…] [--corpus NAME…] [--generated N] [--processes 2]
         [--out docs/parity.md] [--json FILE]
 
-The result for each (vocabulary, corpus) is cached. The cache key depends on engine, peers and comparison, so an
-interrupted run resumes, and a page has results of one engine only. The exit code is 4 if anything differs. On two idle
+The result for each (vocabulary, corpus) is cached, so an interrupted run resumes. The cache key depends on engine,
+peers and comparison, so a page has only results of one engine. The exit code is 4 if anything differs. On two idle
 cores, all corpora and 100,000 generated strings take twelve minutes; a million strings take about twenty more (26
 vocabularies).
 """

@@ -64,7 +64,8 @@ def make(folder: Path) -> None:
     parquet = _parquet_rows(folder / "parquet-packed")
     check("rows of Parquet and litdata", [row["input_ids"] for row in parquet], [row.ids[0].tolist() for row in rows])
     shards = jeton.shards.open(folder / "megatron").manifest["shards"]
-    # OLMo's table lists lines, so its tasks cover other ranges than those of other formats, and the rows differ.
+    # The table of the format `olmo` has line numbers. Its tasks therefore cover other ranges of the input than those of
+    # other formats, and the rows differ.
     olmo_rows = [rows.ids[0].tolist() for rows in jeton.shards.open(folder / "olmo-packed").rows(1)]
     expected = {
         "documents": documents,
@@ -140,7 +141,7 @@ def flat(lists: list[list[int]]) -> list[int]:
 
 
 def megatron(folder: Path, expected: Expected) -> list[str]:
-    """Reads with Megatron's indexed dataset, and writes with its builder."""
+    """Reads the shards with Megatron's indexed dataset, and writes them again with its builder."""
     import torch
     from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
 
@@ -168,7 +169,7 @@ def megatron(folder: Path, expected: Expected) -> list[str]:
 
 
 def olmo(folder: Path, expected: Expected) -> list[str]:
-    """Reads with OLMo-core's datasets of fixed length."""
+    """Reads the shards with OLMo-core's datasets of fixed length."""
     from olmo_core.data import NumpyFSLDataset
 
     dtype = np.dtype(expected.dtypes["olmo"])
@@ -197,7 +198,7 @@ def blocks(ids: list[int], size: int) -> list[list[int]]:
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads with datatrove's dataset, which takes one id more than a row."""
+    """Reads the shards with datatrove's dataset, which takes one id more than a row has."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize
@@ -217,7 +218,7 @@ def datatrove(folder: Path, expected: Expected) -> list[str]:
 
 
 def mds(folder: Path, expected: Expected) -> list[str]:
-    """Reads with mosaicml-streaming's dataset, and writes with its writer."""
+    """Reads the shards with mosaicml-streaming's dataset, and writes them again with its writer."""
     from streaming import MDSWriter, StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
 
@@ -247,7 +248,7 @@ def mds(folder: Path, expected: Expected) -> list[str]:
 
 
 def litdata(folder: Path, expected: Expected) -> list[str]:
-    """Reads with litdata's dataset, and writes with its writer."""
+    """Reads the shards with litdata's dataset, and writes them again with its writer."""
     import litdata as library
     import torch
     from litdata.streaming.cache import Cache
@@ -277,7 +278,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """Reads with `datasets`, by which axolotl loads tokenized data."""
+    """Reads the shards with `datasets`, by which axolotl loads tokenized data."""
     import datasets
 
     results = []

@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The target is passed even if it is the host's: build scripts and procedural macros are then not instrumented.
+# The target is passed even if it is the host's. Otherwise, build scripts and procedural macros would be instrumented.
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 

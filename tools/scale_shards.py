@@ -37,7 +37,7 @@ def sparse(path: Path, size: int) -> None:
 
 
 def sample(folder: Path) -> dict[str, object]:
-    """Returns the completion of a real task."""
+    """Makes shards of a small corpus, and returns the content of the task's completion file."""
     rows = (json.dumps({"text": f"document {number} " * 40}) for number in range(2000))
     (folder / "sample.jsonl").write_text("\n".join(rows))
     jeton.shards.make(

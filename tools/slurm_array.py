@@ -127,7 +127,7 @@ def submit(script: Path, environment: dict[str, str]) -> str:
 
 
 def states(job: str, environment: dict[str, str]) -> dict[str, str]:
-    """Returns array index -> state, for the jobs that wait or run."""
+    """Returns array index -> state, for the pending and running jobs."""
     lines = output(["squeue", "--noheader", "--array", "--format=%K %T", f"--jobs={job}"], environment).splitlines()
     return dict(line.split() for line in lines)
 

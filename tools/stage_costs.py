@@ -9,8 +9,9 @@ support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher.
 an access; the load after it has the miss. Misses therefore count the cache lines that are fetched, but not the time
 that is spent waiting for them.
 
-Costs are attributed by instruction. Of the inlined frames at its address, the innermost frame in a source file of Jeton
-gives file and function; `STAGES` maps these to a stage. Instructions in libc and the kernel have no stage.
+Costs are attributed by instruction. An instruction belongs to the file and function of the innermost inlined frame at
+its address whose source file is Jeton's; `STAGES` maps file and function to a stage. Instructions in libc and the
+kernel have no stage.
 
 Needs valgrind and llvm-symbolizer.
 """
@@ -43,7 +44,7 @@ VOCABULARIES = ("cl100k_base.tiktoken", "o200k_base.tiktoken")
 BYTES = 600_000  # bytes of each half of a text
 MEASURED = "*__pymethod_encode_batch__*"
 
-# (file, function) -> stage; the first match counts. Some names are from earlier versions.
+# (file, function) -> stage; the first match is used. Some names are from earlier versions.
 STAGES = [
     (r"pretokenize/|regex/", "", "pretoken starts"),
     (r"util/simd/block|simd/block", "", "pretoken starts"),
@@ -99,7 +100,7 @@ tok.encode_batch(halves[1], threads=1)
 
 
 def halves(name: str, size: int) -> tuple[str, str]:
-    """Returns two texts of about `size` bytes. For languages, they are two consecutive parts of each text."""
+    """Returns two consecutive texts of about `size` bytes; for ``languages``, each has a part from every language."""
     data = Path(os.environ["JETON_TEST_DATA"])
     if name == "languages":
         texts = [path.read_text("utf-8", "ignore") for path in sorted((data / "udhr").glob("*.txt"))]
@@ -175,7 +176,11 @@ def stage(file: str, function: str) -> str:
 
 
 def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[str, list[float]]:
-    """Measures a cell (vocabulary, text, phase, caches): by stage, instructions per byte, L1 and L2 misses per KB."""
+    """Measures a cell (vocabulary, text, phase, caches).
+
+    Returns:
+        Stage -> instructions per byte, L1 misses per KB, and L2 misses per KB.
+    """
     vocabulary, text, phase, caches = cell
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, str(half)) for half in range(2)]
@@ -188,7 +193,7 @@ def measure(packages: Path, cell: tuple[str, str, str, str], size: int) -> dict[
 
 
 def by_stage(dump: Path, library: Path, num_bytes: int) -> dict[str, list[float]]:
-    """Returns the sums of a dump by stage."""
+    """Returns stage -> instructions per byte of text, L1 data misses per KB, and L2 data misses per KB."""
     by_address: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     outside = [0, 0, 0]
     for binary, address, cost in costs(dump):

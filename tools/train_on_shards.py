@@ -4,8 +4,8 @@
 
 Run it with any Python that has PyTorch, such as Debian's (`tools/setup_tools.sh`). It checks, for each folder:
 
-- the loss of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader, equals the loss of
-  its documents one by one, without padding, and so do the gradients;
+- the loss and the gradients of a batch, with attention inside of documents (`cu_seqlens`) and positions of the loader,
+  equal those of its documents one by one, without padding;
 - ``shift_labels=True`` gives the same loss to a loop that does not shift;
 - two processes of a `DataLoader` give the batches of a plain loop;
 - some steps over an epoch lower the loss.
@@ -56,7 +56,7 @@ def inside_documents(batch: dict[str, Tensor]) -> Tensor:
 
 
 def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Tensor:
-    """Returns the mean loss of a batch, as transformers computes it. Labels are shifted here unless `shifted`."""
+    """Returns the mean loss of a batch, as transformers computes it. Shifts the labels unless `shifted` is True."""
     logits, labels = model(batch["input_ids"], batch["position_ids"], inside_documents(batch)), batch["labels"]
     if not shifted:
         logits, labels = logits[:, :-1], labels[:, 1:]
@@ -64,7 +64,7 @@ def loss_of(model: Model, batch: dict[str, Tensor], shifted: bool = False) -> Te
 
 
 def plain_loss(model: Model, batch: dict[str, Tensor]) -> Tensor:
-    """Returns the mean loss of documents that are cut out of the batch by their positions, one by one."""
+    """Cuts documents out of the batch by their positions, runs the model on each alone, and returns the mean loss."""
     ids, positions, masks = (batch[name].flatten().tolist() for name in ("input_ids", "position_ids", "loss_mask"))
     starts = [at for at, position in enumerate(positions) if position == 0]
     losses = []
@@ -91,7 +91,7 @@ def expect(condition: Any, message: str) -> None:
 
 
 def train(folder: Path, rows: int | None) -> str:
-    """Checks and trains on a folder; returns a line with the results."""
+    """Checks a folder of shards and trains a model on it; returns a line with the results."""
     torch.manual_seed(0)
     options: dict[str, Any] = {"batch": BATCH, "tensors": "torch"}
     dataset = jeton.shards.open(folder)

@@ -1,4 +1,4 @@
-"""Compares folders of `transformers` before and after ``jeton.load`` and ``save``, in the environment that runs it.
+"""Compares folders of the installed `transformers` before and after ``jeton.load`` and ``save``.
 
 Each case builds a tokenizer with a class of the installed transformers from a published vocabulary, and saves it with
 ``save_pretrained``. Jeton loads the folder and saves it to another one. `AutoTokenizer` loads both, and everything that
@@ -9,7 +9,7 @@ a chat template: padding and `apply_chat_template` must equal Jeton's.
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
     env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
     env/bin/python tools/transformers_folders.py --models 3000 VOCABS   # the grid of parity/model_folders.py
-    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # with 4.57 also model_folders.json
+    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # 4.57: writes model_folders.json, too
 
 Prints one line for each case, and the differences. The exit code is 1 if there is a difference that `EXPECTED` does not
 list.
@@ -243,8 +243,8 @@ def trained(folder: Path) -> list[str]:
 def golden(folder: Path) -> int:
     """Writes small folders with the installed transformers, and the configurations that Jeton writes for them.
 
-    Each folder is verified first: `AutoTokenizer` must find no other differences than the expected ones.
-    `tests/formats/test_golden_folders.py` compares the configurations without this version of transformers.
+    Each folder is verified first: Jeton must not differ from `AutoTokenizer` except as expected. Later,
+    `tests/formats/test_golden_folders.py` compares the configurations and does not need this version of transformers.
     """
     import transformers
 
@@ -287,7 +287,7 @@ def golden(folder: Path) -> int:
         return build
 
     builds = {"bert": bert, "pair": pair, "fast": fast}
-    if transformers.__version__ < "5":  # before version 5, classes of a .model are slow
+    if transformers.__version__ < "5":  # before version 5, classes that load a .model are slow tokenizers
         more = {"additional_special_tokens": ["<|im_start|>"], "padding_side": "left"}
         builds["t5"] = pieces("T5Tokenizer", "spiece.model", extra_ids=3)
         builds["xlm-roberta"] = pieces("XLMRobertaTokenizer", "sentencepiece.bpe.model", **more)

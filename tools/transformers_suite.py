@@ -4,7 +4,7 @@
     JETON_TEST_DATA=… python tools/transformers_suite.py transformers-5.23.0 [--only drop-in] [--record FILE]
 
 The three mixins of the source distribution run for seven classes of tokenizers over local vocabularies, without
-network. With acceleration, each fast tokenizer runs on Jeton from the end of its common constructor on. For the
+network. With acceleration, each fast tokenizer runs on Jeton once the constructor of its base class has ended. For the
 drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that do not pass in
 all three ways. For accelerated tokenizers it also prints the share of encode and decode calls that ran on Jeton, and
 the fallbacks by call shape; for the drop-in, the calls that ran on the original. The exit code is 4 if a test that
@@ -99,7 +99,7 @@ def prepare(sdist: Path, folder: Path) -> None:
 
 
 def accelerate_all() -> None:
-    """Makes each fast tokenizer run on Jeton from the end of its common constructor on."""
+    """Makes each fast tokenizer run on Jeton once the constructor of its base class has ended."""
     from transformers import TokenizersBackend
 
     from jeton.integrations.transformers import accelerate

@@ -24,7 +24,7 @@ COLUMNS = 4096
 
 
 def compression(say: Say) -> Canvas:
-    """Draws bytes per token of one paragraph in four languages, for vocabularies with the default's first merges."""
+    """Draws bytes per token of a paragraph in four languages, for the first merges of the default tokenizer."""
     tok = jeton.default()
     special = len(tok.special_tokens)
     sizes = [256 << i for i in range(9)]

@@ -122,7 +122,7 @@ def pretokens(text: str, pattern: str) -> list[Span]:
 
 
 def characters(say: Say) -> Canvas:
-    """Draws a text that has characters which the corpus lacks, at the level of characters and of bytes."""
+    """Draws the tokens of a text with characters that the corpus lacks, at character level and at byte level."""
     corpus, text = "今天天气好，今天天晴", "今天的冬天"
     by_character = jeton.train(
         [corpus], 10, level="char", pattern="none", tie_break="first", unk_token=UNKNOWN, progress=False

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
 
-WIDTH = 400  # pixels: a label of size 12 is 10 pixels high on a screen of 390 pixels
+WIDTH = 400  # pixels; on a screen that is 390 pixels wide, a label of size 12 is then 10 pixels high
 MARGIN = 14
 ASCENT, DESCENT = 0.8, 0.25  # as fractions of the font size
 SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"
@@ -140,7 +140,7 @@ class Canvas:
 
 
 def token_rules(hues: Iterable[int], colors: tuple[tuple[float, float], tuple[float, float]]) -> str:
-    """Returns the CSS of token boxes. Colors are numbers, because few other programs than browsers support `hsl`."""
+    """Returns the CSS of token boxes. Colors are numbers, because few programs except browsers support `hsl`."""
     rules = []
     for degrees in sorted(hues):
         fill, stroke = (hexadecimal(degrees, *color) for color in colors)
@@ -155,7 +155,7 @@ def hexadecimal(degrees: int, saturation: float, lightness: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Returns an upper bound of a label's width: `size` times 0.61 for a character, 1 if wide, 1.35 for an emoji."""
+    """Returns an upper bound of a label's width. In units of `size`: 1.35 for an emoji, 1 if wide, else 0.61."""
     return sum(map(_character_width, text)) * size
 
 

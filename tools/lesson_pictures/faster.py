@@ -21,7 +21,7 @@ from .rows import INNER, forest, heading, label_of, shown
 
 
 def alternatives(say: Say) -> Canvas:
-    """Draws the pretokens of a text under three patterns, each with the number of its alternative below."""
+    """Draws the pretokens of a text under three patterns; below each is the number of the alternative that matched."""
     text = "IT'S 2026，我们 !!"
     found = {name: which(text, name) for name in ROWS}
     counts = ", ".join(f"{name} {len(pretokens)}" for name, pretokens in found.items())

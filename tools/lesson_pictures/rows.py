@@ -14,7 +14,7 @@ MERGED = 66  # pixels between the levels of a tree
 
 
 class Symbol(NamedTuple):
-    """A symbol during merging, with its bytes in the text."""
+    """A symbol during merging, with the range of its bytes in the text."""
 
     id: int
     start: int
@@ -22,7 +22,7 @@ class Symbol(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A merge, with the symbols after all its occurrences are merged."""
+    """A merge, and the symbols of the text after it has been applied to every occurrence."""
 
     new: int
     rank: int
@@ -72,7 +72,10 @@ def heading(canvas: Canvas, y: float, text: str) -> float:
 def symbol_row(
     canvas: Canvas, y: float, tok: jeton.Tokenizer, symbols: Sequence[Symbol], unit: float, new: int | None = None
 ) -> float:
-    """Draws symbols, `unit` pixels for a byte; colors only `new` if given. Returns the next row's y coordinate."""
+    """Draws symbols with a width of `unit` pixels per byte; returns the next row's y coordinate.
+
+    If the id `new` is given, only its symbols are colored.
+    """
     for symbol in symbols:
         x, width = MARGIN + symbol.start * unit, (symbol.end - symbol.start) * unit
         colored = symbol.id if new is None or symbol.id == new else None

@@ -56,7 +56,7 @@ def bundle(tok: Tokenizer) -> bytes:
 
 
 def _steps(ids: Iterable[int]) -> Iterable[int]:
-    """Yields, for each id, the difference from the previous id plus 1."""
+    """Yields, for each id, the id minus (the previous id + 1); the first id is unchanged."""
     following = 0
     for id in ids:
         yield id - following

@@ -1,4 +1,4 @@
-"""Data for the page's worker: what the server's endpoints read from files, catalogs and Python's Unicode tables."""
+"""Data for the page's worker, which the server's endpoints read from files, catalogs and Python's Unicode tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def engine_catalogs(language: str) -> dict[str, dict[str, str]]:
 
 
 def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the content of ``data.json``. `tokenizers` has key, name, file and bytes of each bundle."""
+    """Returns the content of ``data.json``. `tokenizers` has key, name, file and size of each bundle."""
     return {
         "tokenizers": tokenizers,
         "characters": {name: list(_steps(test)) for name, test in PROPERTIES.items()},
@@ -90,7 +90,10 @@ PROPERTIES: dict[str, Callable[[str], bool]] = {
 
 
 def _steps(test: Callable[[str], bool]) -> Iterator[int]:
-    """Yields starts and ends of the ranges of characters that pass a test, each minus the previous number."""
+    """Yields the starts and ends of the ranges of characters that pass a test, as differences from the number before.
+
+    The first number is the difference from 0.
+    """
     before, last = False, 0
     for code in range(sys.maxunicode + 2):
         now = code <= sys.maxunicode and not 0xD800 <= code < 0xE000 and test(chr(code))

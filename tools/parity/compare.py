@@ -97,7 +97,7 @@ class Tally:
 
 
 class Refusal:
-    """An exception that a call raised, as its result."""
+    """An exception that a call raised, stored in place of a result."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -262,8 +262,8 @@ def _smallest_ids(
     def sides(part: list[int]) -> tuple[object, object]:
         return tried(lambda: tok.decode(part, skip_special_tokens=skip)), tried(lambda: decode([part])[0])
 
-    # Ids are represented as characters, so that one function shrinks both. Ids are below 2^24, but not all of them are
-    # characters.
+    # `shrink` takes text, so each id is represented by the character whose code is the id's position in the list. Ids
+    # themselves are numbers below 2^24, not all of which are characters.
     def differs(part: str) -> bool:
         mine, other = sides([ids[ord(place)] for place in part])
         return isinstance(mine, str) and isinstance(other, str) and mine != other
@@ -279,7 +279,7 @@ def _smallest_ids(
 
 
 def compare_details(tok: jeton.Tokenizer, peer: Peer, texts: Iterable[str], template: bool) -> Iterator[Tally]:
-    """Compares offsets, type ids and special-token masks with Hugging Face's; checks that spans tile the text.
+    """Compares offsets, type ids and special-token masks with those of Hugging Face; checks that spans tile the text.
 
     For other peers, only the tiling is checked.
     """
@@ -361,7 +361,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Describes an error of the spans; None if they are ascending, disjoint, and tile the text with `dropped`."""
+    """Describes an error of the spans; None if they are ascending and disjoint and, with `dropped`, tile the text."""
     at = 0
     size = len(text.encode())
     own = [
@@ -412,7 +412,7 @@ def _nothing() -> Difference:
 
 
 def compare_bytes(tok: jeton.Tokenizer, strings: Iterable[bytes]) -> Tally:
-    """Checks that decode_bytes(encode(x)) is x, mostly for bytes that are not UTF-8; UTF-8 must get the text's ids."""
+    """Checks that decode_bytes(encode(x)) is x, mostly for invalid UTF-8. Valid UTF-8 must have the ids of its text."""
     tally = Tally("bytes", "jeton", "decode_bytes(encode(x)) == x")
     for data in strings:
         ids = tried(lambda data=data: tok.encode(data))  # type: ignore[misc]

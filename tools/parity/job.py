@@ -2,8 +2,8 @@
 
 - Ids are compared on all strings, in every mode of every peer.
 - Decoding, offsets and tiling are compared on all strings of the corpora, and on the first 20,000 generated strings.
-- These generated strings are also used for offsets with the template, pairs, random ids, and invalid UTF-8, the last
-  only if the tokenizer is byte-level and does not normalize.
+- The same generated strings are also used to check offsets with the template, pairs, random ids, and invalid UTF-8.
+  Invalid UTF-8 is checked only if the tokenizer is byte-level and does not normalize.
 """
 
 from __future__ import annotations

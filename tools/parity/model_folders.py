@@ -45,7 +45,7 @@ _FLAGS = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": 
 
 
 def train(folder: Path, size: int = 400) -> None:
-    """Trains a small model of each kind, with the special pieces that its classes have."""
+    """Trains a small model of each kind, with the special pieces that the tokenizer classes of this kind expect."""
     from sentencepiece import SentencePieceTrainer
 
     rules = folder / "rules.tsv"  # a small character map, since the usual ones have 240 KB
@@ -145,7 +145,7 @@ def differences(theirs: Any, tok: jeton.Tokenizer, given: list[str]) -> list[str
 
 
 def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[str]) -> list[str]:
-    """Compares a tokenizer of ``jeton.load(folder)`` with both classes of version 4."""
+    """Compares a tokenizer of ``jeton.load(folder)`` with the slow and the fast class of transformers 4."""
     rows = [row.tolist() for row in tok.encode_batch(given, special="all", add_special_tokens=True)]
     lines = []
     for text, row in zip(given, rows, strict=True):
@@ -153,7 +153,7 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
         # The slow T5 does not add eos to a text that ends in eos.
         if row not in expected and row[:-1] != expected[0]:
             lines.append(f"default ids: {text!r:.80}: {expected!s:.200} -> {row!s:.100}")
-    turns = type(slow).__name__ == "GemmaTokenizer"  # a special token for the fast class only
+    turns = type(slow).__name__ == "GemmaTokenizer"  # its turn tokens are special tokens only for the fast class
     for skip in (False,) if turns else (False, True):
         read = fast.batch_decode(rows, skip_special_tokens=skip)
         decoded = tok.decode_batch(rows, skip_special_tokens=skip)
@@ -163,7 +163,7 @@ def default_differences(slow: Any, fast: Any, tok: jeton.Tokenizer, given: list[
 
 
 def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> Iterator[tuple[str, str, list[str]]]:
-    """Yields the name, the outcome ("equal", "differs" or "refused") and the lines of each folder of the grid.
+    """Yields name, outcome ("equal", "differs" or "refused") and lines of explanation of each folder of the grid.
 
     Args:
         work: an empty folder.
@@ -178,7 +178,8 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
     train(work)
     for name, (kind, _, published) in CLASSES.items():
         models = [("", work / f"{kind}.model")]
-        if vocabs is not None and published:  # without added tokens, because transformers takes seconds to convert it
+        # Published models are compared only without added tokens: `transformers` takes seconds to convert such a model.
+        if vocabs is not None and published:
             models.append((f" of {published}", vocabs / published))
         for suffix, model in models:
             first = work / "first"
@@ -196,7 +197,7 @@ def compare_all(work: Path, vocabs: Path | None, num: int, wanted: str = "") -> 
 
 
 def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], major: int) -> tuple[str, list[str]]:
-    """Returns the outcome and the lines of a folder."""
+    """Compares a folder; returns the outcome (equal, differs or refused) and lines that describe it."""
     import transformers
 
     try:
@@ -205,9 +206,10 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # These are differences that docs/files.md lists. If the roles differ, SentencePiece's control pieces stay. The slow
-    # T5 numbers additional tokens before its sentinels; CamemBERT has them in place of its own. CamemBERT's slow
-    # and fast class treat a special token that takes white space from normalized text differently.
+    # docs/files.md lists the differences in these cases. If the configuration has other roles, the control pieces of
+    # SentencePiece are kept. The slow T5 numbers additional special tokens before its sentinels. In CamemBERT, they
+    # replace the special tokens of the class; and its slow and fast class differ in how they treat a special token that
+    # takes white space from normalized text.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config
@@ -227,8 +229,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 def golden(work: Path) -> dict[str, Any]:
     """Returns the results of `transformers` for some folders of trained models, for tests that run without it.
 
-    ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
-    decoded text without and with ``skip_special_tokens``, for each of ``texts``.
+    ``models`` has the models in base64. Each of ``folders`` has the class, the configuration and, for each of
+    ``texts``, the ids with the template and the decoded text without and with ``skip_special_tokens``.
     """
     import base64
 

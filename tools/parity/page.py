@@ -166,6 +166,6 @@ def _lists(vocabularies: Sequence[JSON], compared: Sequence[JSON]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    text = re.sub(r"(?:/[\w.-]+)+/(?=[\w.-]+:)", "", str(text))  # errors name files with the folder of this machine
+    text = re.sub(r"(?:/[\w.-]+)+/(?=[\w.-]+:)", "", str(text))  # removes folders of this machine from errors
     text = " ".join(text.split()).replace("`", "'").replace("|", "¦")
     return f"`{text[:300]}`"

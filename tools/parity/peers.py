@@ -41,7 +41,7 @@ class Mode:
     Attributes:
         name: name in the table.
         encode: batch of strings -> ids, by the peer.
-        special, template: corresponding options of Jeton.
+        special, template: the options with which Jeton encodes in the same way.
     """
 
     name: str
@@ -105,10 +105,10 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
 
 
 def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Returns tiktoken's ids of a text after Hugging Face's NFC, the original normalizer of Qwen's tokenizers.
+    """Returns tiktoken with Hugging Face's NFC before it, which Qwen's original tokenizers use as their normalizer.
 
-    Hugging Face's Unicode table is older than others, so it orders some marks differently. Special tokens are matched
-    before normalization, as Hugging Face does.
+    The Unicode table of Hugging Face is older than others, so its NFC orders some marks differently. Special tokens are
+    matched before normalization, as in Hugging Face's library.
     """
     from tokenizers.normalizers import NFC
 
@@ -226,7 +226,7 @@ def hugging_face(path: Path) -> Peer:
 
 
 def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
-    """Returns `tokenizers` with GPT-2's two files, which it reads itself, at byte level without a space in front."""
+    """Returns `tokenizers` with GPT-2's two files, which this library itself reads; it adds no space before a text."""
     from tokenizers import AddedToken
     from tokenizers.implementations import ByteLevelBPETokenizer
 
@@ -236,7 +236,7 @@ def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
 
 
 def bert(vocab: Path) -> Peer:
-    """Returns `tokenizers` with a vocab.txt, which it reads itself, for lower-cased text."""
+    """Returns `tokenizers` with a vocab.txt that this library itself reads; it lower-cases text."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     peer = BertWordPieceTokenizer(str(vocab), lowercase=True)
@@ -259,7 +259,7 @@ def sentencepiece(path: Path) -> Peer:
 
 
 def fairseq(path: Path) -> Peer:
-    """Returns SentencePiece with fairseq's ids: one higher, except that the unknown piece is 3."""
+    """Returns SentencePiece with the ids of fairseq, which are one higher, except that the unknown piece has id 3."""
     from sentencepiece import SentencePieceProcessor
 
     peer = SentencePieceProcessor(model_file=str(path))

@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources and home folders. A name must follow, because the binary has the prefixes themselves:
-# `jeton audit` searches for them. `/rustc/<hash>` is allowed, as the binaries of the standard library have it.
+# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`, because the
+# binary contains the prefixes alone, for which `jeton audit` searches. `/rustc/<hash>` is allowed, as it is in binaries
+# of the standard library.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
@@ -103,7 +104,7 @@ def symbols(library: bytes) -> Iterator[str]:
 
 
 def needed_besides_musl(library: bytes) -> Iterator[str]:
-    """Yields the shared libraries that a musl extension needs besides musl itself, whose symbols have no versions.
+    """Yields the shared libraries that a musl extension needs besides musl itself. Symbols of musl have no versions.
 
     auditwheel cannot check such wheels if glibc's headers are installed: it mistakes their `libc.so`, a linker script,
     for musl's library.
@@ -131,7 +132,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. The file's name, at the start of the report, has other tags."""
+    """Returns the platform tag that auditwheel grants. The file's name in the report can contain other tags."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

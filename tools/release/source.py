@@ -97,7 +97,7 @@ def locked(source: Path) -> set[tuple[str, str]]:
 
 
 def without_network() -> list[str]:
-    """Returns the command that runs another one without network interfaces; empty if the system forbids that."""
+    """Returns the prefix for a command that is run without network interfaces; empty if the system forbids that."""
     command = ["unshare", "--map-root-user", "--net", "--"]
     if shutil.which("unshare") is None:
         return []

@@ -42,7 +42,7 @@ class Reference:
         self.anchors = {slug: dict(self._anchors(slug)) for slug in (page.slug for page in pages)}
 
     def _document_core(self, pages: list[ApiPage]) -> None:
-        """Adds the docstrings of the core's public classes, which are in Rust, to those of its stub."""
+        """Adds docstrings from Rust to the core's public classes and members where the stub has none."""
         for public in (public for page in pages for public in page.names if public.path.startswith("jeton._core.")):
             found = self.resolve(public)
             runtime = getattr(_core, found.name)
@@ -51,7 +51,7 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Yields each name that docstrings of a page can write, and its address; the last address of a name counts."""
+        """Yields the names that a page's docstrings can contain, with addresses; a name's last address prevails."""
         others = [page for page in self.pages if page.slug != slug]
         own = [page for page in self.pages if page.slug == slug]
         for page in [*others[::-1], *own]:
@@ -156,7 +156,7 @@ def members(found: Any) -> list[Any]:
 
 
 def is_property(member: Any) -> bool:
-    """Tests whether a member is a property of any kind. Attributes are documented in the docstring of their class."""
+    """Tests whether a member is a property of any kind. Other attributes are documented in their class's docstring."""
     return bool(member.is_attribute and ("property" in member.labels or "cached" in member.labels))
 
 

@@ -41,7 +41,7 @@ def describe(command: click.Command, parent: click.Context, name: str, level: in
 
 
 def option_item(option: click.Parameter, context: click.Context) -> str | None:
-    """Returns an item of the list of options; None for hidden options. A wide table would scroll on narrow screens."""
+    """Returns an option as an item of a list, which fits narrow screens better than a table; None if it is hidden."""
     record = option.get_help_record(context)
     if record is None:
         return None

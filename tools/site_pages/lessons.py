@@ -67,7 +67,7 @@ WORDS: dict[str, dict[str, Any]] = {
 }
 
 
-# An address of the playground, as `jeton play` serves it, that is the only text of its block.
+# An indented block that consists of a single address of the playground, as `jeton play` serves it.
 ADDRESS = re.compile(r"(?m)^ {4}http://127\.0\.0\.1:7777/(#\S+)$")
 
 
@@ -122,7 +122,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
     yield f"# {title}"
     yield steps[0]
     yield drawing
-    yield prose.strip("\n")  # strips only line ends, since a block of code may come first
+    yield prose.strip("\n")  # only line ends are stripped: the first line may be indented code
     yield f"## {words['code']}"
     yield f"```python\n{code}\n```"
     if name := find(step.stem):
@@ -223,7 +223,8 @@ def cite(entry: contents.Lesson, language: str) -> str:
         f"  year         = {{{YEAR}}}" + (",\n  language     = {Chinese}" if language == "zh" else ""),
         "}",
     ]
-    text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"  # a fence fails in a `div`
+    # Not a fence, because Markdown does not render fences in a `div`.
+    text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"
     if found := sources(entry.name):
         links = ", ".join(f"[{heading}](../../bibliography.md#{slug(heading)})" for heading in found)
         text += "\n\n" + WORDS[language]["sources"].format(links=links)

@@ -100,7 +100,7 @@ PALETTES = [
 
 
 def configuration(nav: list[Entry], description: str) -> str:
-    """Returns `zensical.toml`: no fonts, scripts or pictures of other hosts; headings have anchors as on GitHub."""
+    """Returns `zensical.toml`. Pages load nothing from other hosts, and headings have the same anchors as on GitHub."""
     palettes = ""
     for media, scheme, icon, name in PALETTES:
         palettes += f"[[project.theme.palette]]\nmedia = {json.dumps(media)}\n"

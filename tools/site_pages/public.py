@@ -22,7 +22,7 @@ class PublicName(NamedTuple):
 
 
 class ApiPage(NamedTuple):
-    """A page of the reference: file name, title, a paragraph about its module if users import the module, and names."""
+    """A page of the reference. `opening` is a paragraph about the module, or empty if users never import the module."""
 
     slug: str
     title: str

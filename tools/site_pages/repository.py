@@ -111,7 +111,7 @@ def convert(text: str, target: Callable[[str], str | None]) -> str:
 
 
 def outside_code(text: str, target: Callable[[str], str | None]) -> str:
-    """Replaces links in text without blocks of code, except in code between backquotes."""
+    """Replaces links outside of inline code, in a text that has no blocks of code."""
     kept, end = [], 0
     for code in CODE.finditer(text):
         kept += [LINK.sub(lambda match: linked(match, target), text[end : code.start()]), code[0]]
@@ -126,7 +126,7 @@ def linked(match: re.Match[str], target: Callable[[str], str | None]) -> str:
 
 
 def table_code(text: str) -> str:
-    """Writes vertical bars in code of tables as entities: the escape of GitHub would be visible."""
+    """Writes vertical bars in code in tables as entities, since GitHub's escape with a backslash would be visible."""
 
     def entity(match: re.Match[str]) -> str:
         code = html.escape(match[2].strip(), quote=False)

@@ -59,7 +59,7 @@ class ReplayedSequence:
         ids: ids of its n symbols before the first merge.
         joined: for each of the n - 1 boundaries between symbols, the rank of the merge that removed it; None: not
             removed.
-        count: number of occurrences; 1, unless the corpus is counts.
+        count: number of occurrences; 1, unless `Counts` or a mapping were replayed.
 
     Examples:
         >>> ReplayedSequence((97, 98, 97, 98), (0, 1, 0)).at(1, [256, 257])
@@ -156,7 +156,7 @@ class Replay:
         return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the replay as JSON; `tokens`: id -> bytes in hexadecimal, for every id that occurs."""
+        """Returns the replay as JSON. Its key `tokens` has id -> bytes in hexadecimal, for every id that occurs."""
         ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
         ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
         return {

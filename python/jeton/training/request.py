@@ -1,6 +1,6 @@
 """`TrainingRequest`: the arguments of `train` other than the corpus and the preset, checked in one place.
 
-Presets fill in defaults, and raise for arguments that contradict the preset.
+Presets fill in defaults, and raise an error for arguments that contradict the preset.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class TrainingRequest:
         return given
 
     def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
-        """Raises if an option was given that the preset determines itself; `decides`: option -> explanation.
+        """Raises an error if an option was given that the preset determines itself; `decides`: option -> explanation.
 
         Raises:
             ConfigError: one of the options was given.

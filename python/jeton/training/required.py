@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends merges that complete each token to the learned merges."""
+"""Required tokens (`Rules.required`): appends, to the learned merges, those that are missing to form each token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["add_required", "check_required"]
 
 
 def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> None:
-    """Raises for required tokens that encoding cannot yield from any text.
+    """Raises an error if encoding cannot yield a required token from any text.
 
     Raises:
         ConfigError: the pattern splits a required token, or another rule forbids it.
@@ -29,7 +29,7 @@ def check_required(rules: Rules, pattern: Pattern, *, by_character: bool) -> Non
 def add_required(
     vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
 ) -> tuple[Vocabulary, int]:
-    """Makes each text one token: encodes it with the learned merges, and appends merges that join the result.
+    """Makes each text one token: encodes it with the learned merges, and appends merges that join the resulting tokens.
 
     Args:
         vocabulary: the alphabet and the learned merges.
@@ -74,7 +74,7 @@ def add_required(
 
 
 def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """Returns the merges that are missing to make each text one token: in the order of texts, from left to right."""
+    """Returns the missing merges with which each text becomes one token, by text and then from left to right."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []
     for text in texts:

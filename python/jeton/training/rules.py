@@ -6,8 +6,9 @@ depends on the digits after it. `required` adds the merges of required tokens.
 
 Left out: rules that depend on the position of a token in the text.
 
-Source of `Superwords`: SuperBPE, Liu et al. 2025, arXiv 2503.13423: BPE for part of the vocabulary, then merges across
-white space. The limit of four words is from this paper; its rule that a colon ends a token is not adopted.
+Source of `Superwords`: SuperBPE (Liu et al. 2025, arXiv 2503.13423), which learns part of the vocabulary by BPE, then
+merges across white space. The limit of four words is from this paper; its rule that a colon ends a token is not
+adopted.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Rules:
         return json.dumps({**constraints, "by_character": by_character}) if any(constraints.values()) else None
 
     def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
-        """Checks each token against the rules; `by_character`: at character level.
+        """Returns True for each token that satisfies the rules, at byte level or (`by_character`) at character level.
 
         Examples:
             >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])
@@ -137,7 +138,7 @@ class Rules:
         return rules_hold(rules, given) if rules else [True] * len(given)
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        """Returns a pattern; if `digits_from_right` is set, it is changed to group digits from the right.
+        """Returns the pattern, changed to group digits from the right if `digits_from_right` is set.
 
         Raises:
             ConfigError: the pattern does not split digits into groups of up to three.

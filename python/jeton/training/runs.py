@@ -1,4 +1,4 @@
-"""Stores counts on disk while a corpus is counted: counts that exceed the memory limit, and checkpoints.
+"""Stores counts on disk while a corpus is counted, when they exceed the memory limit or as a checkpoint.
 
     runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
@@ -7,7 +7,7 @@ A run is written to a temporary file, flushed to disk and renamed; then the stat
 whenever the process ends, all runs that the state lists are complete. Runs that it does not list are stale and are
 removed. Ctrl-C is deferred until a save is complete; the log then reports the state of the checkpoint.
 
-Left out: two processes that count into the same folder at the same time.
+Not supported: two processes that count into the same folder at the same time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Exclusive limit of the numbers in a state: positions in the corpus have 64 bits, and a byte can have up to 128
+# Numbers in a state must be below this limit, since positions in the corpus have 64 bits, and a byte can have up to 128
 # positions (2⁷).
 MOST = 1 << 56
 STATE = "state.json"
@@ -127,7 +127,7 @@ class RunFolder:
         return bool(self._runs)
 
     def runs(self) -> list[str]:
-        """Returns the paths of the runs. First merges runs if there are more than MOST_RUNS."""
+        """Returns the paths of the runs. If there are more than MOST_RUNS, some of them are merged first."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
             self._write(partial(_core.Counter.merge_runs, merged, min_count=0, durable=self.is_checkpoint))

@@ -30,8 +30,8 @@ class Stages:
         skip_over_bytes: documents with more bytes are skipped; None: no limit.
         skip_with: documents that contain this text are skipped.
         mark_ends: append U+000A to the last pretoken of a document.
-        byte_level: output of a ``ByteLevel`` component: True: bytes, for byte-level models; False: characters of the
-            byte alphabet.
+        byte_level: True if a ``ByteLevel`` component yields bytes, for byte-level models; False if it yields characters
+            of the byte alphabet.
 
     Examples:
         >>> Stages.of("gpt2").pattern.text

@@ -184,7 +184,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # from the core: there are more characters than entries
+            error.option = error.option or "vocab_size"  # an error of the core: more characters than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
@@ -239,7 +239,7 @@ def _counted(
 
 
 def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> None:
-    """Checks that counts were made with the recipe's stages and special tokens. Counts of a mapping always pass.
+    """Checks that counts were made with the recipe's stages and special tokens. Counts from a mapping always pass.
 
     Raises:
         ConfigError: the stages or special tokens differ.

@@ -1,7 +1,7 @@
 """Argument checks: a value of a wrong type raises a `ConfigError` that names the argument and the accepted values.
 
 A public function checks its arguments first, before it opens a file or starts work. So a wrong argument never causes a
-`TypeError` or an `AttributeError` deeper in the call stack. Each check returns the value, or raises.
+`TypeError` or an `AttributeError` deeper in the call stack. Each check returns the value, or raises an error.
 
 Left out: combinations of options, which each function checks itself.
 """
@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`, the default of an argument that stays unchanged; passing None would change it."""
+    """Type of `KEEP`, which as an argument leaves a setting unchanged. It is the default where None would change it."""
 
     def __repr__(self) -> str:
         return "…"
@@ -50,10 +50,10 @@ KEEP = Keep()
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
-    """Builds the error for a value: argument, given value, expected value.
+    """Builds the error for a wrong value. The message has the argument, the given value and the accepted values.
 
     Args:
-        option: the argument, or an item of it: ``"sizes[1]"``.
+        option: the argument, or an item of it, such as ``"sizes[1]"``.
         value: the given value.
         expected: the accepted values, with an article.
 

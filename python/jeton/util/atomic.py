@@ -29,7 +29,7 @@ except ImportError:  # on Windows an open file cannot be removed, so no lock is 
 __all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
 _MOST_CHARS = 50  # characters of the target's name in a temporary file's name; file systems permit 255 bytes in all
-# Errors of a full disk or an exceeded size. They lack the file's name when they occur while a buffer is written.
+# Errors of a full disk or an exceeded size limit. An error while a buffer is written lacks the file's name.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -42,7 +42,7 @@ def write_atomically(
 
     Args:
         path: the target. A symbolic link is replaced, not followed.
-        sweep: first remove stale temporary files of the target, for which its folder is listed. To write many files
+        sweep: first remove stale temporary files of the target. This lists the target's folder. To write many files
             into a folder, pass False, and call `remove_stale` once.
         replace: False: raise an error if the target exists when the block ends, also if another process wrote it
             meanwhile.
@@ -120,7 +120,7 @@ def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[st
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
     """Returns True for a descriptor of this process (``/dev/stdout``, ``/dev/stderr``, ``/dev/fd/3``), a named pipe,
-    and a device; False for a link to one in any other folder.
+    and a device; False for any other path, including a symbolic link to one of these.
 
     Examples:
         >>> is_stream("tokenizer.json")

@@ -34,7 +34,7 @@ __all__ = ["MAX_EXPANSION", "decompressed", "position", "split_suffix"]
 # Text compresses 3- to 6-fold, tables and logs up to 60-fold. gzip's maximum is 1,032-fold; the other formats reach
 # 10,000-fold and more.
 MAX_EXPANSION = 100
-# The limit does not apply up to this many decompressed bytes: small files of one repeated line are harmless.
+# The limit does not apply up to this many decompressed bytes, since small files that repeat one line are harmless.
 HARMLESS = 4 << 20
 # Number of bytes decompressed at a time.
 BUFFER_BYTES = 1 << 18
@@ -126,7 +126,7 @@ class _Counted:
 
 
 class _Bounded(io.RawIOBase):
-    """Decompressed stream that raises when the expansion exceeds its limit."""
+    """Decompressed stream that raises an error when the expansion exceeds its limit."""
 
     def __init__(
         self, stream: BinaryIO, compressed: _Counted, name: str, label: str, max_expansion: int | None

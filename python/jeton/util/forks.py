@@ -4,8 +4,9 @@ If only one function of this package needs a module, the function imports it on 
 imported, Python holds a lock for it. If another thread forks during the import, the child inherits a held lock and a
 half-executed module, but no thread that would finish the import: every call that needs the module would block forever.
 
-- Before a fork, the forking thread waits until no other thread is importing a module for this package, or one of its
-  dependencies. It does not wait for other imports, which may never end: importing a module can run a server.
+- Before a fork, the forking thread waits until no other thread is importing a module of this package or of its
+  dependencies, or any module for this package. It does not wait for other imports, which may never end: importing a
+  module can run a server.
 - After the wait, other threads can still begin imports before the fork. Blocking these imports would risk a deadlock
   with locks that other packages acquire before a fork. So the child undoes imports that other threads began in these
   microseconds, or that outlasted the wait: it removes their locks and half-executed modules, so that the modules are
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["forget_imports", "wait_for_imports"]
 
-# Importing NumPy takes a tenth of a second, or some seconds from a slow network file system.
+# Longest wait for imports. NumPy's import takes a tenth of a second, or some seconds from a slow network file system.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
 MAX_EQUAL = 10  # intervals after which a thread at one instruction of `logging` is assumed to wait for the fork
@@ -44,7 +45,7 @@ _not_awaited: set[str] = set()  # modules that other threads were importing at t
 
 
 def wait_for_imports() -> None:
-    """Waits until no other thread is importing a module for this package, at most `MAX_WAIT_S`."""
+    """Waits until no other thread is importing a module for this package, but at most `MAX_WAIT_S` seconds."""
     global _not_awaited
     end = monotonic() + MAX_WAIT_S
     is_used, importing = _use_by_other_threads()
@@ -76,7 +77,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _imported_by_other_threads() -> dict[str, int]:
-    """Returns name of each module that another thread is importing -> id of that thread."""
+    """Returns the name of each module that another thread is importing -> id of that thread."""
     locks = [(name, reference()) for name, reference in list(_module_locks.items())]
     return {name: lock.owner for name, lock in locks if lock is not None and lock.owner not in (None, get_ident())}
 
@@ -96,12 +97,12 @@ def _calls_of_logging() -> set[tuple[int, int, int]]:
 
 
 def _use_by_other_threads() -> tuple[bool, set[int]]:
-    """Tests whether other threads execute functions of this package; also returns the threads that import for it."""
+    """Returns whether other threads execute functions of this package, and the threads that import modules for it."""
     own, is_used = get_ident(), False
     importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost if thread != own else None
-        has_import = False  # whether a function called from `frame` imports
+        has_import = False  # whether a call inside of `frame` imports a module
         while frame is not None:
             if frame.f_code.co_filename == _IMPORT_SYSTEM:
                 has_import = True

@@ -209,7 +209,7 @@ def called() -> NoReturn:
 
 
 def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any], *others: Callable[..., Any]) -> NoReturn:
-    """Raises the error for a call with keywords that a method lacks.
+    """Raises the error for a call with keywords that a method does not have.
 
     Args:
         method: a method.

@@ -160,7 +160,7 @@ def _templates(language: str) -> _Templates:
 
 def _pattern(message: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", message)
-    # An option is the start of a message, after the file or another place: it does not contain the place.
+    # The placeholder `option` does not match ": ", so it never includes a file name or other place before the option.
     values = {"option": r"(?P<option>(?:(?!: ).)+?)"}
     named = [values.get(part, f"(?P<{part}>.+?)") if index % 2 else re.escape(part) for index, part in enumerate(parts)]
     return re.compile("".join(named), re.DOTALL)

@@ -39,7 +39,7 @@ def _own_limit() -> list[int]:
 
 
 def _container_limits() -> list[int]:
-    """Returns the memory limits of this process's cgroups that are set."""
+    """Returns the memory limits that are set in the cgroups of this process."""
     limits = []
     for path in _limit_files():
         try:

@@ -17,7 +17,7 @@ __all__ = ["Catalog", "counted", "is_translated", "translate", "use_catalog"]
 
 Catalog = Mapping[str, str]
 
-# Not a global variable: a playground that was started from a Chinese command line also answers requests in English.
+# A context variable, since a playground that a Chinese command line started also answers requests in English.
 _catalog: ContextVar[Catalog | None] = ContextVar("jeton_catalog", default=None)
 
 

@@ -17,7 +17,10 @@ _constructor: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | No
 
 
 def array_constructor() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Returns a constructor of arrays from a buffer, and the dtype of ids. After this, the core builds NumPy arrays."""
+    """Returns a constructor of arrays from a buffer, and the dtype of ids.
+
+    After the first call, the core builds NumPy arrays itself.
+    """
     return _constructor or _import_numpy()
 
 

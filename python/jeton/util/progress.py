@@ -4,8 +4,8 @@
 ``progress``, ``report`` is callable: it draws a bar on standard error, calls the caller's function, or ignores the
 event. Bars throttle themselves, so a loop can report at any rate.
 
-Left out: the times of reports, which each operation decides; a bar for notebooks (tqdm's text bar is readable there,
-too).
+Left out: the decision when to report, which is up to each operation; and a bar for notebooks, in which tqdm's text bar
+is readable, too.
 """
 
 from __future__ import annotations

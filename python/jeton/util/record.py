@@ -39,7 +39,7 @@ def record(*, frozen: bool) -> Any:
 
 
 def replace(old: Any, /, **changes: Any) -> Any:
-    """Returns a record with other values of some fields."""
+    """Returns a copy of a record in which some fields have other values."""
     return type(old)(**{**old.__dict__, **changes})
 
 

@@ -1,4 +1,4 @@
-"""Adds words as entries with merges; `whole_words` does this for models without merges."""
+"""Adds words as entries, with the merges that produce them; `whole_words` adds words to models without merges."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     by_text = [
         (word, id)
         for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
-        if tok.definition.is_byte_level or content.startswith(WORD_START)  # a piece inside a word is no text by itself
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # other pieces occur only inside words
     ]
     _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
     new = np.arange(tok.vocab_size, made.vocab_size)

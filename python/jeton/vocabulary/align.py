@@ -18,7 +18,7 @@ NO_ID = (1 << 32) - 1
 
 
 def vocabulary_map(a: Tokenizer, b: Tokenizer) -> NDArray[np.int64]:
-    """Returns int64 by id of `a`: the id of `b` with the same bytes in decoded text, or -1."""
+    """Returns int64[n]: for each id of `a`, the id of `b` that decodes to the same bytes, or -1."""
     ids = np.frombuffer(a._core.vocabulary_map(b._core), "<u4").astype(np.int64)
     ids[ids == NO_ID] = -1
     return ids
@@ -31,7 +31,7 @@ class SpanAlignment:
     Attributes:
         ids_a, ids_b: int64: ids of the two encodings.
         groups_a, groups_b: int64[n + 1]: group i has the tokens from `groups_a[i]` up to `groups_a[i + 1]`, and from
-            `groups_b[i]` up to `groups_b[i + 1]`. Both cover the same bytes.
+            `groups_b[i]` up to `groups_b[i + 1]`. These tokens of A and of B cover the same bytes.
         byte_spans: int64[n, 2]: the range of bytes of each group.
     """
 
@@ -54,8 +54,8 @@ class Alignment:
 
     Attributes:
         a, b: the tokenizers.
-        to_b, to_a: int64 by id: the other tokenizer's id with the same bytes, or -1. A special token corresponds to
-            special tokens only.
+        to_b, to_a: int64: for each id of `a` (of `b`), the id of the other tokenizer with the same bytes, or -1. A
+            special token corresponds to special tokens only.
 
     Examples:
         >>> import jeton
@@ -79,7 +79,7 @@ class Alignment:
         (ids_a, spans_a), (ids_b, spans_b) = (_encoded(tok, text) for tok in (self.a, self.b))
         ends = np.intersect1d(spans_a[:, 1], spans_b[:, 1])
         ends = ends[ends > 0]
-        # A boundary is common if, in both encodings, all tokens up to its index end at or before it.
+        # Each encoding is cut before its first token that ends after the boundary.
         cut_a = np.searchsorted(np.maximum.accumulate(spans_a[:, 1]), ends, side="right")
         cut_b = np.searchsorted(np.maximum.accumulate(spans_b[:, 1]), ends, side="right")
         size = len(text if isinstance(text, bytes) else text.encode())

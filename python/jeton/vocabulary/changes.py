@@ -32,7 +32,7 @@ def checked_corpus(value: Any, option: str) -> Any:
 
 
 def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArray[np.int64]:
-    """Returns int64 by id: number of uses in the encoding of a corpus, or of counted pretokens.
+    """Returns int64[n]: for each id, the number of its uses in the encoding of a corpus or of counted pretokens.
 
     Raises:
         ConfigError: the counts were made with other stages than the tokenizer's.
@@ -110,11 +110,11 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Returns the share of the parent's tokens in a corpus that the child's encoding has at the same positions.
+    """Returns the share of the parent's tokens in a corpus to which the child has an equal token at the same position.
 
     Args:
         parent, child: the tokenizers.
-        to_child: int64 by id of the parent: the child's id, or -1.
+        to_child: int64: for each id of the parent, the child's id, or -1.
         corpus: documents.
     """
     same = total = 0

@@ -39,7 +39,7 @@ OUTPUTS = (
 )
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-# Names of files of a tokenizer, which are not copied because the new tokenizer replaces them.
+# Names of a tokenizer's files. They are not copied, because the new tokenizer replaces them.
 TOKENIZER_FILES = {
     "added_tokens.json",
     "merges.txt",
@@ -93,7 +93,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
     """Checks that a tensor has rows of floating-point values, at least one for each id.
 
     Raises:
-        ConfigError: the tensor has fewer rows, or no values.
+        ConfigError: the tensor has fewer rows than there are ids, or no values.
         UnsupportedFeatureError: the tensor's type is not floating point.
     """
     if num_ids and (not tensor.shape or tensor.shape[0] < num_ids):
@@ -102,7 +102,7 @@ def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
             option="names",
         )
     if tensor.dtype not in ITEM_BYTES:
-        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises if the type is not supported
+        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises an error if the type is not supported
     if not tensor.shape or tensor.start == tensor.end:
         raise ConfigError(f"{tensor.name:.200} has the shape {_spelled(tensor)}, so it has no rows", option="names")
 
@@ -264,7 +264,7 @@ class _Noise:
 
 
 def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Reads rows of the donor's tensor that has the same name."""
+    """Reads rows of the donor's tensor with the same name as `tensor`."""
     for file in _files(Path(file_path(donor, "donor")))[0]:
         with SafetensorsFile(file) as opened:
             found = opened.tensors.get(tensor.name)

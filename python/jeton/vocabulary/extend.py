@@ -140,7 +140,7 @@ def extend(
 
 
 def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, special: bool = True) -> Counts:
-    """Counts the tokenizer's pretokens. Its added tokens split the text; special tokens only with `special`."""
+    """Counts the tokenizer's pretokens. Added tokens split the text; special tokens do so only if `special` is True."""
     counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
     if counts is not None:
         check_counts(tok, counts)
@@ -150,7 +150,9 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 
 
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
-    """Returns the pretokens to protect: those with special tokens matched, and those with them as ordinary text.
+    """Returns the counted pretokens of the text to protect.
+
+    The text is counted with special tokens matched; if it contains any, it is also counted with them as ordinary text.
 
     Raises:
         ConfigError: the text contains special tokens and cannot be read twice.

@@ -1,7 +1,7 @@
-"""The first merges of a BPE tokenizer: the vocabulary that training with a smaller size learns.
+"""The first merges of a BPE tokenizer: the vocabulary that training with a smaller size would learn.
 
-Merges are learned one at a time, so training with a smaller size learns the first of the same merges. One training run
-is therefore sufficient for every size.
+Merges are learned one at a time, so training with a smaller size learns the same merges, but fewer of them. One
+training run is therefore sufficient for every size.
 """
 
 from __future__ import annotations

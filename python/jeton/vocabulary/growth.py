@@ -21,7 +21,7 @@ __all__ = ["check_merges", "grown"]
 
 
 def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
-    """Checks that a tokenizer can get new merges. The message ends with `place`, the argument that is the tokenizer.
+    """Checks that a tokenizer can get new merges. The message ends with `place`, which says which tokenizer is meant.
 
     Raises:
         UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
@@ -63,13 +63,13 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns, for new entries without merges, two columns: the new id, and the id of each old token that spells it."""
+    """Returns two columns for new entries without merges: id of the entry, and id of an old token in its spelling."""
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]
     try:
         batch = tok.encode_batch(texts, add_special_tokens=False)
-    except InvalidTextError:  # a symbol that is not in the vocabulary, and there is no unknown token
+    except InvalidTextError:  # a symbol is not in the vocabulary, and there is no unknown token
         is_encodable = [_is_encodable(tok, text) for text in texts]
         ids = ids[is_encodable]
         batch = tok.encode_batch(list(compress(texts, is_encodable)), add_special_tokens=False)

@@ -38,11 +38,11 @@ def merge_vocab(
 ) -> Surgery:
     """Appends the entries of `b` to `a`, with merges that reach them.
 
-    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, gets a merge of
-    the two tokens into which all merges before it encode the entry. If these merges encode the entry into more than two
-    tokens, one merge cannot reach it, and it is left out. (If the model looks up whole pretokens, the entry is appended
-    and found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens
-    of `b` follow as added tokens.
+    All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, is encoded with
+    all merges so far. If the result is two tokens, their merge is appended. If it is more than two tokens, one merge
+    cannot reach the entry, and the entry is left out. (If the model looks up whole pretokens, the entry is appended and
+    found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of
+    `b` follow as added tokens.
 
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
@@ -132,7 +132,7 @@ def _order(tok: Tokenizer) -> NDArray[np.int64]:
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
         ranks = np.full(tok.vocab_size, results.size)  # entries that no merge forms come last
-        ranks[results[::-1]] = np.arange(results.size)[::-1]  # the first merge of each result counts
+        ranks[results[::-1]] = np.arange(results.size)[::-1]  # of merges with equal results, the first is used
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
 
@@ -144,7 +144,7 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
     """Returns ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
     if not merged.definition.is_byte_level:
-        return []  # a piece inside a word is no text by itself
+        return []  # a piece that begins inside a word is never a whole text
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])
@@ -153,7 +153,7 @@ def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> lis
 
 
 def _is_alone(tok: Tokenizer, contents: list[bytes], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns True for each content that the tokenizer encodes as exactly its id."""
+    """Returns True for each content that the tokenizer encodes as a single token with the content's id."""
     batch = tok.encode_batch(contents, special="none", add_special_tokens=False)
     offsets = batch.offsets.astype(np.int64)
     alone: NDArray[np.bool_] = np.diff(offsets) == 1

@@ -29,16 +29,16 @@ METHODS = ("mean", "noise", "donor", "focus", "omp")
 
 @dataclass(frozen=True, eq=False)
 class Plan(PlanRows):
-    """Source of the embedding row of each new id. `Surgery.plan` is a plan; `by` returns plans with other methods.
+    """Source of the embedding row of each new id. `Surgery.plan` is such a plan; `by` returns one with another method.
 
     Attributes:
         tokenizer_before, tokenizer: the old and the new tokenizer; a matrix has a row for each id below the tokenizer's
             `vocab_size`.
-        copied: int64[n]: the old id whose row a new id keeps; -1: the row has another source.
-        mixed: int64[m]: for each term of a weighted mean, the new id whose row it is part of; ascending.
-        mixed_from: int64[m]: the old id of each term.
+        copied: int64[n]: for each new id, the old id whose row it keeps; -1 if the row has another source.
+        mixed: int64[m], ascending: for each term of the weighted means, the new id that the mean is for.
+        mixed_from: int64[m]: for each term, the old id whose row is weighted.
         weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
-        donors: int64[n]: the id of the donor model whose row a new id gets; -1: the row has another source.
+        donors: int64[n]: for each new id, the donor model's id whose row it gets; -1 if the row has another source.
         method: name of the method for new entries.
         seed: seed of the noise.
 
@@ -62,8 +62,9 @@ class Plan(PlanRows):
 
         Args:
             before, after: the tokenizers.
-            copied: see the attribute.
-            pieces: new id and old id of each piece of a new entry; None if there are no new entries.
+            copied: the attribute `copied` of the plan.
+            pieces: for each piece of a new entry, the entry's new id and the piece's old id; None if there are no new
+                entries.
         """
         empty = np.empty(0, np.int64)
         new, old = (empty, empty) if pieces is None else pieces
@@ -266,7 +267,7 @@ class Plan(PlanRows):
 def _means(
     new: NDArray[np.int64], old: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the terms of means: for a new id, each old id once, weighted by its number of occurrences."""
+    """Returns the terms of means: each pair of a new and an old id once, weighted by its number of occurrences."""
     if not new.size:
         return new.astype(np.int64), old.astype(np.int64), np.empty(0)
     pairs, times = np.unique(np.stack([new, old]), axis=1, return_counts=True)

@@ -39,7 +39,7 @@ class PlanRows:
 
     @cached_property
     def id_map(self) -> NDArray[np.int64]:
-        """int64 by old id: the new id, or -1 if the old id was dropped."""
+        """int64[num_old]: for each old id, the new id, or -1 if the old id was dropped."""
         ids = np.full(self.num_old, -1, np.int64)
         kept = np.flatnonzero(self.copied >= 0)
         ids[self.copied[kept]] = kept

@@ -1,4 +1,4 @@
-"""Pruning: removes entries, such that every remaining entry keeps the merges by which text reaches it."""
+"""Pruning: removes entries, and keeps all merges that encoding needs to form the remaining entries."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def prune(
     """Removes entries from the vocabulary.
 
     Initial symbols, added tokens, byte and unused tokens stay, unless `remove` contains them. A token that stays keeps
-    the merge tree through which text reaches it. So if all tokens of a text's encoding stay, its encoding is the same,
+    the merge tree with which encoding forms it. So if all tokens of a text's encoding stay, its encoding is the same,
     with the new ids (WordPiece: if the text has no unknown word). `plan.id_map` has the new id of each old id.
 
     Args:
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
-        corpus: determines the uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or
-            counts by id. Without `vocab_size`, all tokens with uses stay. With it, the least used token that is no part
-            of another token is removed, and its uses are added to those of its two parts, until `vocab_size` is
-            reached.
-        vocab_size: total number of entries. If it is the only criterion, for BPE: the first merges stay, as training
-            with this size learns them.
+        corpus: source of the number of uses of each token: a corpus, which is encoded; counts of this tokenizer's
+            pretokens; or counts by id. Without `vocab_size`, all tokens with uses stay. With it, tokens are removed one
+            by one until `vocab_size` is reached: each time, the least used token that is no part of another token. Its
+            uses are added to those of its two parts.
+        vocab_size: total number of entries. If it is the only criterion, a BPE model keeps its first merges, which are
+            those that training with this size learns.
         keep: tokens that stay: ids, spellings or bytes.
         remove: tokens that are removed, also special and added tokens: ids, spellings or bytes. If it is the only
             criterion, all other tokens stay. Text that does not spell a removed token has the same encoding, with the
@@ -164,10 +164,10 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
 
 
 def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns the entries that must stay: initial symbols, added, byte and unused tokens, the unknown token and, for
-    Unigram, a piece with the lowest score. Entries to remove are excluded.
+    """Returns bool[n]: True for entries that pruning must keep, except those in `removed`.
 
-    The lowest score determines the penalty of unknown characters.
+    These are initial symbols, added tokens, byte tokens, unused tokens, the unknown token and, for Unigram, a piece
+    with the lowest score, which determines the penalty of unknown characters.
     """
     required: NDArray[np.bool_] = (
         (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)
@@ -216,7 +216,7 @@ def _id(tok: Tokenizer, token: Any, option: str, index: int) -> int:
     if isinstance(token, str) and token in tok.special_tokens:
         return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
-        return id  # the token as text or, failing that, as spelled in files
+        return id  # found as text; otherwise, the string is looked up below as spelled in files
     if isinstance(token, str | bytes):
         try:
             return tok.token_to_id(token)

@@ -20,7 +20,7 @@ _DROPPED: Any = object()
 
 
 def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, str]:
-    """Returns name of each part of a definition that refers to a token of `tokens` -> the first such token.
+    """Returns, for each part of a definition that refers to any of `tokens`: name of the part -> the first such token.
 
     Args:
         definition: the definition.
@@ -117,7 +117,7 @@ def _chat_templates(definition: Definition) -> Iterator[tuple[str | None, str]]:
 
 
 def _named(source: str, tokens: Mapping[int, str], roles: Mapping[str, str]) -> str | None:
-    """Returns the first token that a chat template spells, or refers to by the variable of its role."""
+    """Returns the first token that a chat template contains, or refers to by a variable such as ``eos_token``."""
     for token in tokens.values():
         variables = [f"{role}_token" for role, of in roles.items() if of == token]
         if token in source or any(re.search(rf"\b{re.escape(name)}\b", source) for name in variables):

@@ -19,13 +19,13 @@ __all__ = ["check_removed", "without_tokens"]
 
 
 def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> None:
-    """Checks that text without some tokens keeps its encoding when these tokens are removed.
+    """Checks that the removal of tokens does not change encodings that do not contain these tokens.
 
     Args:
         tok: the tokenizer.
         trees: its merge trees.
-        removed: bool[n]: the tokens to remove.
-        chosen: bool[n]: the entries that stay, including all entries of their merge trees.
+        removed: bool[n]: True for the tokens to remove.
+        chosen: bool[n]: True for the entries that stay, including all entries of their merge trees.
 
     Raises:
         ConfigError: a token to remove is the unknown token of the model, an initial symbol, a byte of byte fallback, a
@@ -60,12 +60,12 @@ def _refuse(tok: Tokenizer, id: int, why: str) -> None:
 
 
 def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) -> tuple[Tokenizer, list[str]]:
-    """Returns the tokenizer without references to some special and added tokens, and the names of the references.
+    """Drops references to tokens that will be removed; returns the new tokenizer and the references' names.
 
     Args:
         tok: the tokenizer.
-        removed: bool[n]: the tokens. They themselves are not removed here.
-        drop: True: drop the references. False: references are an error.
+        removed: bool[n]: True for each id that will be removed. The tokens themselves are not removed here.
+        drop: True: drop the references. False: raise an error if there are any.
 
     Raises:
         ConfigError: `drop` is False, and there are references.

@@ -57,7 +57,10 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with new ids by old id (-1 drops an entry), and False if ranks became a list of merges."""
+    """Returns the tokenizer with other ids, and False if its ranks had to become a list of merges.
+
+    `new_ids` has the new id of each old id; -1 drops the entry.
+    """
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}
@@ -67,7 +70,8 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags
+            # The columns lack the flags of added tokens.
+            vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")
     made = built(tok, vocabulary.renumbered(marked.view(np.uint8)), new_ids, **options)
@@ -75,7 +79,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
 
 
 def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
-    """Returns the new ids by old id."""
+    """Returns int64[n]: the new id of each old id."""
     ids = np.arange(tok.vocab_size, dtype=np.int64)
     if isinstance(map, Mapping):
         old = np.array([_old_id(id, tok.vocab_size) for id in map], np.int64)
@@ -101,7 +105,7 @@ def _checked(tok: Tokenizer, map: Any) -> NDArray[np.int64]:
 
 
 def _old_id(id: object, size: int) -> int:
-    """Checks an id of the tokenizer, a key of the mapping."""
+    """Checks a key of the mapping, which must be an id of the tokenizer, and returns it."""
     try:
         return integer(id, "map", 0, size - 1)
     except ConfigError:

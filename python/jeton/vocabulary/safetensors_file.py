@@ -94,7 +94,7 @@ class SafetensorsFile:
             yield self._map[start : min(start + BLOCK, self._data + tensor.end)]
 
     def rows(self, tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Returns uint8[len(ids), bytes of a row]: some rows of a tensor."""
+        """Returns the rows `ids` of a tensor, as uint8[len(ids), bytes of a row]."""
         width = (tensor.end - tensor.start) // max(tensor.shape[0], 1)
         all_rows = np.frombuffer(self._map, np.uint8, tensor.end - tensor.start, self._data + tensor.start)
         found: NDArray[np.uint8] = all_rows.reshape(tensor.shape[0], width)[ids]

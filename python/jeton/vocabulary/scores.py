@@ -13,9 +13,9 @@ __all__ = ["counted_scores"]
 
 
 def counted_scores(tok: Tokenizer) -> NDArray[np.float64]:
-    """Returns scores by id; infinity for entries that do not count for the lowest score.
+    """Returns the score of each id, or infinity for an entry that cannot have the lowest score.
 
-    SentencePiece counts ordinary pieces, and Hugging Face all entries of the model's list.
+    SentencePiece takes the lowest score of ordinary pieces, and Hugging Face that of all entries in the model's list.
 
     Examples:
         >>> import jeton

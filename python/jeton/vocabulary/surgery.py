@@ -62,13 +62,13 @@ class Surgery:
 
 
 def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | None = None, **model: Any) -> Tokenizer:
-    """Builds a tokenizer with another vocabulary. It drops the facts of training, which no longer describe it.
+    """Builds a tokenizer with another vocabulary, without the facts of training, which describe the old tokenizer.
 
     Args:
         tok: the old tokenizer.
         vocabulary: the new entries.
-        new_ids: int64 by old id; None: the old ids are unchanged.
-        model: options of the model that change.
+        new_ids: int64[n]: for each old id, the new id; None: the old ids are unchanged.
+        model: the options of the model that change, with their new values.
     """
     definition = replace(tok.definition, training=None, hf_vocab_size=None)
     if model:

@@ -1,4 +1,4 @@
-"""Rows for new entries, as weighted sums of old tokens' rows; the weights come from a donor's embeddings."""
+"""Rows for new entries: weighted sums of the rows of old tokens, with weights computed from a donor's embeddings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 256  # new entries per block; their similarities to 200,000 anchors take
 
 
 def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
-    """Returns int64 by id: the donor's id with the same bytes, or -1."""
+    """Returns int64[n]: for each id of `tok`, the donor's id with the same bytes, or -1."""
     return vocabulary_map(tok, donor)
 
 

@@ -1,4 +1,4 @@
-"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that are closed under them."""
+"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that contain the trees of all members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """The last merge that forms each entry, the same in any text, by id.
+    """For each id, the two parts that the last merge of its entry joins. They are the same in any text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
@@ -54,7 +54,7 @@ class MergeTrees:
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         model = tok.definition.model
-        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens, which text can spell
+        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens: ordinary entries that match in text
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE
@@ -69,7 +69,7 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that result from merging their own bytes."""
+        """bool[n]: True for ordinary entries that are symbols or that merges form from their bytes."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 
@@ -87,7 +87,7 @@ class MergeTrees:
     def pieces(
         self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the known entries that each id is merged from, ordered by `ids`, not by position in the text.
+        """Returns the known entries that each id is merged from. They are in the order of `ids`, not of the text.
 
         Args:
             ids: int64[m]: the ids to expand.

@@ -5,14 +5,14 @@ match than before.
 
 Unigram: the new piece w, of n characters, gets the least score s, in single precision, such that
 
-- s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e the rounding
-  error of an addition. Then, after equal sums S, the best path takes w wherever both ends of w are boundaries: the sum
-  after w is at least S + s - e, and after k <= n other pieces it is at most S + best(w) + k·e. Among equal sums the
-  first wins: the sum of the path with the longest piece.
+- s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e is the
+  rounding error of an addition. Then the best path takes w wherever both ends of w are boundaries. To see this, let S
+  be the sum before w. The sum after w is at least S + s - e; with k <= n other pieces instead of w, it is at most
+  S + best(w) + k·e. If both are equal, Viterbi keeps the first sum, which is that of the path with the longest piece.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
-Text that does not spell w has no path with w, and the scores of its paths do not change. With a lower score than s, the
-word could become several tokens, or the encoding of text with unknown characters could change.
+Text that does not spell w has no path with w, and the scores of its paths do not change. If the score were lower than
+s, the word could become several tokens, or the encoding of text with unknown characters could change.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .surgery import Surgery, built
 
 __all__ = ["add_whole_words"]
 
-# Rounding error of one addition. SentencePiece: f32 with absolute sums below 2^17, since it resets a sum beyond
-# -100,000. Hugging Face: f64 with absolute sums below 2^30, as in a pretoken of 100 MB.
+# Rounding error of one addition. SentencePiece adds in f32, with absolute sums below 2^17, since it resets a sum beyond
+# -100,000. Hugging Face adds in f64, with absolute sums below 2^30, which even a pretoken of 100 MB does not exceed.
 SINGLE_ERROR, DOUBLE_ERROR = 2.0**-8, 2.0**-22
 
 Edge = tuple[int, int, float]  # start, end, score
@@ -140,7 +140,7 @@ def _not_one(tok: Tokenizer, text: str) -> ConfigError:
 
 
 def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, int]) -> NDArray[np.float64]:
-    """Returns scores by id, including the new words'. Shorter words are scored first: they can be in longer ones."""
+    """Returns the scores by id, with those of new words. Words are scored before longer words that contain them."""
     model = tok.definition.model
     single = isinstance(model, Unigram) and model.single_precision
     error = SINGLE_ERROR if single else DOUBLE_ERROR
@@ -171,7 +171,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks added tokens whose ids follow the pieces: a list of pieces by id includes them as pieces.
+    """Checks the added tokens whose ids follow those of the pieces. The new list of pieces by id contains them, too.
 
     Raises:
         UnsupportedFeatureError: such a token is matched only as a whole word; as a piece it would be found inside
@@ -204,7 +204,7 @@ def _best(edges: list[Edge], size: int) -> float:
 
 def _single(score: float) -> float:
     """Returns the least f32 number that is not below a score, because a `.model` stores scores as f32."""
-    rounded = np.float32(score)  # NumPy would compare it with a float in single precision
+    rounded = np.float32(score)  # converted for the comparison, since NumPy would compare in single precision
     return float(rounded if float(rounded) >= score else np.nextafter(rounded, np.float32(np.inf)))
 
 
@@ -213,4 +213,5 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))  # restores flags
+    # The columns lack the flags of added tokens.
+    return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))

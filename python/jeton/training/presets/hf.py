@@ -292,7 +292,7 @@ def _initial_symbols(alphabet: Sequence[str] | None, level: SymbolLevel) -> list
 
 
 def _check_special(special: Sequence[str], initial: Sequence[int], level: SymbolLevel) -> None:
-    """Raises if a special token is also an initial symbol, because Hugging Face gives both the same id."""
+    """Raises an error if a special token is also an initial symbol: Hugging Face would give both the same id."""
     for token in special:
         symbol = _core.read_bytes(token) if level == "byte" else token.encode("utf-32-le")[:4]
         if len(token) == 1 and symbol and int.from_bytes(symbol, "little") in set(initial):

@@ -1,4 +1,4 @@
-"""Rules of karpathy/minbpe: `BasicTokenizer`, and with a pattern `RegexTokenizer`.
+"""Rules of karpathy/minbpe: those of `BasicTokenizer` or, with a pattern, of `RegexTokenizer`.
 
 Source: karpathy/minbpe, minbpe/basic.py and minbpe/regex.py (facts).
 """
@@ -41,5 +41,5 @@ class MinBpe(Native):
         return super().recipe(replace(request, pattern=pattern))
 
     def facts(self) -> dict[str, Any]:
-        """Implements `TrainingPreset.facts`. The pattern is not an option there, because the tokenizer stores it."""
+        """Implements `TrainingPreset.facts`. The facts omit the pattern, which the tokenizer itself stores."""
         return {"preset": self.name}

@@ -85,7 +85,7 @@ class Native(TrainingPreset):
 
 
 def _check_size(request: TrainingRequest) -> None:
-    """Checks that the vocabulary has space for special tokens and for the alphabet, as far as it is known."""
+    """Checks that the vocabulary has space for special tokens and for the alphabet, as far as its size is known."""
     marked, num_special = request.end_of_word is not None, len(request.special_tokens)
     alphabet = 0 if request.by_character else 512 if marked and request.end_of_word_style == "suffix" else 256 + marked
     least = max(alphabet + num_special, 1)
@@ -147,7 +147,7 @@ def _across(request: TrainingRequest, learned: Learned, context: LearningContext
 
 
 def _with_required(request: TrainingRequest, learned: Learned, max_entries: int) -> Learned:
-    """Appends the merges of required tokens. The log has 0 as the count of their pairs, which were not counted."""
+    """Appends the merges of required tokens. In the log, the counts of their pairs are 0, as they were not counted."""
     vocabulary, kept = add_required(
         learned.vocabulary, request.rules.required, max_entries, by_character=request.by_character
     )

@@ -2,9 +2,9 @@
 
 Each line, which ends with LF or CR LF, is a document. A line is normalized, then split at control and user-defined
 symbols and before white space. The most frequent characters enter the vocabulary until they cover `character_coverage`
-of the text. Pieces are learned from what is left of the words, in the order of count, then length, then string. In the
-vocabulary, the characters follow the pieces. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as
-SentencePiece's own.
+of the text. All other characters split the words, and pieces are learned from the resulting parts, in the order of
+count, then length, then string. In the vocabulary, the characters follow the pieces. Saved as a `.model`, the tokenizer
+has the same pieces, scores and ids as SentencePiece's own.
 
 Left out (these options raise an error): sampling (``input_sentence_size``, which uses the C++ library's random
 numbers); ``auto_character_coverage``; a pre-tokenizer for training.
@@ -185,7 +185,7 @@ class SentencePiece(TrainingPreset):
         return [(role, getattr(self, f"{role}_id"), getattr(self, f"{role}_piece")) for role in _ROLES]
 
     def _reserved(self, vocab_size: int) -> list[tuple[int, int, str]]:
-        """Returns (id, kind, content) of pieces that are not learned; the lowest free id for a piece without id."""
+        """Returns (id, kind, content) of unlearned pieces. A piece without an id gets the lowest free id."""
         at: dict[int, tuple[int, str]] = {}
         for role, id, piece in self._named():
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):

@@ -5,7 +5,7 @@ from frequent substrings as seeds, then alternates between EM, which estimates p
 the pieces that contribute least to the likelihood. Reading, normalization, splitting and reserved pieces are the same
 as for SentencePiece's BPE (`sentencepiece`).
 
-Sums are computed in f64 in a fixed order, so scores do not depend on the number of threads, to the last bit.
+Sums are computed in f64 in a fixed order, so scores are equal bit for bit with any number of threads.
 SentencePiece adds in f32 in the order of its threads; its pieces are the same, except for a few.
 
 Left out (these options raise an error): the options that `sentencepiece` leaves out, pieces across white space, white
@@ -35,7 +35,7 @@ LONGEST = 254  # characters; the core stores the length of a piece in 8 bits
 
 @dataclass(frozen=True)
 class SentencePieceUnigram(SentencePiece):
-    """Rules of ``spm_train --model_type=unigram``. Its flags are the options: those of `SentencePiece`, and these.
+    """Rules of ``spm_train --model_type=unigram``. Options are its flags: those of `SentencePiece` and the following.
 
     Attributes:
         seed_sentencepiece_size: number of seeds; 0: eight times the vocabulary size, but at least 100,000.
@@ -86,7 +86,10 @@ class SentencePieceUnigram(SentencePiece):
             )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `TrainingPreset.recipe`. Special tokens become control symbols, the unknown token `unk_piece`."""
+        """Implements `TrainingPreset.recipe`.
+
+        Special tokens become control symbols, and the unknown token becomes `unk_piece`.
+        """
         if request.special_tokens or request.unk_token is not None:
             symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
             unk_piece = request.unk_token or self.unk_piece
