@@ -368,7 +368,8 @@ pub struct AlignedWriter<'d> {
 /// State of the output of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriterState {
-    /// The output equals the consumed part of the old text, and is not written yet. Only without tracing.
+    /// The output equals the consumed part of the old text and is not written yet. A writer that traces does not have
+    /// this state.
     Unchanged,
     /// The output differs from the old text, and is written.
     Writes,

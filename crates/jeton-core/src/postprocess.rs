@@ -208,8 +208,8 @@ impl Template {
 /// `content` is the content of the token. `is_bytes` is true if the content is the bytes of a byte-level entry. Then
 /// only the space counts as white space, because HF tests the spelling, in which `Ċ` stands for a line feed. `is_bytes`
 /// is false for text (an added token, or a spelling such as `Ġthe`). `index` is the index of the token in its text.
-/// `span` is in characters. The space that `add_prefix_space` inserts before the text has no offsets and is not
-/// removed.
+/// `span` is in characters. It does not contain the space that `add_prefix_space` inserts before the text, so nothing is
+/// subtracted for this space.
 #[must_use]
 pub fn trim_offsets(
     content: &[u8],

@@ -215,7 +215,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Encode a turn of a conversation with Jeton, with permission and without."""
+    """Encode a turn of a conversation with Jeton: with permission for special tokens, and without."""
     import jeton
 
     turn = "<|im_start|>user\nhi<|im_end|>"

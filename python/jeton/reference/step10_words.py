@@ -1,4 +1,4 @@
-r"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
+r"""Step 10. Words with an end mark, `</w>`, and a lossless encoder.
 
     python step10_words.py                 also without Jeton
     python -m jeton.reference.step10_words

@@ -194,7 +194,7 @@ class ShardLoader:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """Returns the numbers of this rank's batches from a position on; of these, the share of process `part`."""
+        """Returns the numbers of the batches from `position` on that process `part` of this rank reads."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:

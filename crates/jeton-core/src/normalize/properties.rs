@@ -43,8 +43,9 @@ pub(super) const UPPER: u16 = 1 << 9;
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Distance from the bit of a form to a second bit, which is set for characters that the form changes or can compose. A
-/// character with the first bit alone is a mark that the form can reorder, but not change.
+/// Each normalization form has two bits, `CHANGES` positions apart. The upper bit is set for characters that the form
+/// changes or can compose. If only the lower bit is set, the character is a mark that the form can reorder, but not
+/// change.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;

@@ -49,7 +49,7 @@ impl Pretokenizer {
     }
 
     /// Returns true if the pretoken that begins at `at` ends at `end`. The caller guarantees that the pretoken that
-    /// begins one character later ends there. Returns false if the answer is not certain.
+    /// begins one character after `at` ends at `end`. Returns false if the answer is not certain.
     pub(crate) fn ends_as_next(&self, text: &[u8], at: usize, end: usize) -> bool {
         let rules = match &self.0 {
             PatternKind::None => return true,

@@ -158,7 +158,8 @@ class Built(Engine):
     def kept_ids(self) -> frozenset[int]:
         """Ids of special tokens that decoding does not skip.
 
-        Their normalized content differs from their content, and the original compares the normalized one.
+        The original library looks up their normalized content, which differs from their content, and so does not find
+        them among the special tokens.
         """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)

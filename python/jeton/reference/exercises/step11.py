@@ -36,7 +36,7 @@ def measuring() -> Iterator[Case]:
 
 
 def comparing() -> Iterator[Case]:
-    """Yield losses, numbers of tokens and texts."""
+    """Yield cases that consist of a loss, a number of tokens and a text."""
     for loss, num_tokens, text in (
         (2.0, 100, "x" * 400),
         (math.log(2), 8, "12345678"),

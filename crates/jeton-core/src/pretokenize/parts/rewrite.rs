@@ -105,7 +105,7 @@ impl Metaspace {
         self.split.then_some(self.mark)
     }
 
-    /// Returns the spelling of a character: the mark for a space.
+    /// Returns the mark for a space, and any other character unchanged.
     pub(super) fn spelled(&self, c: char) -> char {
         if c == ' ' {
             self.mark

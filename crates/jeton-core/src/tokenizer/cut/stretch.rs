@@ -56,8 +56,8 @@ struct LastPretoken {
 
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
-    /// the context; None if the end cannot be determined. The first characters of the stretch need not be kept
-    /// together. If the returned end is among them, it is only an upper bound: every longer prefix exceeds the limit.
+    /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the stretch.
+    /// An end that is returned there is only an upper bound: every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

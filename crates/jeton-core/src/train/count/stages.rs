@@ -58,8 +58,8 @@ impl Skips {
 /// Id that the matcher returns for every boundary symbol, and the pretoken that is counted for it.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// Mark that is counted with the last pretoken of a text if ends are marked. It cannot be part of a text, because texts
-/// are lines.
+/// Byte that is counted as part of the last pretoken of a text, if the ends of texts are marked. It cannot occur in a
+/// text, because texts are lines.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
