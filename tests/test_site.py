@@ -103,7 +103,7 @@ def test_lessons_in_both_languages(made: list[lesson_pages.Lesson]) -> None:
         assert ('<div lang="zh-Hans" markdown="1">' in lesson.text) == ("/zh/" in lesson.path)
         assert f'pictures/lessons/{lesson.picture}" alt="' in lesson.text
     ending = next(lesson for lesson in made if lesson.path == "lessons/en/step10_words.md")
-    assert ending.title.startswith("10 Words with an end: &lt;/w&gt;, ")
+    assert ending.title.startswith("10 Words with an end mark, &lt;/w&gt;, ")
     assert "make newest&lt;/w&gt;." in ending.text
     assert "\n\n    python step10_words.py " in ending.text  # a block of code, not a paragraph
 
