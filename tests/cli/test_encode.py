@@ -86,6 +86,13 @@ def test_binary_formats_hold_one_text_and_stay_off_the_terminal(run: Run, path: 
     assert f"> ids.{form}" in result.err
 
 
+@pytest.mark.parametrize("form", ["npy", "bin", "tokens"])
+def test_json_excludes_other_formats(run: Run, path: Path, form: str) -> None:
+    result = run("encode", "-t", path, "--format", form, "--json", "a")
+    assert (result.code, result.out) == (2, b"")
+    assert f"--format {form} and --json cannot be combined" in result.err
+
+
 def test_tokens_are_drawn(run: Run, tok: jeton.Tokenizer, path: Path) -> None:
     plain = run("encode", "-t", path, "--format", "tokens", "low\nlow x")
     assert plain.text.replace("│", "") == "low↵low·x\n"

@@ -18,7 +18,7 @@ import jeton
 from jeton.cli import COMMANDS, main
 from jeton.cli.options import in_options
 from jeton.cli.shards import shards
-from jeton.errors import ConfigError, keyword, named
+from jeton.errors import ConfigError, call, keyword, named
 
 from .conftest import Run
 
@@ -165,6 +165,9 @@ def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, com
     assert f"-t / --tokenizer is given 2 times, but {command} takes one" in result.err
 
 
+IN_CORPUS = named('errors="replace" to jeton.Corpus')
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
@@ -178,6 +181,12 @@ def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, com
         (f"{keyword('from_size', 7)} is too small", "--superwords-from 7 is too small"),
         (f"{named('vocab_size')} counts; {named('end_of_word')} marks", "--vocab-size counts; end_of_word marks"),
         ("vocab_size=3 in a file; pattern= too", "vocab_size=3 in a file; pattern= too"),
+        (
+            f"the file is missing; {call('jeton.f(a)', 'jeton f A')} writes it",
+            "the file is missing; jeton f A writes it",
+        ),
+        (f"not a row; pass {IN_CORPUS}", "not a row; pass --errors replace"),
+        (f"no column; name it with {named('vocab_size= of jeton.Corpus')}", "no column; name it with --vocab-size"),
         (f"not a row; pass {keyword('errors', 'skip')} or repair it", "not a row"),
         (f"not UTF-8; pass {keyword('errors', 'replace')}", "not UTF-8; pass --errors replace"),
         (f"not UTF-8; pass {keyword('errors')}", "not UTF-8; pass --errors"),

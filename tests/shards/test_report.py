@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,17 @@ def test_many_files_are_grouped_by_folder() -> None:
     assert len(set(group_files(files[:MAX_SOURCES]).values())) == MAX_SOURCES
     assert set(group_files(files, 0).values()) == {"/data/"}
     assert set(group_files([f"{number}.txt" for number in range(50)]).values()) == {f"{n}.txt" for n in range(50)}
+
+
+@pytest.mark.parametrize("read", [jeton.shards.open, jeton.shards.report])
+def test_a_missing_result_is_explained(read: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.txt").write_text("a")
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "planned", tok)
+    for folder, hint in (
+        ("absent", "^there is no folder .*absent$"),
+        ("empty", r"empty: no (manifest|report)\.json; this is not a folder of shards$"),
+        ("planned", r"planned: no (manifest|report)\.json; jeton\.shards\.merge \(jeton shards merge\) writes it when"),
+    ):
+        with pytest.raises(ShardError, match=hint):
+            read(tmp_path / folder)

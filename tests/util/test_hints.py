@@ -78,6 +78,8 @@ def test_names_in_hints_exist(hint: str) -> None:
         (lambda: TOK.split("h", 5, allowed_special="all"), 'special="all"'),
         (lambda: TOK.stream(stop_strings=["h"]), "stop="),
         (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a misspelling
+        (lambda: jeton.shards.make(["h"], "no folder", TOK, eos=True), "in Jeton: append_eos="),
+        (lambda: jeton.shards.make(["h"], "no folder", TOK, formatt="bin"), "in Jeton: format="),
     ],
 )
 def test_keywords_of_other_libraries_suggest_jetons(call: Any, hint: str) -> None:
