@@ -179,6 +179,33 @@ def test_jetons_facts_in_a_file_do_not_override_the_type_of_its_model(kind: obje
             jeton.Tokenizer.from_bytes(json.dumps(file).encode())
 
 
+@pytest.mark.parametrize(
+    ("preset", "field", "value"),
+    [
+        (None, "dropout", 0.1),
+        (None, "unk_token", "low"),
+        (None, "fuse_unk", True),
+        (None, "byte_fallback", True),
+        (None, "ignore_merges", True),
+        (None, "continuing_subword_prefix", "##"),
+        (None, "end_of_word_suffix", "</w>"),
+        ("bert", "max_input_chars_per_word", 7),
+        ("bert", "unk_token", "low"),
+        ("unigram", "unk_id", 5),
+        ("unigram", "byte_fallback", True),
+    ],
+)
+def test_jetons_facts_in_a_file_do_not_override_fields_of_its_model(preset: Any, field: str, value: object) -> None:
+    options = {"pattern": "gpt2"} if preset is None else {"preset": preset}
+    tok = jeton.train(["low lower lowest"] * 9, 260 if preset is None else 30, progress=False, **options)
+    file = json.loads(tok.to_bytes())
+    assert file["model"][field] != value
+    assert jeton.Tokenizer.from_bytes(json.dumps(file).encode()).definition == tok.definition
+    file["model"][field] = value
+    with pytest.raises(jeton.FormatError, match="is not the one that Jeton recorded"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+
+
 def test_jetons_facts_in_a_file_do_not_override_its_pipeline() -> None:
     file = json.loads(jeton.train(["low lower"], 260, pattern="gpt2", progress=False).to_bytes())
     file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, file["pre_tokenizer"]]}

@@ -296,10 +296,10 @@ def test_a_file_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
         (b"GGUF", "ends in the middle"),
         (b"GGUF" + struct.pack("<IQQ", 1, 0, 0), "version 1 of GGUF"),
         (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "big-endian"),
-        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60), "is longer than the rest"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60), "exceeds the rest"),
         (
             b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + string("k") + struct.pack("<IIQ", 9, 8, 1 << 60),
-            "is longer than the rest",
+            "exceeds the rest",
         ),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + string("k") + struct.pack("<IIQ", 9, 9, 1), "arrays of arrays"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + string("k") + struct.pack("<IQ", 99, 0), "unknown type 99"),

@@ -275,14 +275,14 @@ def pairs(*given: tuple[str, bytes], count: int | None = None, version: int = 3,
         (pairs(version=0x0300_0000), UnsupportedFeatureError, "big-endian", "byte 4"),
         (pairs(version=1), UnsupportedFeatureError, "version 1 of GGUF is not supported; versions: 2, 3", "byte 4"),
         (pairs(version=4), UnsupportedFeatureError, "version 4 of GGUF", "byte 4"),
-        (pairs(count=1), FormatError, "a list of 1 items is longer", "byte 24"),
+        (pairs(count=1), FormatError, "a list of 1 items exceeds", "byte 24"),
         (pairs(("", struct.pack("<IB", 7, 1))), FormatError, "a name of 0 bytes", "byte 32"),
         (pairs(("a" * 65536, struct.pack("<IB", 7, 1))), FormatError, "a name of 65536 bytes", "byte 32"),
         (pairs(("a", struct.pack("<I", 13) + bytes(9))), FormatError, "the unknown type 13", "byte 37"),
         (pairs(("a", struct.pack("<IIQ", 9, 9, 0))), UnsupportedFeatureError, "arrays of arrays", "byte 49"),
         (pairs(("a", struct.pack("<IIQ", 9, 13, 0))), FormatError, "the unknown type 13", "byte 49"),
-        (pairs(("a", struct.pack("<IIQ", 9, 4, 1))), FormatError, "a list of 1 items is longer", "byte 49"),
-        (pairs(("a", struct.pack("<IIQ", 9, 8, 1))), FormatError, "a list of 1 items is longer", "byte 49"),
+        (pairs(("a", struct.pack("<IIQ", 9, 4, 1))), FormatError, "a list of 1 items exceeds", "byte 49"),
+        (pairs(("a", struct.pack("<IIQ", 9, 8, 1))), FormatError, "a list of 1 items exceeds", "byte 49"),
         (pairs(("a", struct.pack("<IIQQ", 9, 8, 1, 1))), FormatError, "ends in the middle", "byte 49"),
         (pairs(("a", struct.pack("<IQ", 8, 1))), FormatError, "ends in the middle", "byte 45"),
         (pairs(("a", b"\7\0\0\0\1"), ("a", b"\7\0\0\0\1")), FormatError, "the key b'a' is given twice", "byte 47"),
@@ -356,7 +356,7 @@ def test_tensors_are_listed(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=f"a tensor of {len(dimensions)} dimensions"):
             read_header(tmp_path / "x", lambda _: True, tensors=True)
     (tmp_path / "x").write_bytes(pairs(tensors=1) + bytes(23))
-    with pytest.raises(FormatError, match="a list of 1 items is longer"):
+    with pytest.raises(FormatError, match="a list of 1 items exceeds"):
         read_header(tmp_path / "x", lambda _: True, tensors=True)
 
 

@@ -177,7 +177,7 @@ class _Reader:
     def _checked(self, count: int, size: int) -> int:
         """Checks that a file can contain `count` items of at least `size` bytes, before memory is reserved for them."""
         if count * size > self._num_bytes - self._at:
-            raise self._error(f"a list of {count} items is longer than the rest of the file, which is cut off or damaged")
+            raise self._error(f"a list of {count} items exceeds the rest of the file, which is cut off or damaged")
         return count
 
     def _number(self, letter: str) -> Any:

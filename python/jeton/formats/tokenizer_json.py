@@ -149,7 +149,7 @@ def _write_model(
         pieces, is_exact = written
         if not is_exact and not model.single_precision:
             parts.losses["scores"] = "scores that HF's number parser cannot reproduce"
-        return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces.encode()}
+        return _fields(tok, parts.mark), {"vocab": pieces.encode()}
     unk = tok.token_to_id(model.unk_token) if model.unk_token and model.unk_token in tok else None
     listed = tok.definition.hf_vocab_size
     num_listed = tok.vocab_size if listed is None else listed
@@ -161,44 +161,56 @@ def _write_model(
         names = ", ".join(repr(tok.id_to_token(id)) for id in exposed[:5])
         parts.losses["added_tokens"] = f"added tokens that the model does not produce from text: {names}"
     members = {"vocab": vocab}
+    if isinstance(model, Bpe) and (implied or model.ranks == "merges"):
+        members["merges"] = tok._core.merges_json(**spelling)
+    elif isinstance(model, Pieces) and implied:
+        merges, tied = tok._core.piece_merges_json()
+        members["merges"] = merges.encode()
+        if tied is not None:
+            names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
+            parts.losses["scores"] = (
+                f"pieces with equal scores, {names}, of which the leftmost in the text is merged first"
+            )
+    fields = _fields(tok, parts.mark)
+    if fields["type"] == "WordLevel" and not isinstance(model, WordLevel):
+        parts.losses["model"] = f"SentencePiece's model of {model.type.lower()}"
+    return fields, members
+
+
+def _fields(tok: Tokenizer, mark: str) -> JSON:
+    """Returns HF's model without its vocabulary and merges: its type and small fields."""
+    model = tok.definition.model
     match model:
+        case Unigram():
+            unk = tok.token_to_id(model.unk_token) if model.unk_token else None
+            return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}
         case Bpe():
             suffix = model.end_of_word and model.end_of_word_style == "suffix"
-            fields: JSON = {
+            return {
+                "type": "BPE",
                 "dropout": None,
                 "unk_token": model.unk_token,
                 "continuing_subword_prefix": model.continuing_subword_prefix,
-                "end_of_word_suffix": parts.mark if suffix else None,
+                "end_of_word_suffix": mark if suffix else None,
                 "fuse_unk": model.fuse_unk,
                 "byte_fallback": model.byte_fallback,
                 "ignore_merges": model.whole_first,
             }
-            if implied or model.ranks == "merges":
-                members["merges"] = tok._core.merges_json(**spelling)
         case WordPiece():
-            fields = {
+            return {
+                "type": "WordPiece",
                 "unk_token": model.unk_token,
                 "continuing_subword_prefix": model.continuing_subword_prefix,
                 "max_input_chars_per_word": model.max_chars_per_word,
             }
         case Pieces():
-            fields = {"unk_token": model.unk_token, "fuse_unk": True, "byte_fallback": model.byte_fallback}
-            if not implied:
-                return {"type": "BPE", **fields}, members
-            merges, tied = tok._core.piece_merges_json()
-            members["merges"] = merges.encode()
-            if tied is not None:
-                names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
-                parts.losses["scores"] = (
-                    f"pieces with equal scores, {names}, of which the leftmost in the text is merged first"
-                )
-            return {"type": "BPE", **fields}, members
-        case _:
-            fields = {"unk_token": model.unk_token}
-            if not isinstance(model, WordLevel):
-                parts.losses["model"] = f"SentencePiece's model of {model.type.lower()}"
-            return {"type": "WordLevel", **fields}, members
-    return {"type": model.type, **fields}, members
+            return {
+                "type": "BPE",
+                "unk_token": model.unk_token,
+                "fuse_unk": True,
+                "byte_fallback": model.byte_fallback,
+            }
+    return {"type": "WordLevel", "unk_token": model.unk_token}
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
@@ -425,7 +437,7 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary, *, drops_unknown: bool = 
     def token(id: int) -> str:
         return names[id] if id in names else tok.id_to_token(id)  # `spelling` is imported by the latter
 
-    if own and not own.get("losses") and not _same_pipeline(tok, mark, top, token):
+    if own and not (_same_model(tok, mark, model) and (own.get("losses") or _same_stages(tok, mark, top, token))):
         raise FormatError(
             "the pipeline is not the one that Jeton recorded in $.model.jeton: the file was changed after it was "
             "saved; undo the change, or delete $.model.jeton to load the file as it is",
@@ -482,16 +494,16 @@ def _with_columns(vocabulary: _core.Vocabulary, own: JSON) -> _core.Vocabulary:
         raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton") from None
 
 
-_HF_TYPES: dict[type[Model], str] = {Bpe: "BPE", Pieces: "BPE", Unigram: "Unigram", WordPiece: "WordPiece"}
+def _same_model(tok: Tokenizer, mark: str, model: JSON) -> bool:
+    """Tests whether ``model.jeton`` agrees with the type and the small fields of HF's model; see `_same_stages`."""
+    return all(model.get(name) == value for name, value in _fields(tok, mark).items())
 
 
-def _same_pipeline(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
-    """Tests whether ``model.jeton`` agrees with HF's stages and the type of the model.
+def _same_stages(tok: Tokenizer, mark: str, top: JSON, token: Callable[[int], str]) -> bool:
+    """Tests whether ``model.jeton`` agrees with HF's stages around the model.
 
     It can disagree if the file was edited; such a file would give different ids in the two libraries.
     """
-    if top["model"].get("type") != _HF_TYPES.get(type(tok.definition.model), "WordLevel"):
-        return False
     expected = write_parts(tok.definition, mark, token, _contents(tok))
     parts = {name: getattr(expected, name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
     return all(top.get(name) == part for name, part in parts.items())
