@@ -272,6 +272,7 @@ class Model:
     ("message", "error"),
     [
         (7, "message 1 is 7, not an object with a role and a content"),
+        (("user", "hi"), "message 1 is ('user', 'hi'), not an object with a role and a content"),
         (Model(), "message 1 is Model(), not an object with a role and a content; pass its model_dump()"),
         ({"content": "x"}, "message 1 has no role"),
         ({"role": 7}, "message 1 has no role"),
@@ -397,3 +398,8 @@ def test_refusals_are_told_from_other_errors() -> None:
     assert error("{{ 1 / 0 }}\n\n{{ 1 }}").line == 1
     assert str(error("\n{{ raise_exception('no') }}")) == "the chat template rejects the messages in line 2: no"
     assert error("\n\n{% macro m() %}\n{{ 1 / 0 }}{% endmacro %}{{ m() }}").line == 4
+
+
+def test_pairs_are_not_a_batch_of_conversations() -> None:
+    with pytest.raises(ConfigError, match=r"^message 0 is \('user', 'hi'\), not an object with a role"):
+        jeton.default().chat([("user", "hi"), ("assistant", "hello")], template="chatml")

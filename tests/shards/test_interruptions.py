@@ -222,6 +222,10 @@ class TestChanges:
     def test_another_tokenizer_is_refused(self, planned: Path, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', but this call has 'j1:"):
             replan(planned, tok.add_tokens(["<|more|>"]))
+        with pytest.raises(
+            ConfigError, match=r"but this call has 'j1:.*; other differences: append_eos; pass the same"
+        ):
+            replan(planned, tok.add_tokens(["<|more|>"]), append_eos="<|more|>")
         tok.add_tokens(["<|more|>"]).save(planned / "tokenizer.json")
         with pytest.raises(ShardError, match="but the plan is for j1:"):
             jeton.shards.run(planned, progress=False)

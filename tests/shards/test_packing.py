@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import jeton
 from jeton.errors import ConfigError, FormatError, ShardError
 from jeton.shards.collecting import NO_TASK, gather, read_origins
+from jeton.shards.opened import _folder as opened_folder
 from jeton.shards.packing import PADDING, pack
 
 from ..selection import amount, rest_is_slow
@@ -229,7 +230,13 @@ def test_a_shard_with_an_incomplete_row_is_refused(corpus: Path, tok: jeton.Toke
     make(corpus, tmp_path, tok)
     path = tmp_path / "shard-00000.bin"
     path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(ShardError, match=r"but the manifest says [\d,]+; .*if the file is damaged, .*repair"):
+        jeton.shards.open(tmp_path)[0]
+    folder = opened_folder(tmp_path)
     with pytest.raises(ShardError, match=r"rows of 50 ids"):
+        folder.layout.read(folder.path, "shard-00000", folder.facts)
+    path.unlink()
+    with pytest.raises(ShardError, match=r"shard-00000.bin is missing; jeton\.shards\.repair \(jeton shards repair\)"):
         jeton.shards.open(tmp_path)[0]
 
 

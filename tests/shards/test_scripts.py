@@ -83,3 +83,9 @@ def test_a_folder_with_a_line_break_is_refused(tok: jeton.Tokenizer, tmp_path: P
     for script in (jeton.shards.slurm_script, jeton.shards.kubernetes_manifest):
         with pytest.raises(ConfigError, match="line break"):
             script(tmp_path / "a\nb")
+
+
+@pytest.mark.parametrize("script", [jeton.shards.slurm_script, jeton.shards.kubernetes_manifest])
+def test_a_stage_of_a_plan_that_does_not_shuffle_is_refused(script: Any, planned: Path) -> None:
+    with pytest.raises(jeton.ConfigError, match="does not shuffle, so it has no stages; leave out stage="):
+        script(planned, stage="shuffle")

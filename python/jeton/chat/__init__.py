@@ -351,7 +351,10 @@ def _continued_field(value: object, add_generation_prompt: object) -> str | None
 
 
 def _is_batch(messages: Sequence[Any]) -> bool:
-    return isinstance(messages[0], Sequence) and not isinstance(messages[0], str | bytes)
+    first = messages[0]
+    if not isinstance(first, Sequence) or isinstance(first, str | bytes):
+        return False
+    return not first or not isinstance(first[0], str)  # a pair of strings is meant as a message, which is an error
 
 
 def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> list[Chat | str]:

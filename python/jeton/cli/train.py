@@ -142,6 +142,8 @@ def train(
       jeton train texts/ -o clean.json --rule one_script --rule whole_characters --require '</think>' --superwords
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
+    if trace and common.as_json:
+        raise click.UsageError("--trace and --json cannot be combined")
     how = {"preset": _preset(preset, settings)} | {
         name: options[name] for name in ("level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
     }

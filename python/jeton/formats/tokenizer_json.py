@@ -29,12 +29,13 @@ from ..tokens.added import (
 )
 from ..tokens.kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..util.record import replace
+from .error_context import MAX_LOSSES
 from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any, TypeVar
 
     from ..definition import Model
@@ -97,20 +98,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     parts = write_parts(definition, _free_mark(tok), tok.id_to_token, _contents(tok))
     spelling: dict[str, Any] = {"byte_alphabet": definition.is_byte_level, "end_of_word": parts.mark}
     model, members = _write_model(tok, parts, spelling, implied=implied)
-    for name, why in parts.losses.items():
-        if accept_loss is not None and name not in accept_loss:
-            raise UnsupportedFeatureError(
-                f"tokenizer.json does not support {why}; {keyword('accept_loss', [name])} writes a file that records "
-                "the loss, and that only Jeton reads exactly",
-                format=FORMAT,
-                feature=name,
-            )
-        if accept_loss is not None:
-            import warnings
-
-            warnings.warn(
-                f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
-            )
+    if accept_loss is not None:
+        _refuse_losses(parts.losses, accept_loss)
     model["jeton"] = _own_facts(definition, parts) | _own_columns(tok, parts)
     top = {
         "version": "1.0",
@@ -126,6 +115,23 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     for name, member in members.items():
         parts_of_file += [f',"{name}":'.encode(), member]
     return b"".join([*parts_of_file, b"}}\n"])
+
+
+def _refuse_losses(losses: Mapping[str, str], accept_loss: Collection[str]) -> None:
+    """Rejects losses that the caller has not accepted by name, and warns about the accepted ones."""
+    for name, why in losses.items():
+        if name not in accept_loss:
+            raise UnsupportedFeatureError(
+                f"tokenizer.json does not support {why}; "
+                f"{keyword('accept_loss', list(losses), most=MAX_LOSSES)} writes a file that records the loss, and "
+                "that only Jeton reads exactly",
+                format=FORMAT,
+                feature=name,
+            )
+    import warnings
+
+    for name, why in losses.items():
+        warnings.warn(f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=5)
 
 
 def _write_model(

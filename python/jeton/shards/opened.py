@@ -22,7 +22,7 @@ from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureErr
 from ..util.arguments import integer
 from ..util.lazy import cached_property
 from .collecting import NO_TASK, read_origins
-from .folder import ShardFolder
+from .folder import AGAIN, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents, Int64, Layout, ShardFacts, shard_facts
 
 __all__ = ["OpenShard", "OpenShards"]
@@ -180,10 +180,10 @@ class OpenShards:
             return known
         folder, at = self._places[integer(number, "number", 0, len(self) - 1)]
         stem = ShardFolder.stem(at)
-        documents = folder.layout.read(folder.path, stem, folder.facts)
         if number not in self._checked:
             _check_sizes(folder, at)
             self._checked.add(number)
+        documents = folder.layout.read(folder.path, stem, folder.facts)
         self._check(number, documents, folder.unit)
         self.is_open[number] = made = OpenShard(documents, folder, stem)
         if len(self.is_open) > MOST_OPEN:
@@ -322,12 +322,15 @@ def _check_sizes(folder: Folder, number: int) -> None:
     """Checks the sizes of the files of a shard.
 
     Raises:
-        ShardError: a size differs from the manifest.
-        FileNotFoundError: a file is missing.
+        ShardError: a file is missing, or its size differs from the manifest.
     """
     for name, file in folder.manifest["shards"][number]["files"].items():
         path = folder.path / name
-        size = path.stat().st_size
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise ShardError(f"{path} is missing; {AGAIN}", path=str(path)) from None
         if size != file["bytes"]:
             message = f"{path}: it has {size:,} bytes, but the manifest says {file['bytes']:,}"
-            raise ShardError(f"{message}; copy it again, or run and merge again", path=str(path))
+            hint = f"merge again after another run; if the file is damaged, {AGAIN}"
+            raise ShardError(f"{message}; {hint}", path=str(path))

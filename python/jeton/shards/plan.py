@@ -444,12 +444,13 @@ class Plan:
         """Checks that this plan and the one stored in the folder have equal options, except for the error policy.
 
         Raises:
-            ConfigError: the options differ; the message names the first difference.
+            ConfigError: options differ; the message has the values of the first, and the names of the others.
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
-        for name in sorted(now, key=lambda name: name != "tokenizer"):  # tokenizer first: it determines the type of ids
-            if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
-                continue
+        differing = [name for name in now if name not in ("inputs", "grown", "arguments") and now[name] != then[name]]
+        differing.sort(key=lambda name: name != "tokenizer")  # tokenizer first: it determines the type of ids
+        if differing:
+            name, *others = differing
             if name == "tokenizer":
                 before, after = (value and f"{value[:MAX_HASH]}…" for value in (then[name], now[name]))
             elif name == "conversations":
@@ -466,7 +467,10 @@ class Plan:
                 before, after = then[name], now[name]
             what = OPTIONS.get(name, name)
             message = f"{folder} was planned with {named(what)} {_shown(before)}, but this call has {_shown(after)}"
-            raise ConfigError(f"{message}; pass the same, or another folder", option=what)
+            # The tokenizer and the format determine `vocab_size` and `dtype`, which are not arguments.
+            others = [OPTIONS.get(other, other) for other in others if other not in ("vocab_size", "dtype")]
+            more = f"; other differences: {', '.join(map(named, others))}" if others else ""
+            raise ConfigError(f"{message}{more}; pass the same, or another folder", option=what)
 
     def grown_from(self, stored: Plan, folder: str) -> Plan:
         """Returns this plan with the inputs in the stored order, followed by the new inputs.

@@ -146,6 +146,10 @@ def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tup
         )
         raise ConfigError(message, option="stage")
     if stage is not None:
+        if len(stages) == 1:
+            raise ConfigError(
+                f"the plan does not shuffle, so it has no stages; leave out {keyword('stage')}", option="stage"
+            )
         choice(stage, "stage", tuple(stages))
     chosen = stages[stage] if stage is not None else next(iter(stages.values()))
     return folder, min(integer(jobs, "jobs", 1), max(len(chosen.tasks), 1))

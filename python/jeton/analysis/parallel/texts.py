@@ -66,7 +66,8 @@ def parallel_texts(folder: str | os.PathLike[str], baseline: str) -> tuple[dict[
         files[path.stem] = path
     if baseline not in files:
         some = ", ".join(list(files)[:8]) + (", …" if len(files) > 8 else "")
-        message = f"{folder}: no text named {baseline} to compare with (it has: {some or 'no files'})"
+        where = "the paragraphs of Jeton" if folder == PARAGRAPH else folder
+        message = f"{where}: no text named {baseline} to compare with (it has: {some or 'no files'})"
         raise ConfigError(f"{message}; name another with {keyword('relative_to')}", option="relative_to")
     texts = {key: _read(path) for key, path in files.items()}
     least = MIN_SHARE * len(texts[baseline])

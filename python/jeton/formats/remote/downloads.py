@@ -130,7 +130,7 @@ def _address(known: KnownRankFile) -> str:
         return known.url
     url = f"{mirror.rstrip('/')}/{_filename(known)}"
     if not _is_permitted(url):
-        raise ConfigError(f"JETON_REGISTRY_URL={mirror!r} is neither https nor http on this machine")
+        raise ConfigError(f"JETON_REGISTRY_URL={mirror!r} does not begin with https:// (or http://localhost)")
     return url
 
 
