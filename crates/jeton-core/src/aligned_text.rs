@@ -238,8 +238,8 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Rewrites a text without alignment. `write` writes its replacement, of at most `most` bytes. Returns None,
-    /// without allocating, if the replacement equals the text and each character would be aligned with itself.
+    /// Rewrites a text without alignment. `write` writes the new text, which may have at most `most` bytes. If the new
+    /// text equals the old one and each character would be aligned with itself, returns None and allocates nothing.
     ///
     /// # Errors
     /// As [`AlignedText::rewrite`].

@@ -24,7 +24,7 @@ pub(super) enum DecodeStep {
     ByteFallback,
     /// Converts characters of the byte alphabet to bytes, and joins all strings into one.
     ByteLevel(ByteAlphabet),
-    /// Joins all strings into one. Takes the place of ByteLevel if contents are already bytes.
+    /// Joins all strings into one. Used instead of `ByteLevel` if the contents of tokens are bytes already.
     Bytes,
     Ctc {
         pad: Replacer,

@@ -120,7 +120,8 @@ impl Texts {
 /// Number of code units that are collected before they are appended.
 const UNITS: usize = 16;
 
-/// One line, and the reading position in it. Methods return `None` if the row is left to the caller.
+/// One line, and the reading position in it. Methods return `None` if this parser does not accept the row; the caller
+/// then parses it in full.
 struct Row<'a> {
     line: &'a str,
     at: usize,

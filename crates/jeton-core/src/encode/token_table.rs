@@ -19,7 +19,7 @@ use crate::util::simd;
 pub(super) const NO_ID: u32 = 1 << 31;
 /// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
-/// Value of a key that may be an entry, because its bucket has overflowed.
+/// Value of a key that is not in its bucket, but may be an entry, because the bucket had no space for some entry.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
 /// Odd multipliers of the two halves of a key.

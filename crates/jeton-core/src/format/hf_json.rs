@@ -494,9 +494,9 @@ pub fn vocab_json(
     Ok(WrittenVocab { json: text(json)?, clashes, exposed })
 }
 
-/// Writes `model.vocab` of a Unigram model: spelling and score of every id. The flag is true if HF's parser reads all
-/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens with ids beyond the scores are
-/// not pieces; HF assigns them the ids after the list. The list must include the unknown token.
+/// Writes `model.vocab` of a Unigram model: a list of the spelling and score of every id. Returns the list, and true if
+/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent. If all ids
+/// after the scores and the unknown token are added tokens, the list leaves them out; HF assigns them the ids after it.
 ///
 /// # Errors
 /// As [`Spelling::write`].

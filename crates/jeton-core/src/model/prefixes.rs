@@ -30,8 +30,8 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of tokens that the first attempt merges again, counted back from the end of a prefix. Two tokens suffice for
-/// most positions; each additional token costs about ten nanoseconds.
+/// The first attempt merges the text of this many tokens again: the last ones before the end of a prefix. Two tokens
+/// suffice for most positions; each additional token costs about ten nanoseconds.
 const FEW: usize = 3;
 
 /// Maximum number of bytes that are merged in arrays.

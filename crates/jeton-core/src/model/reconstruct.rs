@@ -116,8 +116,8 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids of tokens that no pair of
-    /// lower-ranked tokens forms, but whose bytes are the concatenation of a pair with a higher-ranked token.
+    /// Finds the last merge of each token that is not `merged`. Collects in `odd` the ids of tokens that no pair of
+    /// lower-ranked tokens forms, although the same bytes are the concatenation of a pair with a higher-ranked token.
     fn undo(
         &mut self,
         vocab: &Vocab,

@@ -44,7 +44,7 @@ pub struct Way {
     pub score: f64,
 }
 
-/// The segmentations of a pretoken.
+/// The lattice of a pretoken, its best segmentation and the next best ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ways {
     /// First pieces of the lattice, up to a limit, ordered by start, then by length.
