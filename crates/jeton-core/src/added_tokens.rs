@@ -30,7 +30,7 @@ pub struct Added<'a> {
     pub lstrip: bool,
     /// True if a match includes the white space on its right.
     pub rstrip: bool,
-    /// True if only ASCII white space is included.
+    /// True if the white space included by `lstrip` and `rstrip` is only ASCII.
     pub ascii_space: bool,
     /// True if matches of this token are encoded as ordinary text. Other added tokens do not match where they overlap
     /// such a match. HF treats special tokens in this way if `encode_special_tokens` is true.

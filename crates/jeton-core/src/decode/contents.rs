@@ -45,7 +45,7 @@ pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// Concatenated contents of `ids`, which are copied on request.
+/// Concatenation of the contents of `ids`. Its length is known; its bytes are copied only on request.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     vocab: &'a Vocab,

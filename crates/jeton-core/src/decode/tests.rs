@@ -274,8 +274,8 @@ fn short_texts_are_replaced_like_long_ones() {
     }
 }
 
-/// Starts that are computed in one pass equal those of decoding one id after the other, under each policy for invalid
-/// UTF-8.
+/// Compares the start offsets of tokens, computed in one pass, with those found by decoding one id after the other.
+/// Tests each policy for invalid UTF-8.
 #[test]
 fn starts_equal_those_of_the_stream() {
     let entries: [(Kind, &[u8]); 18] = [

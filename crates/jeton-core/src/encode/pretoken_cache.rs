@@ -66,7 +66,7 @@ impl PretokenCache {
         self.table.prefetch(hash);
     }
 
-    /// Returns the bucket of a hash; its values are packed references.
+    /// Returns the bucket of a hash. The values in the bucket are packed references to lists of ids.
     #[inline(always)]
     pub(super) fn bucket(&self, hash: u32) -> &Bucket {
         self.table.bucket(hash)

@@ -5,8 +5,8 @@
 //! (`reconstruct`).
 //!
 //! Building that table takes as long as the rest of loading, so it is built when pairs are first needed (fast-path
-//! tables, explanations). Until then, merges are looked up by bytes (`ContentRanks`), unless a token is very long. This
-//! concerns the first texts, and all texts of models that are too large for fast-path tables.
+//! tables, explanations). Until then, merges are looked up by bytes (`ContentRanks`), unless a token is very long. The
+//! first texts are encoded in this way, as are all texts if the model is too large for fast-path tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.

@@ -370,8 +370,8 @@ mod tests {
 
     use super::*;
 
-    /// Two tokens of half a window each fit a window. If their boundary could not be checked, the whole text would be
-    /// merged with the heap. Runs of spaces often yield tokens of this length.
+    /// Two tokens that are each half as long as a window fit one window. If their boundary could not be checked, the
+    /// whole text would be merged with the heap. Runs of spaces often yield tokens of this length.
     #[test]
     fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();
