@@ -71,8 +71,8 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        // The pre-tokenizer can add the leading space; the rules about the normalizer and earlier splitters do not
-        // apply to it.
+        // The pre-tokenizer can add a leading space, after the normalizer and earlier splitters have run. The rules
+        // about them are therefore applied to the text without this space.
         let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
         let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
         if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {

@@ -24,7 +24,7 @@ use crate::vocab::Kind;
 /// Maximum number of texts that are tried for one entry.
 const MAX_TRIES: usize = 20_000;
 
-/// Maximum length in bytes of an entry that is searched.
+/// Entries of more bytes are not searched for a text that produces them.
 const MAX_LEN: usize = 4096;
 
 /// A text uses one unit of the budget, and one more unit for each full `LONG_TEXT` bytes.

@@ -41,8 +41,8 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids after pretoken `at`, which the token table misses. If the pretoken cache has its tokens, they are
-/// included.
+/// Number of ids that are written after pretoken `at`, a miss of the token table. The tokens of this pretoken are
+/// counted if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,

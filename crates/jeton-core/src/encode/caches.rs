@@ -28,7 +28,7 @@ type LongCache = LongPretokenCache<8, 16>;
 /// MB of text in many languages.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the number of entries of a long-pretoken cache before `allocate_long`. So few entries fit in one page.
+/// log2 of the number of entries of a long-pretoken cache before `allocate_long`. This many entries fit in one page.
 const UNALLOCATED_BITS: u32 = 4;
 
 /// log2 of the initial and maximum number of entries of a long-pretoken cache. Both caches together, with their rings,

@@ -389,8 +389,8 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Checks that the last merges equal those found by merging the bytes of each token. Returns the number of tokens
-    /// that merges form, and the number of those that they do not form.
+    /// Checks that the last merges equal those found by merging the bytes of each token. Returns two numbers: of the
+    /// tokens that merges form, and of the tokens of several bytes that no merges form.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {

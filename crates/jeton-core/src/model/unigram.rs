@@ -44,7 +44,8 @@ use crate::vocab::{Kind, Vocab};
 /// Difference between the lowest score of all pieces and the score of an unknown character.
 const PENALTY: f64 = 10.0;
 
-/// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
+/// If the sum of scores falls below this limit, SentencePiece subtracts it from all sums that are still in use, so that
+/// 32-bit floats are precise enough for long texts.
 const REBASE: f64 = -100_000.0;
 
 /// Limit on the absolute sum of scores when words are encoded one by one. It is below [`REBASE`], so that no sum is

@@ -151,7 +151,7 @@ impl InitialSymbols {
         (symbols, len, top)
     }
 
-    /// Returns true if every byte has a symbol, and characters are merged from bytes.
+    /// Returns true if every byte has a symbol, so that merging starts with bytes and not with characters.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
