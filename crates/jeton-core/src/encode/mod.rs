@@ -619,7 +619,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Looks up the pending pretokens, which were passed one by one.
+    /// Looks up all pending pretokens together.
     #[inline]
     fn look_up_pending(&mut self) {
         if self.worker.pending.bounds.is_empty() {

@@ -80,8 +80,8 @@ impl SuffixTokens {
         self.counts.clear();
     }
 
-    /// Returns the index of the suffix that remains after a token of `len` bytes at the start of the next longer
-    /// suffix; None if that token is the whole suffix.
+    /// If the first token of the next suffix to be added has `len` bytes, returns the index of the suffix after this
+    /// token; None if the token is the whole suffix. The next suffix is one byte longer than the last known one.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }

@@ -99,8 +99,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if a byte-level entry is never formed where the continuation byte `byte` follows it. `may_follow`
-    /// returns true if a token with the given content can follow that byte.
+    /// Returns true if merges never form a byte-level entry in a text in which the continuation byte `byte` follows the
+    /// bytes of the entry. `may_follow` returns true if a token with the given content can follow that byte.
     ///
     /// # Errors
     /// `Interrupted`.
