@@ -37,7 +37,7 @@ pub enum Fate {
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,
-    /// The entry ends inside a character, and no possible rest of the character can follow it.
+    /// The entry ends inside a character; whichever bytes complete the character, the entry is not formed before them.
     Extended = 16,
 }
 

@@ -54,7 +54,8 @@ impl<'t> Proofs<'t> {
         Ok(Self { tok, outputs, splitters, formation, added: always_matched(tok) })
     }
 
-    /// Returns the kind of a proof that no text produces an ordinary entry or a byte entry; None if no proof is found.
+    /// Searches for a proof that no text produces an ordinary entry or a byte entry. Returns the kind of the proof, if
+    /// one is found.
     pub(super) fn find(&self, id: u32) -> Option<Fate> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);

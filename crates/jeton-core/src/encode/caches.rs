@@ -80,7 +80,7 @@ impl Caches {
         self.max_pretoken > 0
     }
 
-    /// Allocates the pretoken cache. `permits` returns true if that many bytes are within the memory limit.
+    /// Allocates the pretoken cache. `permits` returns true if the memory limit permits the given number of bytes.
     pub(super) fn allocate_pretokens(&mut self, permits: impl FnOnce(usize) -> bool) {
         let [bits, max_bits] = PRETOKEN_CACHE_BITS;
         let twice = permits(pretoken_cache::BUCKET_BYTES << bits);

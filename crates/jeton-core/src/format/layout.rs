@@ -123,8 +123,8 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
 /// `end`.
 ///
 /// If an id belongs to a special token of the layout, or to no token, the piece at its index is a control piece. The
-/// control pieces get the names in `control` that the layout contains, in this order, in which `SentencePiece`'s
-/// trainer numbers them.
+/// names of the control pieces are taken from `control`, in order, except names that the layout does not contain.
+/// `control` has the order in which SentencePiece's trainer numbers them.
 ///
 /// # Errors
 /// [`Error::config`] if `control` has too few names.

@@ -54,7 +54,7 @@ const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pairs: OnceLock<Pairs>, // used only if all characters of pieces are pieces
+    pairs: OnceLock<Pairs>, // used only if each character that occurs in a piece is a piece itself
     word_start: Option<WordStart>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,

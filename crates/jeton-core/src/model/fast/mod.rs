@@ -173,8 +173,8 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of those `entries` (content, id) whose content merges into exactly their id. The contents are
-    /// spelled as in the texts.
+    /// Returns the ids of those `entries` (content, id) whose content merges into a single token, the entry itself. The
+    /// contents must be spelled as the texts that the model gets.
     ///
     /// # Errors
     /// As [`Fast::merge`].
