@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// The expected matches are those of HF 0.23.3, except where matches of HF overlap.
+    /// The expected matches are those of HF 0.23.3, except in cases in which HF returns overlapping matches.
     #[test]
     fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];

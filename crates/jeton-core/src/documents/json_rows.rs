@@ -41,7 +41,7 @@ struct Texts(Vec<u8>);
 /// [`crate::error::ErrorKind::Memory`].
 pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines::count_ends(data) + 1;
-    // An escape is longer than its character, so the texts fit a capacity of the size of the rows.
+    // An escape has more bytes than the character it stands for, so the texts are never longer than the rows.
     let mut texts = Texts(alloc::with_capacity(data.len())?);
     let mut found = FieldTexts { spans: alloc::with_capacity(num_lines)?, ..FieldTexts::default() };
     let whole = utf8::validated(data);

@@ -28,7 +28,7 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids in one read of fixed length: a list, followed by unrelated ids.
+/// Number of ids that one read of fixed length copies. If the list is shorter, ids of other lists follow it.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
 /// Size of the ring, in groups of four integers for each bucket.

@@ -59,8 +59,8 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// Units grouped by set of siblings. The label l of unit u determines its set: u is the child for byte l, so the base
-/// of the set is u ^ l.
+/// Trie units, grouped into sets of siblings. If the unit at index u has the label l, it is the child for byte l of its
+/// parent, so the base of its set is u ^ l.
 struct Edges {
     starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,

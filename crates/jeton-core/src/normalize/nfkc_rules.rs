@@ -138,7 +138,7 @@ fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     all
 }
 
-/// Removes rules whose effect shorter rules already have.
+/// Removes each rule that is redundant: without it, rules with shorter keys give the same replacement.
 fn without_redundant(mut rules: Rules) -> Rules {
     let mut by_length: BTreeMap<usize, Vec<(usize, &str, &str)>> = BTreeMap::new();
     for (place, (key, text)) in rules.iter().enumerate() {

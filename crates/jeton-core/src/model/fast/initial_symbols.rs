@@ -170,8 +170,8 @@ impl InitialSymbols {
         }
     }
 
-    /// Writes the initial symbols of `text`, independent of its context. `symbols` must be longer than `text` by at
-    /// least [`InitialSymbols::room`].
+    /// Writes the initial symbols of `text`, which are independent of its context, and returns their number. `symbols`
+    /// must be longer than `text` by at least [`InitialSymbols::room`].
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
