@@ -188,8 +188,8 @@ impl AlignedText {
         })
     }
 
-    /// Sets the number of bytes that the current stage has written for the previous batches. It is added to positions
-    /// in this batch, and to the output when the limit is checked.
+    /// Sets the number of bytes that the current stage has written for the previous batches. Positions in this batch
+    /// are counted from there on, and the limit on the output applies to all batches together.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }

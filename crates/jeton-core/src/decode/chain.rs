@@ -57,7 +57,7 @@ impl Chain {
         Some(self.respelled.get(&id).map_or_else(|| vocab.content(id), String::as_bytes))
     }
 
-    /// Appends HF's string of an entry.
+    /// Appends the string that HF's first decoder step would get for an entry.
     fn push(&self, content: &[u8], kind: Kind, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {

@@ -237,7 +237,7 @@ fn story(
     Ok((Story { symbols, starts, steps, splits: Vec::new() }, last))
 }
 
-/// Returns the result of the pair at this position and the position of its right symbol, if it can merge.
+/// If the pair at this position can merge, returns the id of the result and the position of the right symbol.
 fn result(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Option<(u32, u32)> {
     let node = nodes.get(place as usize).filter(|node| node.id != NONE)?;
     let merge = merger.get(node.id, nodes.get(node.next as usize)?.id)?;

@@ -65,7 +65,7 @@ fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     PARTS.into_iter().map(read).chain(mapped.into_iter().map(|parts| read(&parts)))
 }
 
-/// Compares normalization with and without alignment; returns true if the text is unchanged.
+/// Compares normalization with and without alignment. Returns true if normalization did not change the text.
 fn check(parts: &[Normalizer], text: &str) -> bool {
     let mut aligned = AlignedText::new(text, true).unwrap();
     parts.iter().for_each(|part| part.apply(&mut aligned, &|| true).unwrap());
