@@ -65,7 +65,7 @@ impl<'b> Found<'b> {
     }
 }
 
-/// Converts positions between the pretokens of a call to positions in the ids.
+/// Finds the position in the ids at which the tokens of a given pretoken begin.
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,

@@ -115,8 +115,8 @@ fn max_growth() -> usize {
     })
 }
 
-/// Number of vocabulary entries that the search for split points examines in the time that it takes to encode one byte
-/// without split points.
+/// The search for split points examines this many vocabulary entries in the time in which one byte is encoded without
+/// split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share: the tables, and when to build them.
@@ -579,8 +579,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes a pretoken that consists of `prefix` and `bytes`, in both of which `▁` is spelled as in
-    /// `Encoder::marks`. Does nothing if `bytes` is empty.
+    /// Encodes a pretoken that consists of `prefix` and `bytes`. In both, `▁` must have the spelling that
+    /// `Encoder::marks` defines. Does nothing if `bytes` is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {

@@ -47,8 +47,8 @@ const BYTES_PER_ENTRY: usize = 2;
 
 /// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
 /// higher than [`BYTES_PER_ENTRY`], so that texts for which `announce` did not build the table stay below this cost,
-/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible; encoding a
-/// short text is not.
+/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible, and not while
+/// a short text is encoded, which is not interruptible.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.

@@ -294,10 +294,10 @@ impl Side for AtEnd {
     }
 }
 
-/// For each token, the tokens at one side of it: its prefixes or its suffixes.
+/// For each token, the other tokens that are a prefix of it, or those that are a suffix of it.
 struct Inside {
-    longest: Vec<(u32, u8)>, // index and length of the longest token at this side
-    lengths: Vec<u64>,       // bit set of the lengths of all tokens at this side
+    longest: Vec<(u32, u8)>, // index and length of the longest of these tokens
+    lengths: Vec<u64>,       // bit set of the lengths of all these tokens
 }
 
 /// An element of a list of tokens in alphabetical order.
