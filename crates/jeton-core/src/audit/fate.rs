@@ -1,7 +1,7 @@
 //! Fates of ids. Some text produces the id, or no text produces it (with the kind of the proof), or the question is
 //! undecided.
 
-/// Fate of an id.
+/// Fate of an id: the answer to the question whether any text produces the id, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {

@@ -294,8 +294,8 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // Bound on the rounding error of an addition: 2^-8 if the cached ids are used after another sum (at most 2^17),
-        // plus 2^-24 of the current sum, for the search below.
+        // Bound on the rounding error of an addition. It has two parts: 2^-8 for a later use of the cached ids after
+        // another sum (of at most 2^17), and 2^-24 of the current sum for the search below.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;

@@ -81,7 +81,7 @@ pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     }
 }
 
-/// Creates the error for text without a substitute.
+/// Creates the error for text that cannot be encoded, because the model has no unknown token.
 #[cold]
 pub fn unknown(text: &[u8], at: usize) -> Error {
     let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());

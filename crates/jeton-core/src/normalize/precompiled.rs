@@ -80,7 +80,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
-        // The next character can belong to the last grapheme.
+        // The character after the run can belong to the last grapheme of the run, which then ends earlier.
         Some(next) if !is_apart(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
