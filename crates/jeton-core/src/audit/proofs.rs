@@ -103,7 +103,7 @@ impl<'t> Proofs<'t> {
         }
     }
 
-    /// Returns true if the entry ends inside a character, and no completion of the character can follow it.
+    /// Returns true if the entry ends inside a character and is never formed, whichever bytes complete the character.
     fn is_cut_off(&self, id: u32, edges: &Edges<'_>) -> bool {
         let Some(&first) = edges.tail.first() else { return false };
         let missing = char_len(first).saturating_sub(edges.tail.len());

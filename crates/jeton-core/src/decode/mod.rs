@@ -114,8 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD, as many times as in the library that the components
-    /// come from.
+    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD; the number of U+FFFD is the same as in the library
+    /// that the components come from.
     ///
     /// # Errors
     /// As [`Decoder::decode`].

@@ -271,7 +271,7 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
-        // The table needs no entries: only the pretoken cache uses it, for its keys.
+        // The pretoken cache is only used if there is a token table. The table itself has no entries here.
         (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
             Some(TokenTable::new(std::iter::empty(), 0))
         }

@@ -1,8 +1,8 @@
 //! Id layouts for SentencePiece models: the numbering of fairseq, which Hugging Face's multilingual models retain.
 //!
 //! Named special tokens have fixed ids. The id of a piece is its index plus an offset. Language codes follow the
-//! pieces, and the mask token is last. An unknown or control piece that the layout names has no second entry. Ids are
-//! assigned while the vocabulary is built.
+//! pieces, and the mask token is last. If the layout names an unknown or control piece, the piece gets the fixed id and
+//! no other one. Ids are assigned while the vocabulary is built.
 //!
 //! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as described in
 //! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
