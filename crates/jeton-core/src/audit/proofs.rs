@@ -160,8 +160,8 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). A text with these
-    /// characters could otherwise produce the entry, too.
+    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). If a text can contain these
+    /// characters, including `##`, literally, it could produce the entry, too.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }

@@ -32,7 +32,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// Replaces the mark by a space. In the first string, removes the mark if texts get one prepended.
+    /// Replaces the mark by a space. If encoding prepends a mark to texts, removes the mark from the first string.
     Metaspace {
         mark: Replacer,
         drops_first: bool,

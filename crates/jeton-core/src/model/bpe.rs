@@ -129,7 +129,7 @@ impl Bpe {
         Ok(())
     }
 
-    /// Makes an added token also an entry of the model, unless the token is special.
+    /// Adds an added token that is not special to the entries of the model.
     pub(super) fn add_entry(&mut self, vocab: &Vocab, id: u32) {
         self.added.insert(vocab, id);
         self.alphabet.insert_entry(id, vocab.content(id));

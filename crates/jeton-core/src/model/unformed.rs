@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Returns true if the model never spells a character that is an entry in bytes, whatever the context.
+    /// Returns true if a character that is an entry is never encoded as byte tokens, in any context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
