@@ -247,7 +247,7 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
     }
 }
 
-/// Side of a token (start or end) at which shorter tokens are searched.
+/// Side of a token: start or end. The search finds the shorter tokens that the token has at this side.
 trait Side {
     /// Returns the eight bytes at that side, the outermost byte in the highest bits, padded with zeros.
     fn eight(content: &[u8]) -> u64;
