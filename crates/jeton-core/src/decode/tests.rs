@@ -111,8 +111,8 @@ fn end_of_word_mark_of_a_byte_level_vocabulary_is_decoded() {
     assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), b"\xe9!\xc3\xa9");
 }
 
-/// With ByteLevel as the only component, added tokens are converted from the byte alphabet in every call. Without
-/// components their contents stay unchanged.
+/// With ByteLevel as the only component, each method of the decoder converts added tokens from the byte alphabet to
+/// bytes. Without components, the contents of added tokens stay unchanged.
 #[test]
 fn added_tokens_in_the_byte_alphabet() {
     let vocab = vocab(&[

@@ -143,7 +143,7 @@ struct Tables {
 /// A pretoken that no table contains, and the position at which its ids must be inserted.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
-    at: u32, // index into the pending ids, before which the miss's ids belong
+    at: u32, // index in the pending ids; the ids of the miss are inserted before it
     start: u32,
     len: u32,
     may_be_entry: bool,
@@ -280,7 +280,7 @@ fn token_table(
 }
 
 impl Encoder {
-    /// Creates the encoder of a model, without tables. `marks` tells how `▁` is spelled in the texts that it gets.
+    /// Creates the encoder of a model, without tables. `marks` is the spelling of `▁` in the texts to encode.
     pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
         let is_free = always() || matches!(model, Model::Unigram(_)); // the table has no entries
         Self {

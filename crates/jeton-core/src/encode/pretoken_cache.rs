@@ -84,7 +84,7 @@ impl PretokenCache {
         simd::prefetch(self.list(packed));
     }
 
-    /// Returns the tokens of a list, followed by unrelated ids.
+    /// Returns [`LIST`] ids of the ring: the tokens of a list, then whatever follows them.
     #[inline(always)]
     pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
         const ANYTHING: &[u32; LIST] = &[0; LIST];

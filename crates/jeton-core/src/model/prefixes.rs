@@ -278,8 +278,8 @@ impl<'m> PrefixCounter<'m> {
         self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
     }
 
-    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are this token and the
-    /// tokens of the suffix that remains.
+    /// If the first `len` bytes of a suffix are its first token, returns this token. The other tokens of the suffix are
+    /// then those of the shorter suffix after it.
     fn first_token(
         &mut self,
         suffix: &[u8],
