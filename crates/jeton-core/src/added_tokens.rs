@@ -66,7 +66,8 @@ impl AddedTokenMatcher {
     /// Builds a matcher for `tokens`; `None` if the list is empty. If two tokens have equal content, the first one is
     /// used.
     ///
-    /// # Errors [`Error::config`] for an empty token.
+    /// # Errors
+    /// [`Error::config`] for an empty token.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
         let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
             tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();

@@ -432,8 +432,7 @@ impl AlignedWriter<'_> {
     ///
     /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
     /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
-    /// after that: the text of all of them is in the source of the new character, but only the first one is in its
-    /// origin.
+    /// after that. The source of the new character then covers all old characters, its origin only the first one.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }

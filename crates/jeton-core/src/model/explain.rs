@@ -126,8 +126,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if some piece contains a
-    /// character that is not a piece, because merges do not describe such a model.
+    /// Returns the merges of a pretoken, in which the unknown token replaces unknown characters. Returns None if some
+    /// piece contains a character that is not a piece, because merges do not describe such a model.
     ///
     /// # Errors
     /// As [`Pieces::encode`].

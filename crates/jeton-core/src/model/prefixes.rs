@@ -372,7 +372,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Merges a text into `self.ids` and `self.ends`, without a lookup of the whole text.
+    /// Merges a text, even if the whole text is an entry. Stores the tokens in `self.ids` and `self.ends`.
     fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
         let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
         ids.clear();

@@ -309,8 +309,8 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds the tokens at one side of each token, in one pass over the tokens in alphabetical order. In this order, a
-    /// token comes after all tokens that are its prefixes.
+    /// Finds the tokens that are prefixes (or suffixes) of each token, in one pass over the tokens in alphabetical
+    /// order. In this order, a token comes after all of its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);

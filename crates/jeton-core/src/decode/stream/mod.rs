@@ -42,11 +42,11 @@ use utf8::{Invalid, NotUtf8, Utf8};
 /// Policy for bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidUtf8 {
-    /// Becomes U+FFFD, as in [`super::Decoder::decode_text`].
+    /// Invalid bytes become U+FFFD, as in [`super::Decoder::decode_text`].
     Replace,
-    /// Is omitted.
+    /// Invalid bytes are omitted.
     Ignore,
-    /// Is an error, [`ErrorKind::NotUtf8`].
+    /// Invalid bytes are an error, [`ErrorKind::NotUtf8`].
     Strict,
 }
 
