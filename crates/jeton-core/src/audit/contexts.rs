@@ -56,7 +56,7 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `try_text` with all candidate texts, at most `most`, until it returns true.
+    /// Calls `try_text` with one candidate text after the other, at most `most`, until it returns true.
     pub(super) fn all<E>(
         &self,
         edges: &Edges<'_>,

@@ -353,7 +353,7 @@ impl<'a> Row<'a> {
         Some(())
     }
 
-    /// Skips digits, at least one.
+    /// Skips one or more digits.
     fn digits(&mut self) -> Option<()> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {

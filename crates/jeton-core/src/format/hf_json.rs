@@ -423,8 +423,8 @@ pub struct WrittenVocab {
     pub json: String,
     /// Added tokens that conflict with an ordinary entry, because they have the same spelling.
     pub clashes: Vec<u32>,
-    /// Added tokens that are not special, and that `model.vocab` contains although they are not entries of the model.
-    /// HF's model can produce them from text.
+    /// Added tokens that are written to `model.vocab` although they are neither special nor entries of the model. HF's
+    /// model can therefore produce them from text.
     pub exposed: Vec<u32>,
 }
 

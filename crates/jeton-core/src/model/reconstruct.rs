@@ -249,7 +249,7 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
 
 /// Side of a token: start or end. The search finds the shorter tokens that the token has at this side.
 trait Side {
-    /// Returns the eight bytes at that side, the outermost byte in the highest bits, padded with zeros.
+    /// Returns the eight bytes of `content` at this side, padded with zeros. The outermost byte is in the highest bits.
     fn eight(content: &[u8]) -> u64;
     fn has(content: &[u8], other: &[u8]) -> bool;
     fn compare(one: &[u8], other: &[u8]) -> Ordering;

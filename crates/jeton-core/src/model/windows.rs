@@ -20,7 +20,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that are dropped after a failed check of a joint.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Number of joints whose check is cached. In a run of one character, a few joints occur again and again.
+/// Number of joints for which the result of the check is cached. In a run of one character, a few joints recur.
 const JOINTS: usize = 4;
 
 /// A window after its merges.
