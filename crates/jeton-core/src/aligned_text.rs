@@ -131,7 +131,7 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the maximum output of stages, in bytes. Parts of an input use the maximum of the whole input.
+    /// Sets the limit on the output of each stage, in bytes. For a part of an input, it is that of the whole input.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }

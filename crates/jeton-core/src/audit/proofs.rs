@@ -34,7 +34,7 @@ pub(super) struct Proofs<'t> {
     added: Vec<Vec<u8>>, // contents of added tokens, which never reach the model
 }
 
-/// Maximum number of missing bytes of a character for which all completions are considered.
+/// All completions of a partial character are considered only if it lacks at most this many bytes.
 const MOST_MISSING: usize = 2;
 /// Maximum number of added tokens that are searched for in each entry.
 const MOST_ADDED: usize = 64;

@@ -314,8 +314,8 @@ impl Charsmap {
         Some(rules)
     }
 
-    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement); and true if
-    /// more text after the end could make a longer prefix match.
+    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement). Also returns
+    /// true if a longer rule could match once more text arrives at the end.
     pub(super) fn longest(&self, text: &[u8]) -> (Option<(usize, &str)>, bool) {
         let (mut base, mut rule) = (offset(self.units[0]), None);
         for (index, &byte) in text.iter().enumerate() {
