@@ -97,8 +97,8 @@ impl Chain {
     }
 
     /// Appends the text to which `id` decodes between two other tokens. To find it, the steps decode the token between
-    /// two markers. The output between the markers is the token's text followed by any prefix of the second marker,
-    /// which is removed.
+    /// two markers. The output between the markers is the token's text, and after it any prefix that the steps insert
+    /// before the second marker; this prefix is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use; two characters each
         let between = |token: Option<u32>| {

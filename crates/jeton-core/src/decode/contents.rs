@@ -35,8 +35,8 @@ pub fn bytes_with_starts(
     Ok((bytes, starts))
 }
 
-/// Appends the bytes of an entry to those of the entries before it. `space` is true if the previous entry ends a word,
-/// and is updated.
+/// Appends the bytes of an entry to those of the entries before it. `space` tells if the entry before ends a word; the
+/// function sets it for the next entry.
 #[inline]
 pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     if std::mem::replace(space, kind == Kind::EndsWord) {

@@ -52,7 +52,7 @@ impl Look for Without<'_> {
 }
 
 impl Model {
-    /// Returns the merge trees. In a model without merges, no entry has parts; its units are the entries of one
+    /// Returns the merge trees. In a model without merges, no entry has parts, and the units are the entries of one
     /// character and the byte entries.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ fn read(parts: &str) -> Vec<Normalizer> {
     Normalizer::list_from_json(&format!("[{parts}]"), &[]).unwrap()
 }
 
-/// Returns all of [`PARTS`], and a character map as Hugging Face and as SentencePiece apply it.
+/// Returns each of [`PARTS`], and one character map twice: as Hugging Face applies it and as SentencePiece applies it.
 fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     let map = STANDARD.encode(compile::compile(&nfkc_rules::named("nmt_nfkc_cf").unwrap()).unwrap());
     let mapped = [
