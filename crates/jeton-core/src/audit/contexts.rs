@@ -89,8 +89,8 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `each` with completed texts, at most `most`, until it returns true. Each step takes the next completion of
-    /// both edges.
+    /// Calls `each` with completed texts, at most `most`, until `each` returns true. From one text to the next, the
+    /// completions of both edges change.
     fn completed<E>(
         &self,
         edges: &Edges<'_>,

@@ -49,7 +49,8 @@ impl Chain {
         }
     }
 
-    /// Returns HF's string of `id`; None if it is not stored but must be computed.
+    /// Returns the string that HF's first decoder step would get for `id`, if this string is stored. Returns None if it
+    /// must be computed.
     pub(super) fn stored<'a>(&'a self, vocab: &'a Vocab, id: u32, kind: Kind) -> Option<&'a [u8]> {
         if self.reads.is_some() || self.spelled || kind == Kind::EndsWord {
             return None;

@@ -37,7 +37,7 @@ impl WordLevel {
     /// Appends the id of a pretoken.
     ///
     /// # Errors
-    /// `Text` for an unknown pretoken without an unknown token.
+    /// `Text` for an unknown pretoken if the model has no unknown token.
     pub fn encode(&self, vocab: &Vocab, pretoken: &[u8], out: &mut Out<'_>) -> Result<()> {
         let id = self.added.find(vocab, pretoken).or(self.unk).ok_or_else(|| unknown(pretoken, 0))?;
         out.push(id, pretoken.len());

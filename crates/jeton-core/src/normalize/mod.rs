@@ -368,7 +368,7 @@ mod alignment_tests {
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
 
-    /// Returns the source range in the input of each byte of the normalized text.
+    /// Returns, for each byte of the normalized text, its source: a range of the input.
     fn sources(parts: &str, text: &str) -> Vec<(u32, u32)> {
         let mut aligned = AlignedText::new(text, true).unwrap();
         for part in Normalizer::list_from_json(parts, &[]).unwrap() {

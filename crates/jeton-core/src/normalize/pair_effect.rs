@@ -118,7 +118,8 @@ impl Normalizer {
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // The characters that can join the grapheme of a Hangul syllable, such as jamo, have no image themselves.
+            // The only characters that can join the grapheme of a Hangul syllable are jamo and the like, for which this
+            // function returns None.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
