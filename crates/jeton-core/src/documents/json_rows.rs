@@ -369,7 +369,8 @@ fn unit_of(digits: [u8; 4]) -> u32 {
     a << 12 | b << 8 | c << 4 | d
 }
 
-/// Value of each hexadecimal digit. Other bytes have 0x1_0000, so that the sum exceeds 0xFFFF.
+/// Value of each hexadecimal digit. Every other byte has the value 0x1_0000, which makes the result of [`unit_of`]
+/// exceed 0xFFFF.
 static HEX: [u32; 256] = {
     let mut values = [0x1_0000; 256];
     let mut digit = 0;

@@ -55,8 +55,8 @@ pub(super) trait Windows {
     fn append(&mut self, at: usize, count: usize) -> usize;
 }
 
-/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a
-/// whole.
+/// Appends the tokens of a pretoken. Returns false if the caller must merge the pretoken as a whole; some tokens have
+/// then been appended already.
 ///
 /// # Errors
 /// Errors of `windows`; `Interrupted`.
