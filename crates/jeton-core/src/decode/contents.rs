@@ -88,8 +88,8 @@ impl<'a> Contents<'a> {
         self.write_each(room, |_| {});
     }
 
-    /// Writes like [`Contents::write`]. Calls `before` for each id with the number of bytes before it. A space that was
-    /// inserted directly before the id, at the end of a word, is not counted.
+    /// Writes like [`Contents::write`]. Calls `before` for each id with the number of bytes written before it. If the
+    /// previous id ends a word, the space that is inserted after this word is not counted yet.
     #[inline(always)]
     fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
         let (mut at, mut space) = (0, 0);

@@ -300,7 +300,7 @@ struct Inside {
     lengths: Vec<u64>,       // bit set of the lengths of all these tokens
 }
 
-/// An element of a list of tokens in alphabetical order.
+/// A token in a list in alphabetical order, with its first or last eight bytes for fast comparison.
 #[derive(Clone, Copy, Default)]
 struct Sorted {
     eight: u64,

@@ -112,7 +112,7 @@ impl Changes {
         }
     }
 
-    /// Replaces a grapheme or a character.
+    /// Writes the replacement `new` of `old`, which is a grapheme or a character.
     fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();

@@ -252,8 +252,8 @@ impl InitialSymbols {
     }
 }
 
-/// Yields the pairs of bytes on the two sides of a character boundary inside the token. Only the boundaries of partial
-/// characters are considered, which begin or end outside the token.
+/// Yields the two bytes next to a character boundary inside the token, if one of the two characters at the boundary is
+/// partial: it begins before the token or ends after it.
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
     // If the token begins inside a character, this character ends before the first byte that is not a continuation
