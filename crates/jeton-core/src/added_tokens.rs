@@ -24,7 +24,7 @@ pub struct Added<'a> {
     pub content: &'a [u8],
     /// Id of the token.
     pub id: u32,
-    /// True if the token matches only without adjacent word characters.
+    /// True if the token matches only where no word character is adjacent to it.
     pub single_word: bool,
     /// True if a match includes the white space on its left.
     pub lstrip: bool,

@@ -18,7 +18,7 @@ use crate::vocab::byte_alphabet::stand_in;
 /// One decoder of a chain.
 #[derive(Debug, Clone)]
 pub(super) enum DecodeStep {
-    /// BPEDecoder: replaces the suffix of each string by a space; in the last string, removes it.
+    /// BPEDecoder: replaces the suffix in each string by a space, but removes the suffix from the last string.
     Suffix(Replacer),
     /// Converts byte pieces such as `<0x0A>` to their byte.
     ByteFallback,

@@ -59,7 +59,7 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns a converter: position between two pretokens → position in the ids.
+    /// Returns a converter of positions: index of a pretoken → position in the ids at which its tokens begin.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }

@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// Returns the split points inside of pretokens; None if the model has none.
+    /// Returns the split points inside of pretokens; None if the model permits no such splits.
     pub fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
         match self {
             Self::Bpe(model) => model.split_points(vocab, marks),

@@ -76,7 +76,7 @@ pub struct Normalizer(NormalizerKind);
 pub struct Marking<'a> {
     /// Text inserted before the chunk.
     pub prefix: &'a str,
-    /// True if each space, also in the prefix, is replaced by `▁`.
+    /// True if each space is replaced by `▁`, including spaces in the prefix.
     pub replaces: bool,
 }
 

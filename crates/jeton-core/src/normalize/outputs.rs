@@ -59,7 +59,7 @@ enum Leaves {
     Never,
     /// The character occurs only if the input contains it.
     OfInput,
-    /// The component can produce the character from other characters, or this is unknown.
+    /// The component produces the character from other characters, or it is unknown whether it does.
     Maybe,
 }
 
