@@ -41,7 +41,7 @@ impl Chain {
         self.steps(pieces, lossy)
     }
 
-    /// Appends HF's string of `id`.
+    /// Appends the string that HF's first decoder step would get for `id`.
     pub(super) fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, pieces: &mut StringList) {
         match self.respelled.get(&id) {
             Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, pieces),

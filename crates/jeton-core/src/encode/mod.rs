@@ -96,7 +96,8 @@ const PADDING: usize = 64;
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Time to merge a byte without tables, relative to the time for a byte of a pretoken that is an entry.
+/// Time for a byte of a pretoken that must be merged, relative to the time for a byte of a pretoken that is an entry.
+/// Both are times without tables.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and

@@ -212,7 +212,7 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if symbols other than the characters of `content` can spell it.
+/// Returns true if `content` can also be spelled by other symbols than its characters.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }
