@@ -10,8 +10,8 @@
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass. Each white space character is read at most once
 //! for the token on its left and once for the token on its right. Plain version: `reference/step07_special.py`. Source
 //! of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), and the behavior of the wheel
-//! 0.23.3. Left out: overlapping matches. HF includes white space between two tokens in both of them; the ids are
-//! equal.
+//! 0.23.3. Left out: overlapping matches. In HF, the matches of two tokens both include the white space between them;
+//! Jeton gives the same ids.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};

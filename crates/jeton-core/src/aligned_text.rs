@@ -541,7 +541,7 @@ impl AlignedWriter<'_> {
         self.text.push_str(new);
     }
 
-    /// Replaces the rest of the old text by the output of `spell`. Only without tracing.
+    /// Replaces the rest of the old text by the output of `spell`. Must not be called with tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
         if self.begin() {

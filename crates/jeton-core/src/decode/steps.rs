@@ -97,7 +97,7 @@ impl DecodeStep {
     }
 
     /// Returns true if the step maps each string of the list to one string, independently of the other strings and of
-    /// the position in the list. Only the first string may be treated differently.
+    /// the position in the list. As an exception, the first string can be treated differently.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,

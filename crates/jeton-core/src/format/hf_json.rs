@@ -430,8 +430,8 @@ pub struct WrittenVocab {
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
 /// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF assigns the same
-/// ids to them. The omitted tokens begin with a token that is not special, or whose id is at least `num_listed`. No
-/// token for which `is_model` returns true is omitted.
+/// ids to them. The first omitted token is not special, or its id is at least `num_listed`. A token for which
+/// `is_model` returns true is never omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.

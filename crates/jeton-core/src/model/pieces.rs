@@ -233,7 +233,7 @@ impl Pieces {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// [`Error::text`] if it is not UTF-8, and for an unknown character without a substitute.
+    /// [`Error::text`] for text that is not UTF-8, and for an unknown character if the model has no unknown token.
     pub fn encode(
         &self,
         vocab: &Vocab,

@@ -121,7 +121,7 @@ fn is_alone(text: &str, c: char) -> bool {
     text.starts_with(c) && text.len() == c.len_utf8()
 }
 
-/// Returns all texts whose characters, decomposed one by one, yield `parts`.
+/// Returns all texts that become `parts` when each of their characters is decomposed.
 fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts.chars() {
