@@ -22,7 +22,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Decodes ids with all steps. `lossy` replaces invalid UTF-8, as [`super::Decoder::decode_text`] does.
+    /// Decodes ids with all steps. If `lossy` is true, replaces invalid UTF-8 as [`super::Decoder::decode_text`] does.
     ///
     /// # Errors
     /// As [`each`] and [`Chain::steps`].

@@ -369,8 +369,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Reads a part of a text and appends it with the replacements of [`Replacer::replace`]. Holds back the last
-    /// `matched` bytes, which may begin a match.
+    /// Reads a part of a text and appends it with the replacements of [`Replacer::replace`]. Holds back bytes at the
+    /// end that can be the beginning of a match; `matched` is their number.
     pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         if !self.needle.is_empty() {
             return self.needle.replace(matched, part, with.as_bytes(), out, most);

@@ -146,7 +146,7 @@ struct LastWindow {
     count: usize,
 }
 
-/// Text being encoded; its tokens are `out[from..]`. Positions are bytes.
+/// Text being encoded. Its tokens so far are `out[from..]`. Positions are byte offsets in the text.
 struct LongText<'t> {
     tables: &'t LongTables<'t>,
     text: &'t [u8],
