@@ -111,7 +111,7 @@ impl AddedTokenMatcher {
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// Never fails; the result type is that of the other stages.
+    /// None. The function returns a `Result` because the other stages do.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;

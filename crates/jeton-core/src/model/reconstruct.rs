@@ -333,7 +333,7 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the token of length `len` at this side. The length must be in `lengths`.
+    /// Returns the index of the prefix (or suffix) of `len` bytes of a token. `len` must be in `lengths`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];

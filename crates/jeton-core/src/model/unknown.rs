@@ -182,7 +182,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
     /// Writes the pending unknown text, if any, at the end of the text.
     ///
     /// # Errors
-    /// [`Error::text`] for unknown text without a substitute.
+    /// [`Error::text`] for unknown text, if there is neither an unknown token nor a byte token for it.
     pub fn finish(mut self) -> Result<()> {
         self.flush()
     }
