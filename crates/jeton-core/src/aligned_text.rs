@@ -437,8 +437,8 @@ impl AlignedWriter<'_> {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters that the call
-    /// consumes are removed: they are not in the source of the new character.
+    /// Writes one character like [`AlignedWriter::put`]. Of the old characters that the call consumes, the last
+    /// `removed` ones are removed: the source of the new character does not include them.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);

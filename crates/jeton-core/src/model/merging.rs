@@ -49,7 +49,7 @@ impl Look for Pairs {
 pub(super) struct WordStart {
     symbol: u32,
     joined: Vec<u32>, // symbols after which a sequence is not split, because a merge can join them to `▁`
-    /// The characters of `joined`.
+    /// The same information as `joined`, with characters instead of symbols.
     pub(super) boundaries: MarkBoundaries,
 }
 

@@ -194,7 +194,7 @@ impl Unigram {
     /// Appends the ids of a text.
     ///
     /// # Errors
-    /// `Text` if it is not UTF-8, and for an unknown character without a substitute; `Interrupted`.
+    /// `Text` for text that is not UTF-8, or for an unknown character if there is no unknown token; `Interrupted`.
     pub fn encode(
         &self,
         text: &[u8],

@@ -69,7 +69,7 @@ impl Word {
         }
     }
 
-    /// Passes text through all replacements. `ends` is true at the end of the string.
+    /// Applies all replacements to a part of the string, one after the other. `ends` is true for the last part.
     fn clean_up(&mut self, text: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(repairs) = &mut self.repairs else {
             out.extend_from_slice(text);
