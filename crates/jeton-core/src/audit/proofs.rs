@@ -212,7 +212,7 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
-    // A content that contains another content of the list is not needed.
+    // A content that contains a shorter content of the list is left out: where it occurs, the shorter one occurs, too.
     contents.sort_by_key(Vec::len);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for content in contents {

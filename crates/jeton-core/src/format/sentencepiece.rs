@@ -482,7 +482,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        // Searched in reverse order, because the type control must be found before the type unknown for special pieces.
+        // The search is in reverse order, so that special pieces get the type "control", not "unknown".
         let known = KINDS.iter().rev().find(|known| known.1 == piece.kind);
         let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);

@@ -20,8 +20,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Creates the substitute. `bytes`: unknown text becomes byte-fallback entries (`<0x0A>`), if each of its bytes has
-    /// such an entry.
+    /// Creates the replacement of unknown text. If `bytes` is true, unknown text becomes byte tokens (`<0x0A>`) if each
+    /// of its bytes has one.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is not an entry.

@@ -19,7 +19,7 @@ use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// WordLevel model: looks up the whole pretoken; if it is not an entry, it is unknown.
+/// WordLevel model: looks up the whole pretoken. A pretoken that is not an entry is unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,

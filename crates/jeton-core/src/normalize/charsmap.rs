@@ -163,8 +163,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns a bit set of continuation bytes, for the last byte of a character: the bytes with which some rule
-    /// continues at `place`, or all bytes if a rule has already ended.
+    /// Returns the continuation bytes with which the last byte of a character can match, as a bit set: those with which
+    /// some rule continues at `place`, or all if a rule has already ended there.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {

@@ -166,7 +166,7 @@ impl Denormalizer {
     }
 }
 
-/// Result of reading the first character of a text that is not empty, with its length.
+/// First character of a text that is not empty, with its length in bytes, or the number of invalid bytes in its place.
 enum First {
     Character(usize),
     Invalid(usize),

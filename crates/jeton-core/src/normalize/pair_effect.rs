@@ -150,9 +150,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns where the offsets of a prepended mark end: 1 if the mark is aligned with the first character, 0 if it
-    /// has an empty range. None unless the component prepends the mark to every text and otherwise keeps the number of
-    /// characters.
+    /// If the component prepends the mark to every text and otherwise keeps the number of characters, returns the end
+    /// of the mark's range in the input: 1 if the mark is aligned with the first character, 0 if its range is empty.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
             NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),
