@@ -293,7 +293,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Maximum bytes of a text in which comparing the needle at each position is faster than the search in linear time.
+/// In texts of up to this many bytes, comparing the needle at each position is faster than the search in linear time.
 /// Tokens are usually shorter.
 const SHORT_TEXT: usize = 64;
 

@@ -559,7 +559,7 @@ impl EncodeCall<'_> {
         self.add_one(b" ", word.as_bytes())
     }
 
-    /// Adds a pretoken that consists of `prefix` and `rest`, and is UTF-8, to the pending pretokens.
+    /// Adds a pretoken to the pending ones. It consists of `prefix` and `rest`, and must be UTF-8.
     #[inline]
     fn add_one(&mut self, prefix: &[u8], rest: &[u8]) -> Result<()> {
         if !self.worker.pending.is_text {

@@ -387,7 +387,7 @@ struct Quoted {
 }
 
 impl Quoted {
-    /// Spells the entries for which `is_wanted` returns true; the others are empty.
+    /// Spells the entries for which `is_wanted` returns true. Other entries get an empty spelling.
     ///
     /// # Errors
     /// As [`Spelling::write`].
@@ -527,8 +527,8 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
 /// first merges the piece that is first in the list. Trained models have no such ties.
 ///
 /// Runs of one character are ignored, because Llama and Mistral gave all runs of spaces the same score after training.
-/// For runs of spaces, both rules yield the longest run. This was tested (up to 120 spaces in several contexts), not
-/// proved.
+/// For runs of spaces, SentencePiece and a merge list both yield the longest run. This was tested (up to 120 spaces in
+/// several contexts), not proved.
 ///
 /// Cost: O(bytes of the pieces), and sorting.
 #[must_use]

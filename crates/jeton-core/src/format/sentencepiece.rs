@@ -349,7 +349,7 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
-    // SentencePiece has two tables: one of ordinary pieces and one of all others. A text may occur once in each.
+    // SentencePiece has two tables: one of ordinary pieces and one of all others. A text can occur once in each table.
     let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()];
     let mut unknown = None;
     let mut bytes = 0;

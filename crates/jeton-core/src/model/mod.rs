@@ -258,8 +258,8 @@ impl Model {
         }
     }
 
-    /// Returns true if encoding the first text already requires the pair table. SentencePiece's BPE requires it only
-    /// with unused pieces; otherwise, it builds the table once the encoded bytes justify the cost.
+    /// Returns true if encoding the first text already requires the pair table. In SentencePiece's BPE, this is only so
+    /// for models with unused pieces; other models build the table once the encoded bytes justify the cost.
     pub fn needs_pairs(&self) -> bool {
         match self {
             Self::Bpe(model) => model.needs_pairs(),

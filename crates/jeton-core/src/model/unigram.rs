@@ -48,8 +48,8 @@ const PENALTY: f64 = 10.0;
 /// 32-bit floats are precise enough for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Limit on the absolute sum of scores when words are encoded one by one. It is below [`REBASE`], so that no sum is
-/// rebased.
+/// Limit on the absolute sum of scores when words are encoded one by one. Sums within this limit never fall below
+/// [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
 /// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
@@ -82,7 +82,7 @@ impl Unigram {
     /// with ids past the end of `scores` are not part of the model.
     ///
     /// # Errors
-    /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].
+    /// `Config` for an entry without a score, and for a score that is not finite; errors of [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown, single: bool) -> Result<Self> {
         if let Some(id) = scores.iter().position(|score| !score.is_finite()) {
             return Err(Error::config(format!("the score of id {id} is not a finite number")));

@@ -363,7 +363,8 @@ mod tests {
 
     use super::*;
 
-    /// Builds a map with one rule, for `a`. The children of the root are at 256, the value of `a` is at `below`.
+    /// Builds a map with one rule, for `a`. The base of the root's children is 256, and `below` is the position of the
+    /// value.
     fn map(below: u32, value: u32, texts: &[u8]) -> Result<Charsmap> {
         let mut units = vec![0u32; 768];
         let place = 256 ^ u32::from(b'a');
