@@ -218,8 +218,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Fast path for a run of escapes of code units over U+007F, as in text in scripts other than Latin. Stops before
-    /// any other escape.
+    /// Fast path for text in scripts other than Latin: reads consecutive escapes of code units over U+007F. Stops
+    /// before any other escape.
     fn wide_escapes(&mut self, out: &mut Texts) {
         let bytes = self.line.as_bytes();
         let at = &mut self.at;

@@ -260,8 +260,8 @@ mod x86 {
 }
 
 impl PretokenBatch {
-    /// Appends to `ids` the tokens of the pretokens between adjacent `bounds` of `text`. Bounds ascend; there are at
-    /// most [`BATCH`] + 1. Returns the misses.
+    /// Looks up the pretokens between adjacent `bounds` of `text`, and appends their tokens to `ids`. Bounds are in
+    /// ascending order; there are at most [`BATCH`] + 1. Returns the misses.
     pub(super) fn find(
         &mut self,
         table: &TokenTable,

@@ -61,7 +61,7 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of pending ids, including ids of misses that are not known yet, that triggers a flush.
+/// Number of pending items that triggers a flush: known ids, misses, and items between pretokens.
 const WAITING: usize = 1 << 12;
 
 /// Number of bytes of pending pretokens that triggers a flush.

@@ -113,8 +113,8 @@ impl Candidates {
 }
 
 impl Bpe {
-    /// Returns the merges of one pretoken. The caller checks first whether the model finds the whole pretoken
-    /// ([`Bpe::whole_first`]), because then no merges apply.
+    /// Returns the merges of one pretoken. If the model looks up whole pretokens ([`Bpe::whole_first`]), the caller
+    /// must first check whether the pretoken is an entry, because then no merges apply.
     ///
     /// # Errors
     /// As [`Bpe::encode`].

@@ -193,7 +193,7 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes bytes like [`Normalizer::with_starts`], but without starts, on the fast path for valid UTF-8.
+    /// Normalizes bytes like [`Normalizer::with_starts`], but returns no starts. Valid UTF-8 takes a fast path.
     ///
     /// # Errors
     /// As [`Normalizer::with_starts`].
