@@ -64,7 +64,7 @@ impl Contexts {
         mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         if !edges.is_whole() {
-            // Tries the first completions next to characters of all classes, then all completions.
+            // Tries the first completions next to characters of all classes, then all completions alone.
             for beside in BESIDE {
                 let found = self.completed(edges, most / 64, |text| {
                     Ok(try_text(&[beside.as_bytes(), text].concat())? || try_text(&[text, beside.as_bytes()].concat())?)

@@ -67,7 +67,7 @@ const WAITING: usize = 1 << 12;
 /// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Long pretokens are split into parts, and the parts are looked up, about this many bytes at a time.
+/// Long pretokens are split into parts. The parts are looked up in batches of about this many bytes.
 const PARTS_BYTES: usize = 1 << 12;
 
 /// Maximum bytes of a text for this encoder, since its offsets have 32 bits.
@@ -86,7 +86,7 @@ const MISSES_WORTH_CACHES: usize = 1 << 10;
 /// Number of ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
-/// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
+/// Maximum length in bytes of a text whose pretokens are looked up together with those of other texts.
 const SHORT_TEXT: usize = 1 << 12;
 
 /// Number of readable bytes after each pending pretoken. Reads of fixed length need them.
@@ -297,7 +297,7 @@ impl Encoder {
     }
 
     /// Adds `bytes` to the number of bytes encoded without tables. Builds the tables when this number is so large that
-    /// they are worth their cost.
+    /// the tables are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.

@@ -16,9 +16,8 @@ use crate::util::simd;
 /// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Position of the lowest bit of the number of tokens in a packed reference to a list. A reference consists of
-/// [`NO_ID`], the number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of
-/// tokens is 0.
+/// In a packed reference to a list, the number of tokens begins at this bit. A reference consists of [`NO_ID`], the
+/// number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of tokens is 0.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 

@@ -35,7 +35,7 @@ impl ShortKey {
     }
 }
 
-/// A bucket, one cache line: three keys, the value of each, and the value of any other key.
+/// A bucket, one cache line: three keys, their three values, and the value that all other keys have.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))] // `batch` loads it as one vector; the first 48 bytes are the keys
 pub(super) struct Bucket {

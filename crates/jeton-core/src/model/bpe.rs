@@ -229,7 +229,7 @@ impl Bpe {
             _ => &self.word_start.as_ref()?.boundaries,
         };
         // If unknown characters are spelled as byte tokens, these tokens are symbols. A merge that contains a byte
-        // token can join an unknown character to its neighbors.
+        // token can join an unknown character to a neighbor, so texts are then not split next to unknown characters.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));

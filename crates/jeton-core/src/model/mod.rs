@@ -268,7 +268,7 @@ impl Model {
         }
     }
 
-    /// Announces texts of `bytes` bytes in total. SentencePiece's BPE builds the pair table if they justify its cost.
+    /// Announces texts of `bytes` bytes in total. SentencePiece's BPE builds the pair table if this justifies the cost.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

@@ -41,8 +41,8 @@ const UNKNOWN: u32 = 1 << 30;
 /// Flag of a symbol that never merges (a user-defined piece).
 const FROZEN: u32 = 1 << 31;
 
-/// Cost of an entry of the pair table, in bytes encoded without the table. Building an entry takes 200 ns. Without
-/// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
+/// Cost of building an entry of the pair table. The unit is the extra cost of encoding a byte without the table.
+/// Building an entry takes 200 ns; without the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
 /// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
@@ -428,8 +428,8 @@ impl PieceCharacters {
     }
 }
 
-/// Collects the pieces of one character. Looking up each character of all pieces in the vocabulary instead would take
-/// half of the loading time.
+/// Collects the pieces that are single characters. Looking up each character of all pieces in the vocabulary instead
+/// would take half of the loading time.
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {

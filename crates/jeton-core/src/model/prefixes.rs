@@ -12,7 +12,7 @@
 //!
 //! Suffixes of a run of one letter can lack a valid boundary nearby, because the tokens of each suffix begin at
 //! different positions. The suffixes of a long pretoken are therefore counted from the shortest to the longest
-//! ([`SuffixTokens`]). The tokens of a suffix are its first token and the tokens of the suffix that remains, if the
+//! ([`SuffixTokens`]). The tokens of a suffix are its first token and the tokens of the shorter suffix after it, if the
 //! first token and the next one are valid neighbors.
 //!
 //! Cost: for each prefix, usually a few lookups, or merging about ten bytes; for each suffix, one lookup for each

@@ -268,9 +268,10 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which the scores
-    /// of the word are added. With `asks`, returns true if the ids can be cached: they are the same after any preceding
-    /// sum that [`Unigram::sum_after`] accepts. Without `asks`, returns false.
+    /// Appends the ids of a word. `is_text` is true if the word is known to be UTF-8. `sum`: sum of the preceding
+    /// scores, to which the scores of the word are added. If `asks` is true, returns true if the ids can be cached:
+    /// they are the same after any preceding sum that [`Unigram::sum_after`] accepts. If `asks` is false, returns
+    /// false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].

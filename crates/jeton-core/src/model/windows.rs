@@ -43,8 +43,8 @@ pub(super) trait Windows {
     /// Returns the last token of the output, if any.
     fn last(&self) -> Option<u32>;
 
-    /// Returns true if the concatenated text of `pair` is encoded as exactly `pair`: the last token of the output and
-    /// the first token of the window at `at`. None if this cannot be checked.
+    /// `pair` is the last token of the output and the first token of the window at `at`. Returns true if their
+    /// concatenated text is encoded as exactly these two tokens; None if this cannot be checked.
     fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
 
     /// Removes the last `count` tokens of the output and returns the position of the first of them. Returns None, and
