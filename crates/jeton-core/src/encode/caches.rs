@@ -75,7 +75,7 @@ impl Caches {
         }
     }
 
-    /// Returns true after [`Caches::allocate_pretokens`].
+    /// Returns true if [`Caches::allocate_pretokens`] was called.
     pub(super) fn has_pretokens(&self) -> bool {
         self.max_pretoken > 0
     }

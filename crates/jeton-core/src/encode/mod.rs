@@ -409,7 +409,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Adds an item after the pending pretokens.
+    /// Adds an item that follows the pending pretokens in the output.
     #[inline]
     fn come_between(&mut self, what: Between) {
         let Self { pending, between, ids, misses, .. } = self;
@@ -542,7 +542,7 @@ impl EncodeCall<'_> {
             let word = Word::at(text, start);
             let own = &text[start..word.end];
             if word.has_mark {
-                // If the word begins with a mark, none is put in front.
+                // If the word already begins with a mark, no other mark is put in front.
                 let skipped = usize::from(own.starts_with(WORD_START));
                 own.split(WORD_START).skip(skipped).try_for_each(|part| self.word(part))?;
             } else if !own.is_empty() {

@@ -615,7 +615,7 @@ mod tests {
         assert!(refused(b"").contains("no unknown piece"));
         assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
         assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
-        // The piece is a 32-bit number instead of a message.
+        // In this file, the field of a piece is a 32-bit number instead of a message.
         assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)"));
         assert!(refused(&[0x33; 100_000]).contains("byte 0")); // groups nested 100,000 deep
     }

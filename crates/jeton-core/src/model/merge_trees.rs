@@ -25,7 +25,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Value of both parts of an entry without a merge.
+/// Stands for no part. Both parts of an entry that no merge forms have this value.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.

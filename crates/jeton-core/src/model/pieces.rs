@@ -319,7 +319,7 @@ impl Pieces {
         Ok(is_plain)
     }
 
-    /// Slow path: looks up the concatenation of each two adjacent symbols as a piece.
+    /// Slow path: for each pair of adjacent symbols, looks up the piece that equals their concatenation.
     #[cold]
     fn by_the_rule(
         &self,

@@ -253,7 +253,8 @@ impl<'m> PrefixCounter<'m> {
         self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
     }
 
-    /// Returns true if a position begins a character, or if the model merges bytes.
+    /// Returns true if a token can start at a position: at the start of a character or, if the model merges bytes,
+    /// anywhere.
     fn is_start(&self, pretoken: &[u8], at: usize) -> bool {
         self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
     }
@@ -311,7 +312,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(fits.then_some(id))
     }
 
-    /// Returns true if two byte-level tokens are the tokens of their concatenation.
+    /// Returns true if encoding the concatenation of two byte-level tokens gives these two tokens.
     fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
         if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
             let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;

@@ -59,7 +59,7 @@ impl Sampler {
     }
 }
 
-/// `factor` · 2^`power`, with a factor in [1, 2) or 0.
+/// The number `factor` · 2^`power`. `factor` is 0 or in [1, 2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaled {
     factor: f64,

@@ -162,7 +162,7 @@ impl WordPiece {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
     }
 
-    /// Returns the longest entry at a position: end and id.
+    /// Returns the end and the id of the longest entry that matches at a position.
     #[inline]
     pub(super) fn longest(&self, pretoken: &[u8], at: usize) -> Option<(usize, u32)> {
         let trie = if at == 0 { &self.first } else { &self.next };

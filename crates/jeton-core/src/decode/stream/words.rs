@@ -54,7 +54,7 @@ impl Word {
         self.write(fragment, out);
     }
 
-    /// Ends the string.
+    /// Ends the string: appends the rest of its text.
     pub fn close(&mut self, prefix: &[u8], out: &mut Vec<u8>) {
         if let Some(matched) = self.prefix.take().filter(|&matched| matched < prefix.len()) {
             self.write(b" ", out);
