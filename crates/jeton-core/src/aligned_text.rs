@@ -238,7 +238,7 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Rewrites a text without alignment. `write` writes the new text, which may have at most `most` bytes. If the new
+    /// Rewrites a text without alignment. `write` writes the new text, which has at most `most` bytes. If the new
     /// text equals the old one and each character would be aligned with itself, returns None and allocates nothing.
     ///
     /// # Errors
@@ -541,7 +541,7 @@ impl AlignedWriter<'_> {
         self.text.push_str(new);
     }
 
-    /// Replaces the rest of the old text by the output of `spell`. Must not be called with tracing.
+    /// Replaces the rest of the old text by the output of `spell`. The writer must not trace.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
         if self.begin() {

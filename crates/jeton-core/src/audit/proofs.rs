@@ -207,7 +207,7 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let is_raw = tok.normalizers().is_empty();
     let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added);
     // If the match of a single-word token is rejected, added tokens inside the match are not matched, either. So if
-    // there is a single-word token, it is not certain of any token that all its occurrences match.
+    // there is a single-word token, no token is certain to match wherever it occurs.
     let rewrites = rewrites || tok.added().iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0);
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();

@@ -27,7 +27,7 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids that one read of fixed length copies. If the list is shorter, ids of other lists follow it.
+/// Number of ids in one read of fixed length: those of a list and, if the list is shorter, whatever follows it.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
 /// Size of the ring, in groups of four integers for each bucket.
