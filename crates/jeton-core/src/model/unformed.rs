@@ -1,9 +1,9 @@
 //! Finds entries that a model never produces, for any pretoken.
 //!
-//! BPE: where merges form an entry in a text, no merge crosses the edges of the entry before. The merges inside happen
-//! in the same order as when the entry is encoded alone: the lowest rank first, among equal ranks the leftmost. So an
-//! entry that is not formed from its own symbols is not formed in any text. The lookup of whole pretokens can still
-//! find it (`whole_first`).
+//! BPE: if merges form an entry in a text, no merge crosses the edges of the entry before it is formed. The merges
+//! inside happen in the same order as when the entry is encoded alone: the lowest rank first, among equal ranks the
+//! leftmost. So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole
+//! pretokens can still find it (`whole_first`).
 //!
 //! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
 //! segmentation. The difference must exceed the rounding error.

@@ -2,10 +2,11 @@
 //!
 //! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first
 //! merge across the boundary of two tokens. Before this merge, no merge has crossed any boundary, so the merges inside
-//! the two tokens were the same as when the text of the pair is encoded alone. There, the crossing merge would occur,
-//! too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped, because they can
-//! depend on the following text, and the next window starts in their place. Only the joint, the pair of tokens at which
-//! two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each time.
+//! the two tokens were the same as when the text of the pair is encoded alone. The crossing merge would therefore occur
+//! in that encoding, too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped,
+//! because they can depend on the following text, and the next window starts in their place. Only the joint, the pair
+//! of tokens at which two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each
+//! time.
 //!
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.

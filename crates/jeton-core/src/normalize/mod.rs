@@ -214,7 +214,7 @@ impl Normalizer {
         }
     }
 
-    /// Writes the replacement of a chunk. For BERT's component, `writer` must be a writer without alignment.
+    /// Writes the replacement of a chunk. BERT's component supports a writer with alignment only if `old` is ASCII.
     fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.0 {
             NormalizerKind::Form(form) => form.write(old, writer, cancel),

@@ -118,8 +118,8 @@ impl Normalizer {
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // The only characters that can join the grapheme of a Hangul syllable are jamo and the like, for which this
-            // function returns None.
+            // A Hangul syllable is a separate grapheme unless a character such as a jamo joins it. For those
+            // characters, this function returns None.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }

@@ -151,7 +151,7 @@ impl InitialSymbols {
         (symbols, len, top)
     }
 
-    /// Returns true if every byte has a symbol, so that merging starts with bytes and not with characters.
+    /// Returns true if merging starts with bytes, not with characters, and every byte has a symbol.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
