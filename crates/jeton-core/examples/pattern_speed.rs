@@ -1,5 +1,5 @@
-//! Speed of splitting by patterns of published tokenizers: compiled, by the scanner of a named pattern, and by
-//! backtracking.
+//! Speed of splitting by patterns of published tokenizers, with three engines: the compiled pattern, the scanner
+//! written for a named pattern, and backtracking.
 //!
 //! `cargo run --release -p jeton-core --example pattern_speed -- FILE...` prints a table in Markdown: MB/s on the first 4 MB
 //! of each file, one thread, the best of several alternating runs; states and classes of the transducer, bytes of its

@@ -10,8 +10,8 @@
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass. Each white space character is read at most once
 //! for the token on its left and once for the token on its right. Plain version: `reference/step07_special.py`. Source
 //! of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs (`find_matches`), and the behavior of the wheel
-//! 0.23.3. Left out: overlapping matches. HF includes white space between two tokens in both of them; the ids are
-//! equal.
+//! 0.23.3. Left out: overlapping matches. In HF, the matches of two tokens both include the white space between them;
+//! Jeton gives the same ids.
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
@@ -24,13 +24,13 @@ pub struct Added<'a> {
     pub content: &'a [u8],
     /// Id of the token.
     pub id: u32,
-    /// True if the token matches only without adjacent word characters.
+    /// True if the token matches only where no word character is adjacent to it.
     pub single_word: bool,
     /// True if a match includes the white space on its left.
     pub lstrip: bool,
     /// True if a match includes the white space on its right.
     pub rstrip: bool,
-    /// True if only ASCII white space is included.
+    /// True if the white space included by `lstrip` and `rstrip` is only ASCII.
     pub ascii_space: bool,
     /// True if matches of this token are encoded as ordinary text. Other added tokens do not match where they overlap
     /// such a match. HF treats special tokens in this way if `encode_special_tokens` is true.
@@ -66,7 +66,8 @@ impl AddedTokenMatcher {
     /// Builds a matcher for `tokens`; `None` if the list is empty. If two tokens have equal content, the first one is
     /// used.
     ///
-    /// # Errors [`Error::config`] for an empty token.
+    /// # Errors
+    /// [`Error::config`] for an empty token.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
         let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
             tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();
@@ -110,7 +111,7 @@ impl AddedTokenMatcher {
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// Never fails; the result type is that of the other stages.
+    /// None. The function returns a `Result` because the other stages do.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
-    /// The expected matches are those of HF 0.23.3, except where matches of HF overlap.
+    /// The expected matches are those of HF 0.23.3, except in cases in which HF returns overlapping matches.
     #[test]
     fn flags_change_matches_as_in_hf() {
         let both = [("<a>", "lr")];

@@ -131,7 +131,7 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the maximum output of stages, in bytes. Parts of an input use the maximum of the whole input.
+    /// Sets the limit on the output of each stage, in bytes. For a part of an input, it is that of the whole input.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }
@@ -188,8 +188,8 @@ impl AlignedText {
         })
     }
 
-    /// Sets the number of bytes that the current stage has written for the previous batches. It is added to positions
-    /// in this batch, and to the output when the limit is checked.
+    /// Sets the number of bytes that the current stage has written for the previous batches. Positions in this batch
+    /// are counted from there on, and the limit on the output applies to all batches together.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }
@@ -238,8 +238,8 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Rewrites a text without alignment. `write` writes its replacement, of at most `most` bytes. Returns None,
-    /// without allocating, if the replacement equals the text and each character would be aligned with itself.
+    /// Rewrites a text without alignment. `write` writes the new text, which has at most `most` bytes. If the new
+    /// text equals the old one and each character would be aligned with itself, returns None and allocates nothing.
     ///
     /// # Errors
     /// As [`AlignedText::rewrite`].
@@ -432,14 +432,13 @@ impl AlignedWriter<'_> {
     ///
     /// If `change` > 0, the character is inserted and gets the ranges of the previous byte. If `change` is 0, it
     /// replaces the next old character. If `change` is −n, it replaces the next old character and the n characters
-    /// after that: the text of all of them is in the source of the new character, but only the first one is in its
-    /// origin.
+    /// after that. The source of the new character then covers all old characters, its origin only the first one.
     pub fn put(&mut self, c: char, change: isize) {
         self.put_before_removed(c, change, 0);
     }
 
-    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters that the call
-    /// consumes are removed: they are not in the source of the new character.
+    /// Writes one character like [`AlignedWriter::put`]. Of the old characters that the call consumes, the last
+    /// `removed` ones are removed: the source of the new character does not include them.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
         let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);
@@ -542,7 +541,7 @@ impl AlignedWriter<'_> {
         self.text.push_str(new);
     }
 
-    /// Replaces the rest of the old text by the output of `spell`. Only without tracing.
+    /// Replaces the rest of the old text by the output of `spell`. The writer must not trace.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
         if self.begin() {

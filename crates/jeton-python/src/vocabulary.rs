@@ -220,7 +220,7 @@ impl Vocabulary {
         self.entries.iter().map(|entry| entry.0).filter(|id| ids.contains(id)).min()
     }
 
-    /// Returns the id of the entry with this content that does not end a word.
+    /// Returns the id of the entry that has this content and does not end a word.
     fn find(&self, content: &[u8]) -> Option<u32> {
         self.entries.iter().find(|entry| entry.1 == Kind::Token && entry.2 == content).map(|entry| entry.0)
     }

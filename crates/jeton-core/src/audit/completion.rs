@@ -86,7 +86,7 @@ fn continuations(len: usize) -> impl Iterator<Item = Vec<u8>> {
     (0..num).map(move |number| (0..len).rev().map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect())
 }
 
-/// Returns all byte strings of length `len` with which a character of `whole` bytes can begin.
+/// Returns all strings of `len` bytes that are the beginning of a UTF-8 character of `whole` bytes.
 fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     let leads = match whole {
         2 => 0xC2..=0xDF,

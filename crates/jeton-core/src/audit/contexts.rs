@@ -56,7 +56,7 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `try_text` with all candidate texts, at most `most`, until it returns true.
+    /// Calls `try_text` with one candidate text after the other, at most `most`, until it returns true.
     pub(super) fn all<E>(
         &self,
         edges: &Edges<'_>,
@@ -64,7 +64,7 @@ impl Contexts {
         mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         if !edges.is_whole() {
-            // Tries the first completions next to characters of all classes, then all completions.
+            // Tries the first completions next to characters of all classes, then all completions alone.
             for beside in BESIDE {
                 let found = self.completed(edges, most / 64, |text| {
                     Ok(try_text(&[beside.as_bytes(), text].concat())? || try_text(&[text, beside.as_bytes()].concat())?)
@@ -89,8 +89,8 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `each` with completed texts, at most `most`, until it returns true. Each step takes the next completion of
-    /// both edges.
+    /// Calls `each` with completed texts, at most `most`, until `each` returns true. From one text to the next, the
+    /// completions of both edges change.
     fn completed<E>(
         &self,
         edges: &Edges<'_>,

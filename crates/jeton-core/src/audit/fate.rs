@@ -1,7 +1,7 @@
 //! Fates of ids. Some text produces the id, or no text produces it (with the kind of the proof), or the question is
 //! undecided.
 
-/// Fate of an id.
+/// Fate of an id: the answer to the question whether any text produces the id, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
@@ -37,7 +37,7 @@ pub enum Fate {
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,
-    /// The entry ends inside a character, and no possible rest of the character can follow it.
+    /// The entry ends inside a character; whichever bytes complete the character, the entry is not formed before them.
     Extended = 16,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Proofs<'t> {
     added: Vec<Vec<u8>>, // contents of added tokens, which never reach the model
 }
 
-/// Maximum number of missing bytes of a character for which all completions are considered.
+/// All completions of a partial character are considered only if it lacks at most this many bytes.
 const MOST_MISSING: usize = 2;
 /// Maximum number of added tokens that are searched for in each entry.
 const MOST_ADDED: usize = 64;
@@ -54,7 +54,8 @@ impl<'t> Proofs<'t> {
         Ok(Self { tok, outputs, splitters, formation, added: always_matched(tok) })
     }
 
-    /// Returns the kind of a proof that no text produces an ordinary entry or a byte entry; None if no proof is found.
+    /// Searches for a proof that no text produces an ordinary entry or a byte entry. Returns the kind of the proof, if
+    /// one is found.
     pub(super) fn find(&self, id: u32) -> Option<Fate> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -71,8 +72,8 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        // The pre-tokenizer can add the leading space; the rules about the normalizer and earlier splitters do not
-        // apply to it.
+        // The pre-tokenizer can add a leading space, after the normalizer and earlier splitters have run. The rules
+        // about them are therefore applied to the text without this space.
         let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
         let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
         if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {
@@ -102,7 +103,7 @@ impl<'t> Proofs<'t> {
         }
     }
 
-    /// Returns true if the entry ends inside a character, and no completion of the character can follow it.
+    /// Returns true if the entry ends inside a character and is never formed, whichever bytes complete the character.
     fn is_cut_off(&self, id: u32, edges: &Edges<'_>) -> bool {
         let Some(&first) = edges.tail.first() else { return false };
         let missing = char_len(first).saturating_sub(edges.tail.len());
@@ -159,8 +160,8 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). A text with these
-    /// characters could otherwise produce the entry, too.
+    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). If a text can contain these
+    /// characters, including `##`, literally, it could produce the entry, too.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
@@ -206,12 +207,12 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let is_raw = tok.normalizers().is_empty();
     let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added);
     // If the match of a single-word token is rejected, added tokens inside the match are not matched, either. So if
-    // there is a single-word token, no token is always matched.
+    // there is a single-word token, no token is certain to match wherever it occurs.
     let rewrites = rewrites || tok.added().iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0);
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
-    // A content that contains another content of the list is not needed.
+    // A content that contains a shorter content of the list is left out: where it occurs, the shorter one occurs, too.
     contents.sort_by_key(Vec::len);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for content in contents {

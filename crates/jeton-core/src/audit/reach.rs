@@ -24,7 +24,7 @@ use crate::vocab::Kind;
 /// Maximum number of texts that are tried for one entry.
 const MAX_TRIES: usize = 20_000;
 
-/// Maximum length in bytes of an entry that is searched.
+/// Entries of more bytes are not searched for a text that produces them.
 const MAX_LEN: usize = 4096;
 
 /// A text uses one unit of the budget, and one more unit for each full `LONG_TEXT` bytes.
@@ -137,7 +137,8 @@ impl Search<'_> {
         forms
     }
 
-    /// Returns the fate of a special token. Text can produce it without permission only if it is the unknown token.
+    /// Returns the fate of a special token. Without permission, the only special token that text can produce is the
+    /// unknown token.
     fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
         let content = self.tok.vocab().content(id).to_vec();
         for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {

@@ -53,7 +53,8 @@ impl Shape {
 const PUBLIC: [&str; 12] = ["com", "net", "org", "info", "edu", "gov", "io", "ru", "de", "fr", "jp", "cn"];
 const PRIVATE: [&str; 6] = ["local", "internal", "intranet", "lan", "corp", "localdomain"];
 
-/// Returns the shape and the number of characters of each id; for partial characters, the number of bytes.
+/// Returns the shape and the length of the text of each id. The length is in characters; if the id decodes to invalid
+/// UTF-8 (part of a character), it is in bytes.
 ///
 /// # Errors
 /// `Interrupted`.

@@ -35,8 +35,8 @@ pub fn bytes_with_starts(
     Ok((bytes, starts))
 }
 
-/// Appends the bytes of an entry to those of the entries before it. `space` is true if the previous entry ends a word,
-/// and is updated.
+/// Appends the bytes of an entry to those of the entries before it. `space` tells if the entry before ends a word; the
+/// function sets it for the next entry.
 #[inline]
 pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     if std::mem::replace(space, kind == Kind::EndsWord) {
@@ -45,7 +45,7 @@ pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// Concatenated contents of `ids`, which are copied on request.
+/// Concatenation of the contents of `ids`. Its length is known; its bytes are copied only on request.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     vocab: &'a Vocab,
@@ -88,8 +88,8 @@ impl<'a> Contents<'a> {
         self.write_each(room, |_| {});
     }
 
-    /// Writes like [`Contents::write`]. Calls `before` for each id with the number of bytes before it. A space that was
-    /// inserted directly before the id, at the end of a word, is not counted.
+    /// Writes like [`Contents::write`]. Calls `before` for each id with the number of bytes written before it. If the
+    /// previous id ends a word, the space that is inserted after this word is not counted yet.
     #[inline(always)]
     fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
         let (mut at, mut space) = (0, 0);

@@ -114,8 +114,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD, as many times as in the library that the components
-    /// come from.
+    /// Decodes `ids` to text. Invalid UTF-8 is replaced by U+FFFD; the number of U+FFFD is the same as in the library
+    /// that the components come from.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -182,8 +182,8 @@ impl Decoder {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
-        // While a run of byte pieces is held back, `held_chars` copies it for each id. So a second stream, `early`,
-        // writes such runs at once as long as they are valid.
+        // While a stream holds back a run of byte pieces, `held_chars` copies the run for each id. So a second stream,
+        // `early`, holds back no runs: it writes their bytes at once, and is used as long as the bytes are valid UTF-8.
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {

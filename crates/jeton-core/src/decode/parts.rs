@@ -80,7 +80,7 @@ enum DecoderPart {
         /// Fields of the denormalizer, named as those of a normalizer.
         #[serde(default)]
         denormalizer: Option<serde_json::Value>,
-        /// Components that are used for decoding in place of this one, because a class of `transformers` uses them.
+        /// Components that decode in place of SentencePiece's algorithm, because a class of `transformers` uses them.
         #[serde(default)]
         components: Option<Vec<DecoderPart>>,
     },

@@ -129,7 +129,7 @@ impl RegexReplacer {
         Ok(())
     }
 
-    /// Appends the text up to a match, and its replacement.
+    /// Appends the text before a match, and the replacement of the match.
     fn put(&self, held: &mut RegexHeld, text: &str, start: usize, end: usize, out: &mut Vec<u8>) {
         held.write(text, start, out);
         while held.invalid.front().is_some_and(|&(at, _)| at < end) {

@@ -129,7 +129,8 @@ impl Writing<'_> {
         self.options.put(&mut self.prefix, id, kind, content, has_text, out);
     }
 
-    /// Completes the run of byte pieces. Must also be called after the last piece.
+    /// Ends a run of byte pieces. If decoding is lossy, replaces invalid UTF-8 in its bytes by U+FFFD. Must also be
+    /// called after the last piece.
     pub fn end_run(&mut self, out: &mut Vec<u8>) {
         let Some(start) = self.run.take().filter(|_| self.lossy) else { return };
         if std::str::from_utf8(&out[start..]).is_ok() {

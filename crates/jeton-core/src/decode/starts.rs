@@ -43,8 +43,8 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // Invalid UTF-8 is replaced in each run of byte pieces as a whole. If a character is divided between ids in
-            // any other way, the number of bytes before an id must be found with the stream.
+            // A character can be divided between the byte pieces of a run, because invalid UTF-8 is replaced in the run
+            // as a whole. If a character is divided between other ids, the starts must be found with the stream.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));

@@ -18,13 +18,13 @@ use crate::vocab::byte_alphabet::stand_in;
 /// One decoder of a chain.
 #[derive(Debug, Clone)]
 pub(super) enum DecodeStep {
-    /// BPEDecoder: replaces the suffix of each string by a space; in the last string, removes it.
+    /// BPEDecoder: replaces the suffix in each string by a space, but removes the suffix from the last string.
     Suffix(Replacer),
     /// Converts byte pieces such as `<0x0A>` to their byte.
     ByteFallback,
     /// Converts characters of the byte alphabet to bytes, and joins all strings into one.
     ByteLevel(ByteAlphabet),
-    /// Joins all strings into one. Takes the place of ByteLevel if contents are already bytes.
+    /// Joins all strings into one. Used instead of `ByteLevel` if the contents of tokens are bytes already.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -32,7 +32,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// Replaces the mark by a space. In the first string, removes the mark if texts get one prepended.
+    /// Replaces the mark by a space. If encoding prepends a mark to texts, removes the mark from the first string.
     Metaspace {
         mark: Replacer,
         drops_first: bool,
@@ -97,7 +97,7 @@ impl DecodeStep {
     }
 
     /// Returns true if the step maps each string of the list to one string, independently of the other strings and of
-    /// the position in the list. Only the first string may be treated differently.
+    /// the position in the list. As an exception, the first string can be treated differently.
     pub fn is_context_free(&self) -> bool {
         match self {
             Self::Metaspace { .. } | Self::Replace { .. } | Self::ReplaceRegex(_) | Self::DropLastSpace => true,
@@ -293,7 +293,7 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Maximum bytes of a text in which comparing the needle at each position is faster than the search in linear time.
+/// In texts of up to this many bytes, comparing the needle at each position is faster than the search in linear time.
 /// Tokens are usually shorter.
 const SHORT_TEXT: usize = 64;
 
@@ -369,8 +369,8 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Reads a part of a text and appends it with the replacements of [`Replacer::replace`]. Holds back the last
-    /// `matched` bytes, which may begin a match.
+    /// Reads a part of a text and appends it with the replacements of [`Replacer::replace`]. Holds back bytes at the
+    /// end that can be the beginning of a match; `matched` is their number.
     pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         if !self.needle.is_empty() {
             return self.needle.replace(matched, part, with.as_bytes(), out, most);

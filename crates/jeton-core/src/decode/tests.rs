@@ -111,8 +111,8 @@ fn end_of_word_mark_of_a_byte_level_vocabulary_is_decoded() {
     assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), b"\xe9!\xc3\xa9");
 }
 
-/// With ByteLevel as the only component, added tokens are converted from the byte alphabet in every call. Without
-/// components their contents stay unchanged.
+/// With ByteLevel as the only component, each method of the decoder converts added tokens from the byte alphabet to
+/// bytes. Without components, the contents of added tokens stay unchanged.
 #[test]
 fn added_tokens_in_the_byte_alphabet() {
     let vocab = vocab(&[
@@ -274,8 +274,8 @@ fn short_texts_are_replaced_like_long_ones() {
     }
 }
 
-/// Starts that are computed in one pass equal those of decoding one id after the other, under each policy for invalid
-/// UTF-8.
+/// Compares the start offsets of tokens, computed in one pass, with those found by decoding one id after the other.
+/// Tests each policy for invalid UTF-8.
 #[test]
 fn starts_equal_those_of_the_stream() {
     let entries: [(Kind, &[u8]); 18] = [

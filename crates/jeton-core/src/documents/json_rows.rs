@@ -41,7 +41,7 @@ struct Texts(Vec<u8>);
 /// [`crate::error::ErrorKind::Memory`].
 pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
     let num_lines = lines::count_ends(data) + 1;
-    // An escape is longer than its character, so the texts fit a capacity of the size of the rows.
+    // An escape has more bytes than the character it stands for, so the texts are never longer than the rows.
     let mut texts = Texts(alloc::with_capacity(data.len())?);
     let mut found = FieldTexts { spans: alloc::with_capacity(num_lines)?, ..FieldTexts::default() };
     let whole = utf8::validated(data);
@@ -120,7 +120,8 @@ impl Texts {
 /// Number of code units that are collected before they are appended.
 const UNITS: usize = 16;
 
-/// One line, and the reading position in it. Methods return `None` if the row is left to the caller.
+/// One line, and the reading position in it. Methods return `None` if this parser does not accept the row; the caller
+/// then parses it in full.
 struct Row<'a> {
     line: &'a str,
     at: usize,
@@ -217,8 +218,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Fast path for a run of escapes of code units over U+007F, as in text in scripts other than Latin. Stops before
-    /// any other escape.
+    /// Fast path for text in scripts other than Latin: reads consecutive escapes of code units over U+007F. Stops
+    /// before any other escape.
     fn wide_escapes(&mut self, out: &mut Texts) {
         let bytes = self.line.as_bytes();
         let at = &mut self.at;
@@ -352,7 +353,7 @@ impl<'a> Row<'a> {
         Some(())
     }
 
-    /// Skips digits, at least one.
+    /// Skips one or more digits.
     fn digits(&mut self) -> Option<()> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -368,7 +369,8 @@ fn unit_of(digits: [u8; 4]) -> u32 {
     a << 12 | b << 8 | c << 4 | d
 }
 
-/// Value of each hexadecimal digit. Other bytes have 0x1_0000, so that the sum exceeds 0xFFFF.
+/// Value of each hexadecimal digit. Every other byte has the value 0x1_0000, which makes the result of [`unit_of`]
+/// exceed 0xFFFF.
 static HEX: [u32; 256] = {
     let mut values = [0x1_0000; 256];
     let mut digit = 0;

@@ -41,8 +41,8 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids after pretoken `at`, which the token table misses. If the pretoken cache has its tokens, they are
-/// included.
+/// Number of ids that are written after pretoken `at`, a miss of the token table. The tokens of this pretoken are
+/// counted if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
@@ -59,13 +59,13 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns a converter: position between two pretokens → position in the ids.
+    /// Returns a converter of positions: index of a pretoken → position in the ids at which its tokens begin.
     pub(super) fn places(self) -> Places<'b> {
         Places { found: self, num_written: 0, num_left: 0 }
     }
 }
 
-/// Converts positions between the pretokens of a call to positions in the ids.
+/// Finds the position in the ids at which the tokens of a given pretoken begin.
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,
@@ -260,8 +260,8 @@ mod x86 {
 }
 
 impl PretokenBatch {
-    /// Appends to `ids` the tokens of the pretokens between adjacent `bounds` of `text`. Bounds ascend; there are at
-    /// most [`BATCH`] + 1. Returns the misses.
+    /// Looks up the pretokens between adjacent `bounds` of `text`, and appends their tokens to `ids`. Bounds are in
+    /// ascending order; there are at most [`BATCH`] + 1. Returns the misses.
     pub(super) fn find(
         &mut self,
         table: &TokenTable,

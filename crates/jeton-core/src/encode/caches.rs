@@ -28,7 +28,7 @@ type LongCache = LongPretokenCache<8, 16>;
 /// MB of text in many languages.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the number of entries of a long-pretoken cache before `allocate_long`. So few entries fit in one page.
+/// log2 of the number of entries of a long-pretoken cache before `allocate_long`. This many entries fit in one page.
 const UNALLOCATED_BITS: u32 = 4;
 
 /// log2 of the initial and maximum number of entries of a long-pretoken cache. Both caches together, with their rings,
@@ -75,12 +75,12 @@ impl Caches {
         }
     }
 
-    /// Returns true after [`Caches::allocate_pretokens`].
+    /// Returns true if [`Caches::allocate_pretokens`] was called.
     pub(super) fn has_pretokens(&self) -> bool {
         self.max_pretoken > 0
     }
 
-    /// Allocates the pretoken cache. `permits` returns true if that many bytes are within the memory limit.
+    /// Allocates the pretoken cache. `permits` returns true if the memory limit permits the given number of bytes.
     pub(super) fn allocate_pretokens(&mut self, permits: impl FnOnce(usize) -> bool) {
         let [bits, max_bits] = PRETOKEN_CACHE_BITS;
         let twice = permits(pretoken_cache::BUCKET_BYTES << bits);

@@ -61,13 +61,13 @@ use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of pending ids, including ids of misses that are not known yet, that triggers a flush.
+/// Number of pending items that triggers a flush: known ids, misses, and items between pretokens.
 const WAITING: usize = 1 << 12;
 
 /// Number of bytes of pending pretokens that triggers a flush.
 const WAITING_BYTES: usize = 1 << 16;
 
-/// Long pretokens are split into parts, and the parts are looked up, about this many bytes at a time.
+/// Long pretokens are split into parts. The parts are looked up in batches of about this many bytes.
 const PARTS_BYTES: usize = 1 << 12;
 
 /// Maximum bytes of a text for this encoder, since its offsets have 32 bits.
@@ -86,7 +86,7 @@ const MISSES_WORTH_CACHES: usize = 1 << 10;
 /// Number of ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
-/// Maximum length of a text whose pretokens are looked up together with those of other texts, in bytes.
+/// Maximum length in bytes of a text whose pretokens are looked up together with those of other texts.
 const SHORT_TEXT: usize = 1 << 12;
 
 /// Number of readable bytes after each pending pretoken. Reads of fixed length need them.
@@ -96,7 +96,8 @@ const PADDING: usize = 64;
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Time to merge a byte without tables, relative to the time for a byte of a pretoken that is an entry.
+/// Time for a byte of a pretoken that must be merged, relative to the time for a byte of a pretoken that is an entry.
+/// Both are times without tables.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
@@ -115,8 +116,8 @@ fn max_growth() -> usize {
     })
 }
 
-/// Number of vocabulary entries that the search for split points examines in the time that it takes to encode one byte
-/// without split points.
+/// The search for split points examines this many vocabulary entries in the time in which one byte is encoded without
+/// split points.
 const ENTRIES_PER_BYTE: usize = 8;
 
 /// State that all threads share: the tables, and when to build them.
@@ -143,7 +144,7 @@ struct Tables {
 /// A pretoken that no table contains, and the position at which its ids must be inserted.
 #[derive(Debug, Clone, Copy)]
 struct Miss {
-    at: u32, // index into the pending ids, before which the miss's ids belong
+    at: u32, // index in the pending ids; the ids of the miss are inserted before it
     start: u32,
     len: u32,
     may_be_entry: bool,
@@ -271,7 +272,7 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
-        // The table needs no entries: only the pretoken cache uses it, for its keys.
+        // The pretoken cache is only used if there is a token table. The table itself has no entries here.
         (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
             Some(TokenTable::new(std::iter::empty(), 0))
         }
@@ -280,7 +281,7 @@ fn token_table(
 }
 
 impl Encoder {
-    /// Creates the encoder of a model, without tables. `marks` tells how `▁` is spelled in the texts that it gets.
+    /// Creates the encoder of a model, without tables. `marks` is the spelling of `▁` in the texts to encode.
     pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
         let is_free = always() || matches!(model, Model::Unigram(_)); // the table has no entries
         Self {
@@ -296,7 +297,7 @@ impl Encoder {
     }
 
     /// Adds `bytes` to the number of bytes encoded without tables. Builds the tables when this number is so large that
-    /// they are worth their cost.
+    /// the tables are worth their cost.
     ///
     /// # Errors
     /// `Interrupted` while the tables are built.
@@ -408,7 +409,7 @@ impl EncodeWorker {
         }
     }
 
-    /// Adds an item after the pending pretokens.
+    /// Adds an item that follows the pending pretokens in the output.
     #[inline]
     fn come_between(&mut self, what: Between) {
         let Self { pending, between, ids, misses, .. } = self;
@@ -541,7 +542,7 @@ impl EncodeCall<'_> {
             let word = Word::at(text, start);
             let own = &text[start..word.end];
             if word.has_mark {
-                // If the word begins with a mark, none is put in front.
+                // If the word already begins with a mark, no other mark is put in front.
                 let skipped = usize::from(own.starts_with(WORD_START));
                 own.split(WORD_START).skip(skipped).try_for_each(|part| self.word(part))?;
             } else if !own.is_empty() {
@@ -558,7 +559,7 @@ impl EncodeCall<'_> {
         self.add_one(b" ", word.as_bytes())
     }
 
-    /// Adds a pretoken that consists of `prefix` and `rest`, and is UTF-8, to the pending pretokens.
+    /// Adds a pretoken to the pending ones. It consists of `prefix` and `rest`, and must be UTF-8.
     #[inline]
     fn add_one(&mut self, prefix: &[u8], rest: &[u8]) -> Result<()> {
         if !self.worker.pending.is_text {
@@ -579,8 +580,8 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes a pretoken that consists of `prefix` and `bytes`, in both of which `▁` is spelled as in
-    /// `Encoder::marks`. Does nothing if `bytes` is empty.
+    /// Encodes a pretoken that consists of `prefix` and `bytes`. In both, `▁` must have the spelling that
+    /// `Encoder::marks` defines. Does nothing if `bytes` is empty.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         if bytes.is_empty() {
@@ -619,7 +620,7 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Looks up the pending pretokens, which were passed one by one.
+    /// Looks up all pending pretokens together.
     #[inline]
     fn look_up_pending(&mut self) {
         if self.worker.pending.bounds.is_empty() {

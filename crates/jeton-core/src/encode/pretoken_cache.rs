@@ -16,9 +16,8 @@ use crate::util::simd;
 /// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// Position of the lowest bit of the number of tokens in a packed reference to a list. A reference consists of
-/// [`NO_ID`], the number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of
-/// tokens is 0.
+/// In a packed reference to a list, the number of tokens begins at this bit. A reference consists of [`NO_ID`], the
+/// number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of tokens is 0.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 
@@ -28,7 +27,7 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids in one read of fixed length: a list, followed by unrelated ids.
+/// Number of ids in one read of fixed length: those of a list and, if the list is shorter, whatever follows it.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
 /// Size of the ring, in groups of four integers for each bucket.
@@ -66,7 +65,7 @@ impl PretokenCache {
         self.table.prefetch(hash);
     }
 
-    /// Returns the bucket of a hash; its values are packed references.
+    /// Returns the bucket of a hash. The values in the bucket are packed references to lists of ids.
     #[inline(always)]
     pub(super) fn bucket(&self, hash: u32) -> &Bucket {
         self.table.bucket(hash)
@@ -84,7 +83,7 @@ impl PretokenCache {
         simd::prefetch(self.list(packed));
     }
 
-    /// Returns the tokens of a list, followed by unrelated ids.
+    /// Returns [`LIST`] ids of the ring: the tokens of a list, then whatever follows them.
     #[inline(always)]
     pub(super) fn list(&self, packed: u32) -> &[u32; LIST] {
         const ANYTHING: &[u32; LIST] = &[0; LIST];

@@ -19,7 +19,7 @@ use crate::util::simd;
 pub(super) const NO_ID: u32 = 1 << 31;
 /// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
-/// Value of a key that may be an entry, because its bucket has overflowed.
+/// Value of a key that is not in its bucket, but may be an entry, because the bucket had no space for some entry.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
 /// Odd multipliers of the two halves of a key.
@@ -35,7 +35,7 @@ impl ShortKey {
     }
 }
 
-/// A bucket, one cache line: three keys, the value of each, and the value of any other key.
+/// A bucket, one cache line: three keys, their three values, and the value that all other keys have.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))] // `batch` loads it as one vector; the first 48 bytes are the keys
 pub(super) struct Bucket {

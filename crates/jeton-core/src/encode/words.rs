@@ -13,7 +13,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Returns the word at `start`, a character boundary.
+    /// Returns the word at `start`, which must be a character boundary.
     #[inline(always)]
     pub(super) fn at(text: &str, start: usize) -> Self {
         let bytes = text.as_bytes();

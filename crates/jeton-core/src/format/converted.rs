@@ -2,8 +2,8 @@
 //!
 //! There is a merge for every split of a piece into two other pieces. Version 4 of `transformers` orders the merges by
 //! descending score, then by descending length of the left and of the right part, in characters. Version 5 orders them
-//! by ascending id, then by ascending length. Control, unused and byte pieces are split, and used as parts, like all
-//! other pieces.
+//! by ascending id, then by ascending length of the two parts. Control, unused and byte pieces are split, and used as
+//! parts, like all other pieces.
 //!
 //! Invariant: the merges equal the result of `generate_merges`. Cost: O(m log m) for m splits. The two parts of a split
 //! are only looked up if the length of each part is the length of some piece. Pieces of n bytes in total have at most

@@ -387,7 +387,7 @@ struct Quoted {
 }
 
 impl Quoted {
-    /// Spells the entries for which `is_wanted` returns true; the others are empty.
+    /// Spells the entries for which `is_wanted` returns true. Other entries get an empty spelling.
     ///
     /// # Errors
     /// As [`Spelling::write`].
@@ -423,15 +423,15 @@ pub struct WrittenVocab {
     pub json: String,
     /// Added tokens that conflict with an ordinary entry, because they have the same spelling.
     pub clashes: Vec<u32>,
-    /// Added tokens that are not special, and that `model.vocab` contains although they are not entries of the model.
-    /// HF's model can produce them from text.
+    /// Added tokens that are written to `model.vocab` although they are neither special nor entries of the model. HF's
+    /// model can therefore produce them from text.
     pub exposed: Vec<u32>,
 }
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
 /// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF assigns the same
-/// ids to them. The omitted tokens begin with a token that is not special, or whose id is at least `num_listed`. No
-/// token for which `is_model` returns true is omitted.
+/// ids to them. The first omitted token is not special, or its id is at least `num_listed`. A token for which
+/// `is_model` returns true is never omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.
@@ -494,9 +494,9 @@ pub fn vocab_json(
     Ok(WrittenVocab { json: text(json)?, clashes, exposed })
 }
 
-/// Writes `model.vocab` of a Unigram model: spelling and score of every id. The flag is true if HF's parser reads all
-/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens with ids beyond the scores are
-/// not pieces; HF assigns them the ids after the list. The list must include the unknown token.
+/// Writes `model.vocab` of a Unigram model: a list of the spelling and score of every id. Returns the list, and true if
+/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent. If all ids
+/// after the scores and the unknown token are added tokens, the list leaves them out; HF assigns them the ids after it.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -527,8 +527,8 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
 /// first merges the piece that is first in the list. Trained models have no such ties.
 ///
 /// Runs of one character are ignored, because Llama and Mistral gave all runs of spaces the same score after training.
-/// For runs of spaces, both rules yield the longest run. This was tested (up to 120 spaces in several contexts), not
-/// proved.
+/// For runs of spaces, SentencePiece and a merge list both yield the longest run. This was tested (up to 120 spaces in
+/// several contexts), not proved.
 ///
 /// Cost: O(bytes of the pieces), and sorting.
 #[must_use]

@@ -19,7 +19,7 @@ pub(super) trait Object<'de> {
     fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
         -> std::result::Result<Option<bool>, A::Error>;
 
-    /// Returns the tree of all other members.
+    /// Returns the map to which all other members are added.
     fn rest(&mut self) -> &mut Map<String, Value>;
 }
 

@@ -16,7 +16,7 @@ use crate::vocab::{Vocab, MAX_ID};
 /// Reads both files into the members of a `tokenizer.json`.
 ///
 /// # Errors
-/// [`Error::format`] with the line in the file that is invalid.
+/// [`Error::format`] with the number of the invalid line, or the path of the invalid value in the vocabulary.
 pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
     let vocab = hf_json::read_vocab(vocab)?;
     check_ids(&vocab)?;

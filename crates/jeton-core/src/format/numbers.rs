@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn rounding_twice_differs_from_rounding_once() {
-        // A score of T5.
+        // A score in T5's vocabulary, for which the two results differ.
         let text = "-2.0122928619384766";
         assert_ne!(read(text), text.parse().ok());
     }

@@ -64,8 +64,8 @@ pub fn write(vocab: &Vocab) -> String {
 /// With ranks, adjacent tokens merge if their concatenation is a token; the pair that gives the lowest id merges first.
 /// A merge list is equivalent under three conditions. First, its results are in ascending order. Second, the last merge
 /// of each token equals the last merge that ranks yield for its bytes; this suffices, because the merges inside a token
-/// do not depend on the context. Third, ranks do not form the tokens without a merge either, and the model finds such
-/// tokens by looking up whole pretokens first.
+/// do not depend on the context. Third, a token that the list has no merge for is not formed by ranks either, and the
+/// model finds it by looking up whole pretokens first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

@@ -349,7 +349,7 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
-    // SentencePiece has two tables: one of ordinary pieces and one of all others. A text may occur once in each.
+    // SentencePiece has two tables: one of ordinary pieces and one of all others. A text can occur once in each table.
     let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()];
     let mut unknown = None;
     let mut bytes = 0;
@@ -482,7 +482,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        // Searched in reverse order, because the type control must be found before the type unknown for special pieces.
+        // The search is in reverse order, so that special pieces get the type "control", not "unknown".
         let known = KINDS.iter().rev().find(|known| known.1 == piece.kind);
         let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);
@@ -615,7 +615,7 @@ mod tests {
         assert!(refused(b"").contains("no unknown piece"));
         assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
         assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
-        // The piece is a 32-bit number instead of a message.
+        // In this file, the field of a piece is a 32-bit number instead of a message.
         assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)"));
         assert!(refused(&[0x33; 100_000]).contains("byte 0")); // groups nested 100,000 deep
     }

@@ -3,8 +3,8 @@
 //! Lines end in LF or CRLF. Blank lines are only allowed at the end, because an empty entry would have an unreachable
 //! id.
 //!
-//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter than
-//! `transformers`: duplicate entries are an error; there, the later id silently replaces the earlier id.
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Duplicate entries are an
+//! error; in `transformers`, the later id of a duplicate silently replaces the earlier id.
 
 use hashbrown::HashMap;
 

@@ -37,7 +37,7 @@ impl AddedEntries {
         self.0.values().copied()
     }
 
-    /// Returns the id of the entry with this content that does not end a word.
+    /// Returns the id of the entry that has this content and does not end a word.
     #[inline]
     pub fn find(&self, vocab: &Vocab, content: &[u8]) -> Option<u32> {
         let id = vocab.find(content, false);

@@ -200,8 +200,8 @@ impl Appender<'_> {
         }
         self.merge(content.len(), keep_going)?;
         if let &[id] = &self.ids[..] {
-            // The content became a single symbol: a new character of the alphabet, or an existing entry that merges
-            // produce.
+            // The merges of the content end with a single symbol: a new character of the alphabet, or an existing entry
+            // that merges form.
             let is_new = existing.is_none();
             return Ok((id, if is_new { Fate::Appended } else { Fate::Existing }));
         }

@@ -5,8 +5,8 @@
 //! (`reconstruct`).
 //!
 //! Building that table takes as long as the rest of loading, so it is built when pairs are first needed (fast-path
-//! tables, explanations). Until then, merges are looked up by bytes (`ContentRanks`), unless a token is very long. This
-//! concerns the first texts, and all texts of models that are too large for fast-path tables.
+//! tables, explanations). Until then, merges are looked up by bytes (`ContentRanks`), unless a token is very long. The
+//! first texts are encoded in this way, as are all texts if the model is too large for fast-path tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.
@@ -129,7 +129,7 @@ impl Bpe {
         Ok(())
     }
 
-    /// Makes an added token also an entry of the model, unless the token is special.
+    /// Adds an added token that is not special to the entries of the model.
     pub(super) fn add_entry(&mut self, vocab: &Vocab, id: u32) {
         self.added.insert(vocab, id);
         self.alphabet.insert_entry(id, vocab.content(id));
@@ -229,7 +229,7 @@ impl Bpe {
             _ => &self.word_start.as_ref()?.boundaries,
         };
         // If unknown characters are spelled as byte tokens, these tokens are symbols. A merge that contains a byte
-        // token can join an unknown character to its neighbors.
+        // token can join an unknown character to a neighbor, so texts are then not split next to unknown characters.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));

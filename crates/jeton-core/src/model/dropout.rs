@@ -17,7 +17,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
 impl Bpe {
-    /// Appends the ids of one pretoken with `sampler.dropout`.
+    /// Appends the ids of one pretoken. Merges are skipped with the probability `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Bpe::encode`].

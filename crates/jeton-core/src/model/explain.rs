@@ -113,8 +113,8 @@ impl Candidates {
 }
 
 impl Bpe {
-    /// Returns the merges of one pretoken. The caller checks first whether the model finds the whole pretoken
-    /// ([`Bpe::whole_first`]), because then no merges apply.
+    /// Returns the merges of one pretoken. If the model looks up whole pretokens ([`Bpe::whole_first`]), the caller
+    /// must first check whether the pretoken is an entry, because then no merges apply.
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -126,8 +126,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if some piece contains a
-    /// character that is not a piece, because merges do not describe such a model.
+    /// Returns the merges of a pretoken, in which the unknown token replaces unknown characters. Returns None if some
+    /// piece contains a character that is not a piece, because merges do not describe such a model.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -237,7 +237,7 @@ fn story(
     Ok((Story { symbols, starts, steps, splits: Vec::new() }, last))
 }
 
-/// Returns the result of the pair at this position and the position of its right symbol, if it can merge.
+/// If the pair at this position can merge, returns the id of the result and the position of the right symbol.
 fn result(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Option<(u32, u32)> {
     let node = nodes.get(place as usize).filter(|node| node.id != NONE)?;
     let merge = merger.get(node.id, nodes.get(node.next as usize)?.id)?;

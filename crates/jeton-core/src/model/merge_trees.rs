@@ -25,7 +25,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::Level;
 use crate::vocab::{Kind, Vocab};
 
-/// Value of both parts of an entry without a merge.
+/// Stands for no part. Both parts of an entry that no merge forms have this value.
 pub const NO_PART: u32 = NONE;
 
 /// Merge trees of all entries, by id.
@@ -52,7 +52,7 @@ impl Look for Without<'_> {
 }
 
 impl Model {
-    /// Returns the merge trees. In a model without merges, no entry has parts; its units are the entries of one
+    /// Returns the merge trees. In a model without merges, no entry has parts, and the units are the entries of one
     /// character and the byte entries.
     ///
     /// # Errors

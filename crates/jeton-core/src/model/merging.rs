@@ -49,13 +49,13 @@ impl Look for Pairs {
 pub(super) struct WordStart {
     symbol: u32,
     joined: Vec<u32>, // symbols after which a sequence is not split, because a merge can join them to `▁`
-    /// The characters of `joined`.
+    /// The same information as `joined`, with characters instead of symbols.
     pub(super) boundaries: MarkBoundaries,
 }
 
 impl WordStart {
-    /// Creates a word start. `symbol` is the symbol `▁`, `boundaries` are the boundaries in all tokens that merges
-    /// form, and `symbol_of` returns the symbol of a character. The tokens must consist of symbols of characters only.
+    /// Creates a word start. `symbol` is the symbol `▁`; `boundaries` has the characters before `▁` in all tokens that
+    /// merges form; `symbol_of` returns the symbol of a character. These tokens must consist of symbols of characters.
     pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
         let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
         Self { symbol, joined, boundaries }

@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// Returns the split points inside of pretokens; None if the model has none.
+    /// Returns the split points inside of pretokens; None if the model permits no such splits.
     pub fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
         match self {
             Self::Bpe(model) => model.split_points(vocab, marks),
@@ -258,8 +258,8 @@ impl Model {
         }
     }
 
-    /// Returns true if encoding the first text already requires the pair table. SentencePiece's BPE requires it only
-    /// with unused pieces; otherwise, it builds the table once the encoded bytes justify the cost.
+    /// Returns true if encoding the first text already requires the pair table. In SentencePiece's BPE, this is only so
+    /// for models with unused pieces; other models build the table once the encoded bytes justify the cost.
     pub fn needs_pairs(&self) -> bool {
         match self {
             Self::Bpe(model) => model.needs_pairs(),
@@ -268,7 +268,7 @@ impl Model {
         }
     }
 
-    /// Announces texts of `bytes` bytes in total. SentencePiece's BPE builds the pair table if they justify its cost.
+    /// Announces texts of `bytes` bytes in total. SentencePiece's BPE builds the pair table if this justifies the cost.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

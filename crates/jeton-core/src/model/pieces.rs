@@ -41,20 +41,20 @@ const UNKNOWN: u32 = 1 << 30;
 /// Flag of a symbol that never merges (a user-defined piece).
 const FROZEN: u32 = 1 << 31;
 
-/// Cost of an entry of the pair table, in bytes encoded without the table. Building an entry takes 200 ns. Without
-/// the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
+/// Cost of building an entry of the pair table. The unit is the extra cost of encoding a byte without the table.
+/// Building an entry takes 200 ns; without the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
 const BYTES_PER_ENTRY: usize = 2;
 
 /// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
 /// higher than [`BYTES_PER_ENTRY`], so that texts for which `announce` did not build the table stay below this cost,
-/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible; encoding a
-/// short text is not.
+/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible, and not while
+/// a short text is encoded, which is not interruptible.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pairs: OnceLock<Pairs>, // used only if all characters of pieces are pieces
+    pairs: OnceLock<Pairs>, // used only if each character that occurs in a piece is a piece itself
     word_start: Option<WordStart>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
@@ -233,7 +233,7 @@ impl Pieces {
     /// Appends the ids of a normalized text.
     ///
     /// # Errors
-    /// [`Error::text`] if it is not UTF-8, and for an unknown character without a substitute.
+    /// [`Error::text`] for text that is not UTF-8, and for an unknown character if the model has no unknown token.
     pub fn encode(
         &self,
         vocab: &Vocab,
@@ -319,7 +319,7 @@ impl Pieces {
         Ok(is_plain)
     }
 
-    /// Slow path: looks up the concatenation of each two adjacent symbols as a piece.
+    /// Slow path: for each pair of adjacent symbols, looks up the piece that equals their concatenation.
     #[cold]
     fn by_the_rule(
         &self,
@@ -428,8 +428,8 @@ impl PieceCharacters {
     }
 }
 
-/// Collects the pieces of one character. Looking up each character of all pieces in the vocabulary instead would take
-/// half of the loading time.
+/// Collects the pieces that are single characters. Looking up each character of all pieces in the vocabulary instead
+/// would take half of the loading time.
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
     let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {

@@ -12,7 +12,7 @@
 //!
 //! Suffixes of a run of one letter can lack a valid boundary nearby, because the tokens of each suffix begin at
 //! different positions. The suffixes of a long pretoken are therefore counted from the shortest to the longest
-//! ([`SuffixTokens`]). The tokens of a suffix are its first token and the tokens of the suffix that remains, if the
+//! ([`SuffixTokens`]). The tokens of a suffix are its first token and the tokens of the shorter suffix after it, if the
 //! first token and the next one are valid neighbors.
 //!
 //! Cost: for each prefix, usually a few lookups, or merging about ten bytes; for each suffix, one lookup for each
@@ -30,8 +30,8 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of tokens that the first attempt merges again, counted back from the end of a prefix. Two tokens suffice for
-/// most positions; each additional token costs about ten nanoseconds.
+/// The first attempt merges the text of this many tokens again: the last ones before the end of a prefix. Two tokens
+/// suffice for most positions; each additional token costs about ten nanoseconds.
 const FEW: usize = 3;
 
 /// Maximum number of bytes that are merged in arrays.
@@ -80,8 +80,8 @@ impl SuffixTokens {
         self.counts.clear();
     }
 
-    /// Returns the index of the suffix that remains after a token of `len` bytes at the start of the next longer
-    /// suffix; None if that token is the whole suffix.
+    /// If the first token of the next suffix to be added has `len` bytes, returns the index of the suffix after this
+    /// token; None if the token is the whole suffix. The next suffix is one byte longer than the last known one.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -253,7 +253,8 @@ impl<'m> PrefixCounter<'m> {
         self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
     }
 
-    /// Returns true if a position begins a character, or if the model merges bytes.
+    /// Returns true if a token can start at a position: at the start of a character or, if the model merges bytes,
+    /// anywhere.
     fn is_start(&self, pretoken: &[u8], at: usize) -> bool {
         self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
     }
@@ -278,8 +279,8 @@ impl<'m> PrefixCounter<'m> {
         self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
     }
 
-    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are this token and the
-    /// tokens of the suffix that remains.
+    /// If the first `len` bytes of a suffix are its first token, returns this token. The other tokens of the suffix are
+    /// then those of the shorter suffix after it.
     fn first_token(
         &mut self,
         suffix: &[u8],
@@ -311,7 +312,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(fits.then_some(id))
     }
 
-    /// Returns true if two byte-level tokens are the tokens of their concatenation.
+    /// Returns true if encoding the concatenation of two byte-level tokens gives these two tokens.
     fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
         if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
             let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;
@@ -372,7 +373,7 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Merges a text into `self.ids` and `self.ends`, without a lookup of the whole text.
+    /// Merges a text, even if the whole text is an entry. Stores the tokens in `self.ids` and `self.ends`.
     fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
         let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
         ids.clear();

@@ -116,8 +116,8 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merges of the tokens that are not `merged`. Collects in `odd` the ids of tokens that no pair of
-    /// lower-ranked tokens forms, but whose bytes are the concatenation of a pair with a higher-ranked token.
+    /// Finds the last merge of each token that is not `merged`. Collects in `odd` the ids of tokens that no pair of
+    /// lower-ranked tokens forms, although the same bytes are the concatenation of a pair with a higher-ranked token.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -247,9 +247,9 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
     }
 }
 
-/// Side of a token (start or end) at which shorter tokens are searched.
+/// Side of a token: start or end. The search finds the shorter tokens that the token has at this side.
 trait Side {
-    /// Returns the eight bytes at that side, the outermost byte in the highest bits, padded with zeros.
+    /// Returns the eight bytes of `content` at this side, padded with zeros. The outermost byte is in the highest bits.
     fn eight(content: &[u8]) -> u64;
     fn has(content: &[u8], other: &[u8]) -> bool;
     fn compare(one: &[u8], other: &[u8]) -> Ordering;
@@ -294,13 +294,13 @@ impl Side for AtEnd {
     }
 }
 
-/// For each token, the tokens at one side of it: its prefixes or its suffixes.
+/// For each token, the other tokens that are a prefix of it, or those that are a suffix of it.
 struct Inside {
-    longest: Vec<(u32, u8)>, // index and length of the longest token at this side
-    lengths: Vec<u64>,       // bit set of the lengths of all tokens at this side
+    longest: Vec<(u32, u8)>, // index and length of the longest of these tokens
+    lengths: Vec<u64>,       // bit set of the lengths of all these tokens
 }
 
-/// An element of a list of tokens in alphabetical order.
+/// A token in a list in alphabetical order, with its first or last eight bytes for fast comparison.
 #[derive(Clone, Copy, Default)]
 struct Sorted {
     eight: u64,
@@ -309,8 +309,8 @@ struct Sorted {
 }
 
 impl Inside {
-    /// Finds the tokens at one side of each token, in one pass over the tokens in alphabetical order. In this order, a
-    /// token comes after all tokens that are its prefixes.
+    /// Finds the tokens that are prefixes (or suffixes) of each token, in one pass over the tokens in alphabetical
+    /// order. In this order, a token comes after all of its prefixes.
     fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
         let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
         let order = sort::<S>(vocab, tokens, memory);
@@ -333,7 +333,7 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the token of length `len` at this side. The length must be in `lengths`.
+    /// Returns the index of the prefix (or suffix) of `len` bytes of a token. `len` must be in `lengths`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];
@@ -389,8 +389,8 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Checks that the last merges equal those found by merging the bytes of each token. Returns the number of tokens
-    /// that merges form, and the number of those that they do not form.
+    /// Checks that the last merges equal those found by merging the bytes of each token. Returns two numbers: of the
+    /// tokens that merges form, and of the tokens of several bytes that no merges form.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {

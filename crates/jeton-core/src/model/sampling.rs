@@ -43,8 +43,8 @@ impl Sampler {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// Returns a random index into `weights`, with probability proportional to the weight. Returns the last index if,
-    /// because of rounding, no index reaches the random number.
+    /// Returns a random index into `weights`, with probability proportional to the weight. If rounding keeps even the
+    /// sum of all weights below the random share of `sum`, returns the last index.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);
@@ -59,7 +59,7 @@ impl Sampler {
     }
 }
 
-/// `factor` · 2^`power`, with a factor in [1, 2) or 0.
+/// The number `factor` · 2^`power`. `factor` is 0 or in [1, 2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scaled {
     factor: f64,

@@ -27,8 +27,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary. Returns None if some token is the result of several pairs, has a
-    /// rank that is not higher than the ranks of its parts, or is not what its own bytes merge into.
+    /// Collects the merges of a byte-level vocabulary. Returns None for a vocabulary with a token that is the result of
+    /// several pairs, that has no higher rank than its parts, or whose bytes merge into other tokens.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {

@@ -1,9 +1,9 @@
 //! Finds entries that a model never produces, for any pretoken.
 //!
-//! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span. The merges inside
-//! happen in the same order as when the span is encoded alone: the lowest rank first, among equal ranks the leftmost.
-//! So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole pretokens can
-//! still find it (`whole_first`).
+//! BPE: if merges form an entry in a text, no merge crosses the edges of the entry before it is formed. The merges
+//! inside happen in the same order as when the entry is encoded alone: the lowest rank first, among equal ranks the
+//! leftmost. So an entry that is not formed from its own symbols is not formed in any text. The lookup of whole
+//! pretokens can still find it (`whole_first`).
 //!
 //! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
 //! segmentation. The difference must exceed the rounding error.
@@ -99,8 +99,8 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if a byte-level entry is never formed where the continuation byte `byte` follows it. `may_follow`
-    /// returns true if a token with the given content can follow that byte.
+    /// Returns true if merges never form a byte-level entry in a text in which the continuation byte `byte` follows the
+    /// bytes of the entry. `may_follow` returns true if a token with the given content can follow that byte.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -170,7 +170,7 @@ impl Model {
         }
     }
 
-    /// Returns true if the model never spells a character that is an entry in bytes, whatever the context.
+    /// Returns true if a character that is an entry is never encoded as byte tokens, in any context.
     pub fn falls_back_by_character(&self) -> bool {
         match self {
             Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
@@ -212,7 +212,7 @@ pub fn byte_of(content: &[u8]) -> Option<u8> {
     u8::from_str_radix(text, 16).ok()
 }
 
-/// Returns true if symbols other than the characters of `content` can spell it.
+/// Returns true if `content` can also be spelled by other symbols than its characters.
 fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
     model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
 }

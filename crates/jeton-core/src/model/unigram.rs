@@ -44,11 +44,12 @@ use crate::vocab::{Kind, Vocab};
 /// Difference between the lowest score of all pieces and the score of an unknown character.
 const PENALTY: f64 = 10.0;
 
-/// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
+/// If the sum of scores falls below this limit, SentencePiece subtracts it from all sums that are still in use, so that
+/// 32-bit floats are precise enough for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Limit on the absolute sum of scores when words are encoded one by one. It is below [`REBASE`], so that no sum is
-/// rebased.
+/// Limit on the absolute sum of scores when words are encoded one by one. Sums within this limit never fall below
+/// [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
 /// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
@@ -81,7 +82,7 @@ impl Unigram {
     /// with ids past the end of `scores` are not part of the model.
     ///
     /// # Errors
-    /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].
+    /// `Config` for an entry without a score, and for a score that is not finite; errors of [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown, single: bool) -> Result<Self> {
         if let Some(id) = scores.iter().position(|score| !score.is_finite()) {
             return Err(Error::config(format!("the score of id {id} is not a finite number")));
@@ -193,7 +194,7 @@ impl Unigram {
     /// Appends the ids of a text.
     ///
     /// # Errors
-    /// `Text` if it is not UTF-8, and for an unknown character without a substitute; `Interrupted`.
+    /// `Text` for text that is not UTF-8, or for an unknown character if there is no unknown token; `Interrupted`.
     pub fn encode(
         &self,
         text: &[u8],
@@ -267,9 +268,10 @@ impl Unigram {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which the scores
-    /// of the word are added. With `asks`, returns true if the ids can be cached: they are the same after any preceding
-    /// sum that [`Unigram::sum_after`] accepts. Without `asks`, returns false.
+    /// Appends the ids of a word. `is_text` is true if the word is known to be UTF-8. `sum`: sum of the preceding
+    /// scores, to which the scores of the word are added. If `asks` is true, returns true if the ids can be cached:
+    /// they are the same after any preceding sum that [`Unigram::sum_after`] accepts. If `asks` is false, returns
+    /// false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -293,8 +295,8 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // Bound on the rounding error of an addition: 2^-8 if the cached ids are used after another sum (at most 2^17),
-        // plus 2^-24 of the current sum, for the search below.
+        // Bound on the rounding error of an addition. It has two parts: 2^-8 for a later use of the cached ids after
+        // another sum (of at most 2^17), and 2^-24 of the current sum for the search below.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;

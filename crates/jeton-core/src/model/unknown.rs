@@ -20,8 +20,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Creates the substitute. `bytes`: unknown text becomes byte-fallback entries (`<0x0A>`), if each of its bytes has
-    /// such an entry.
+    /// Creates the replacement of unknown text. If `bytes` is true, unknown text becomes byte tokens (`<0x0A>`) if each
+    /// of its bytes has one.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is not an entry.
@@ -81,7 +81,7 @@ pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     }
 }
 
-/// Creates the error for text without a substitute.
+/// Creates the error for text that cannot be encoded, because the model has no unknown token.
 #[cold]
 pub fn unknown(text: &[u8], at: usize) -> Error {
     let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
@@ -182,7 +182,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
     /// Writes the pending unknown text, if any, at the end of the text.
     ///
     /// # Errors
-    /// [`Error::text`] for unknown text without a substitute.
+    /// [`Error::text`] for unknown text, if there is neither an unknown token nor a byte token for it.
     pub fn finish(mut self) -> Result<()> {
         self.flush()
     }

@@ -4,8 +4,8 @@
 //! length. The best segmentation is the one that the encoder uses. Other good segmentations are searched in short
 //! pretokens only, since the search needs the whole lattice.
 //!
-//! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, a user-defined piece with
-//! characters beyond ASCII has a slightly higher score.
+//! Scores are computed as in the n-best search (`lattice`). In SentencePiece's encoding, the score of a user-defined
+//! piece with characters beyond ASCII is slightly higher than in this search.
 
 use super::best_paths::NO_ID;
 use super::output::Specials;
@@ -44,7 +44,7 @@ pub struct Way {
     pub score: f64,
 }
 
-/// The segmentations of a pretoken.
+/// The lattice of a pretoken, its best segmentation and the next best ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ways {
     /// First pieces of the lattice, up to a limit, ordered by start, then by length.

@@ -2,10 +2,11 @@
 //!
 //! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first
 //! merge across the boundary of two tokens. Before this merge, no merge has crossed any boundary, so the merges inside
-//! the two tokens were the same as when their text is encoded alone. The crossing merge would therefore occur there,
-//! too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped, because they can
-//! depend on the following text, and the next window starts in their place. Only the joint, the pair of tokens at which
-//! two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each time.
+//! the two tokens were the same as when the text of the pair is encoded alone. The crossing merge would therefore occur
+//! in that encoding, too: a contradiction. So a pretoken is merged in windows. The last tokens of a window are dropped,
+//! because they can depend on the following text, and the next window starts in their place. Only the joint, the pair
+//! of tokens at which two windows meet, is checked. If the check fails, more tokens are dropped, twice as many each
+//! time.
 //!
 //! `fast::long` merges windows of bytes with the tables of the fast path; `merging` merges windows of symbols for any
 //! model.
@@ -20,7 +21,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that are dropped after a failed check of a joint.
 pub(super) const MAX_DROPPED: usize = 64;
 
-/// Number of joints whose check is cached. In a run of one character, a few joints occur again and again.
+/// Number of joints for which the result of the check is cached. In a run of one character, a few joints recur.
 const JOINTS: usize = 4;
 
 /// A window after its merges.
@@ -43,8 +44,8 @@ pub(super) trait Windows {
     /// Returns the last token of the output, if any.
     fn last(&self) -> Option<u32>;
 
-    /// Returns true if the concatenated text of `pair` is encoded as exactly `pair`: the last token of the output and
-    /// the first token of the window at `at`. None if this cannot be checked.
+    /// `pair` is the last token of the output and the first token of the window at `at`. Returns true if their
+    /// concatenated text is encoded as exactly these two tokens; None if this cannot be checked.
     fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
 
     /// Removes the last `count` tokens of the output and returns the position of the first of them. Returns None, and
@@ -55,8 +56,8 @@ pub(super) trait Windows {
     fn append(&mut self, at: usize, count: usize) -> usize;
 }
 
-/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a
-/// whole.
+/// Appends the tokens of a pretoken. Returns false if the caller must merge the pretoken as a whole; some tokens have
+/// then been appended already.
 ///
 /// # Errors
 /// Errors of `windows`; `Interrupted`.

@@ -19,7 +19,7 @@ use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// WordLevel model: looks up the whole pretoken; if it is not an entry, it is unknown.
+/// WordLevel model: looks up the whole pretoken. A pretoken that is not an entry is unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,
@@ -37,7 +37,7 @@ impl WordLevel {
     /// Appends the id of a pretoken.
     ///
     /// # Errors
-    /// `Text` for an unknown pretoken without an unknown token.
+    /// `Text` for an unknown pretoken if the model has no unknown token.
     pub fn encode(&self, vocab: &Vocab, pretoken: &[u8], out: &mut Out<'_>) -> Result<()> {
         let id = self.added.find(vocab, pretoken).or(self.unk).ok_or_else(|| unknown(pretoken, 0))?;
         out.push(id, pretoken.len());
@@ -162,7 +162,7 @@ impl WordPiece {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
     }
 
-    /// Returns the longest entry at a position: end and id.
+    /// Returns the end and the id of the longest entry that matches at a position.
     #[inline]
     pub(super) fn longest(&self, pretoken: &[u8], at: usize) -> Option<(usize, u32)> {
         let trie = if at == 0 { &self.first } else { &self.next };

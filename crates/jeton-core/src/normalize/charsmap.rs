@@ -59,8 +59,8 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// Units grouped by set of siblings. The label l of unit u determines its set: u is the child for byte l, so the base
-/// of the set is u ^ l.
+/// Trie units, grouped into sets of siblings. If the unit at index u has the label l, it is the child for byte l of its
+/// parent, so the base of its set is u ^ l.
 struct Edges {
     starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,
@@ -163,8 +163,8 @@ impl Charsmap {
         found
     }
 
-    /// Returns a bit set of continuation bytes, for the last byte of a character: the bytes with which some rule
-    /// continues at `place`, or all bytes if a rule has already ended.
+    /// Returns the continuation bytes with which the last byte of a character can match, as a bit set: those with which
+    /// some rule continues at `place`, or all if a rule has already ended there.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {
@@ -314,8 +314,8 @@ impl Charsmap {
         Some(rules)
     }
 
-    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement); and true if
-    /// more text after the end could make a longer prefix match.
+    /// Returns the rule for the longest matching prefix of a text, as (length of the prefix, replacement). Also returns
+    /// true if a longer rule could match once more text arrives at the end.
     pub(super) fn longest(&self, text: &[u8]) -> (Option<(usize, &str)>, bool) {
         let (mut base, mut rule) = (offset(self.units[0]), None);
         for (index, &byte) in text.iter().enumerate() {
@@ -363,7 +363,8 @@ mod tests {
 
     use super::*;
 
-    /// Builds a map with one rule, for `a`. The children of the root are at 256, the value of `a` is at `below`.
+    /// Builds a map with one rule, for `a`. The base of the root's children is 256, and `below` is the position of the
+    /// value.
     fn map(below: u32, value: u32, texts: &[u8]) -> Result<Charsmap> {
         let mut units = vec![0u32; 768];
         let place = 256 ^ u32::from(b'a');

@@ -74,7 +74,7 @@ pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
     Ok(blob)
 }
 
-/// Distinct sets of children.
+/// Distinct sets of children of trie nodes. Equal sets are stored once and have one number.
 #[derive(Debug, Default)]
 struct Sets {
     all: Vec<Children>,

@@ -73,7 +73,7 @@ impl Denormalizer {
     /// Reads a fragment of a text, and appends the output that later text cannot change.
     ///
     /// # Errors
-    /// As [`Denormalizer::whole`], for the text so far.
+    /// As [`Denormalizer::whole`] for the concatenation of all fragments so far.
     pub fn push(&self, state: &mut DenormalizerState, text: &[u8], out: &mut Vec<u8>) -> Result<()> {
         state.held.extend_from_slice(text);
         state.read += text.len();
@@ -166,7 +166,7 @@ impl Denormalizer {
     }
 }
 
-/// Result of reading the first character of a text that is not empty, with its length.
+/// First character of a text that is not empty, with its length in bytes, or the number of invalid bytes in its place.
 enum First {
     Character(usize),
     Invalid(usize),

@@ -76,7 +76,7 @@ pub struct Normalizer(NormalizerKind);
 pub struct Marking<'a> {
     /// Text inserted before the chunk.
     pub prefix: &'a str,
-    /// True if each space, also in the prefix, is replaced by `▁`.
+    /// True if each space is replaced by `▁`, including spaces in the prefix.
     pub replaces: bool,
 }
 
@@ -193,7 +193,7 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes bytes like [`Normalizer::with_starts`], but without starts, on the fast path for valid UTF-8.
+    /// Normalizes bytes like [`Normalizer::with_starts`], but returns no starts. Valid UTF-8 takes a fast path.
     ///
     /// # Errors
     /// As [`Normalizer::with_starts`].
@@ -214,7 +214,7 @@ impl Normalizer {
         }
     }
 
-    /// Writes the replacement of a chunk. For BERT, writes it without alignment.
+    /// Writes the replacement of a chunk. BERT's component supports a writer with alignment only if `old` is ASCII.
     fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.0 {
             NormalizerKind::Form(form) => form.write(old, writer, cancel),
@@ -368,7 +368,7 @@ mod alignment_tests {
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
 
-    /// Returns the source range in the input of each byte of the normalized text.
+    /// Returns, for each byte of the normalized text, its source: a range of the input.
     fn sources(parts: &str, text: &str) -> Vec<(u32, u32)> {
         let mut aligned = AlignedText::new(text, true).unwrap();
         for part in Normalizer::list_from_json(parts, &[]).unwrap() {

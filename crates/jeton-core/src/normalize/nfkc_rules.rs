@@ -3,8 +3,8 @@
 //!
 //! SentencePiece replaces the longest match and does not reorder marks. Its rules therefore map not only every
 //! character to its NFKC form, but also every sequence of characters that NFKC composes: a letter with its marks, or
-//! the parts of a Hangul syllable. Each character of such a sequence can be replaced by a variant. A rule is left out
-//! if shorter rules have the same effect. Compared with `nfkc`, `nmt_nfkc` maps more characters to a space and removes
+//! the parts of a Hangul syllable. Spellings of such a sequence with variants of its characters are mapped, too. A rule
+//! is left out if shorter rules have the same effect. `nmt_nfkc` also maps more characters to a space and removes
 //! control characters. The rules that end in `_cf` also fold case, character by character.
 //!
 //! Invariant: the rules equal the rules of sentencepiece 0.2.3, which has Unicode 17. Cost: about 0.2 s for 250,000
@@ -121,7 +121,7 @@ fn is_alone(text: &str, c: char) -> bool {
     text.starts_with(c) && text.len() == c.len_utf8()
 }
 
-/// Returns all texts whose characters, decomposed one by one, yield `parts`.
+/// Returns all texts that become `parts` when each of their characters is decomposed.
 fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts.chars() {
@@ -138,7 +138,7 @@ fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     all
 }
 
-/// Removes rules whose effect shorter rules already have.
+/// Removes each rule that is redundant: without it, rules with shorter keys give the same replacement.
 fn without_redundant(mut rules: Rules) -> Rules {
     let mut by_length: BTreeMap<usize, Vec<(usize, &str, &str)>> = BTreeMap::new();
     for (place, (key, text)) in rules.iter().enumerate() {

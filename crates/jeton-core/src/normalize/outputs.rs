@@ -16,7 +16,7 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// Maximum number of nodes of a character map whose rules are listed. The published maps have a tenth of this number.
+/// The rules of a character map with more nodes are not listed. Published maps have a tenth of this number of nodes.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.
@@ -59,7 +59,7 @@ enum Leaves {
     Never,
     /// The character occurs only if the input contains it.
     OfInput,
-    /// The component can produce the character from other characters, or this is unknown.
+    /// The component produces the character from other characters, or it is unknown whether it does.
     Maybe,
 }
 

@@ -118,7 +118,8 @@ impl Normalizer {
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // The characters that can join the grapheme of a Hangul syllable, such as jamo, have no image themselves.
+            // A Hangul syllable is a separate grapheme unless a character such as a jamo joins it. For those
+            // characters, this function returns None.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
@@ -149,9 +150,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns where the offsets of a prepended mark end: 1 if the mark is aligned with the first character, 0 if it
-    /// has an empty range. None unless the component prepends the mark to every text and otherwise keeps the number of
-    /// characters.
+    /// If the component prepends the mark to every text and otherwise keeps the number of characters, returns the end
+    /// of the mark's range in the input: 1 if the mark is aligned with the first character, 0 if its range is empty.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
             NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),

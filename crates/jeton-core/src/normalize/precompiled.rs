@@ -80,7 +80,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
-        // The next character can belong to the last grapheme.
+        // The character after the run can belong to the last grapheme of the run, which then ends earlier.
         Some(next) if !is_apart(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
@@ -112,7 +112,7 @@ impl Changes {
         }
     }
 
-    /// Replaces a grapheme or a character.
+    /// Writes the replacement `new` of `old`, which is a grapheme or a character.
     fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();

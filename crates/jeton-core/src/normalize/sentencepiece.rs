@@ -85,7 +85,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns the text that the normalizer inserts at the start, if otherwise it only replaces each space by a mark.
+    /// If the normalizer does nothing but replace each space by a mark and insert a prefix, returns this prefix.
     pub(super) fn prefix_of_marks(&self) -> Option<&'static str> {
         let Self { map, options, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;

@@ -52,7 +52,7 @@ fn read(parts: &str) -> Vec<Normalizer> {
     Normalizer::list_from_json(&format!("[{parts}]"), &[]).unwrap()
 }
 
-/// Returns all of [`PARTS`], and a character map as Hugging Face and as SentencePiece apply it.
+/// Returns each of [`PARTS`], and one character map twice: as Hugging Face applies it and as SentencePiece applies it.
 fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     let map = STANDARD.encode(compile::compile(&nfkc_rules::named("nmt_nfkc_cf").unwrap()).unwrap());
     let mapped = [
@@ -65,7 +65,7 @@ fn all() -> impl Iterator<Item = Vec<Normalizer>> {
     PARTS.into_iter().map(read).chain(mapped.into_iter().map(|parts| read(&parts)))
 }
 
-/// Compares normalization with and without alignment; returns true if the text is unchanged.
+/// Compares normalization with and without alignment. Returns true if normalization did not change the text.
 fn check(parts: &[Normalizer], text: &str) -> bool {
     let mut aligned = AlignedText::new(text, true).unwrap();
     parts.iter().for_each(|part| part.apply(&mut aligned, &|| true).unwrap());

@@ -56,7 +56,7 @@ impl ChainState {
         self.run(chain, false, lossy, out)
     }
 
-    /// Ends the list of strings and appends the rest of the bytes to `out`.
+    /// Ends the list of strings, and appends the bytes that were held back to `out`.
     ///
     /// # Errors
     /// As [`ChainState::push`].

@@ -42,11 +42,11 @@ use utf8::{Invalid, NotUtf8, Utf8};
 /// Policy for bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidUtf8 {
-    /// Becomes U+FFFD, as in [`super::Decoder::decode_text`].
+    /// Invalid bytes become U+FFFD, as in [`super::Decoder::decode_text`].
     Replace,
-    /// Is omitted.
+    /// Invalid bytes are omitted.
     Ignore,
-    /// Is an error, [`ErrorKind::NotUtf8`].
+    /// Invalid bytes are an error, [`ErrorKind::NotUtf8`].
     Strict,
 }
 
@@ -73,8 +73,7 @@ enum Status {
 
 #[derive(Debug, Clone)]
 enum PlanState {
-    /// Concatenation of contents. The flag is true after an id that ends a word, since a space is written before the
-    /// next id.
+    /// Concatenation of contents. The flag is true after an id that ends a word; the next id then writes a space first.
     Contents(bool),
     Sentence(SentenceState),
     Chain(ChainState),
@@ -204,9 +203,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the text that is held back before an id with this content. It is the text
-    /// that would be written if the ids ended before this id. An incomplete character at its end is counted only if
-    /// `content` makes it invalid.
+    /// Returns the number of characters of the text that is held back before an id with this content, that is, of the
+    /// text that would be written if the ids ended before this id. An incomplete character at the end of this text is
+    /// counted only if `content` makes it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);

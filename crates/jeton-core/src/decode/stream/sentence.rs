@@ -84,7 +84,7 @@ impl SentenceState {
         self.has_text |= out.len() > before;
     }
 
-    /// Completes the run of byte pieces. Must also be called after the last piece.
+    /// Ends a run of byte pieces. Must also be called after the last piece.
     fn end_run(&mut self, lossy: bool, out: &mut Vec<u8>) {
         if lossy {
             let _ = self.run.finish(Invalid::ReplaceBytes, |text| out.extend_from_slice(text.as_bytes()));

@@ -13,8 +13,8 @@ pub(super) struct Stripped {
 }
 
 impl Stripped {
-    /// Reads text. After a mismatch, the comparison restarts at the first byte of the character: no end of the matched
-    /// bytes can begin another occurrence, because only the first byte of a character in UTF-8 is a lead byte.
+    /// Reads text. After a mismatch, the comparison restarts at the first byte of the character: no suffix of the
+    /// matched bytes can begin another occurrence, because in UTF-8 only the first byte of a character is a lead byte.
     pub fn part(&mut self, text: &[u8], character: &[u8], start: usize, stop: usize, out: &mut Vec<u8>) {
         let mut rest = text;
         while let (false, Some((&byte, after))) = (self.is_inside, rest.split_first()) {

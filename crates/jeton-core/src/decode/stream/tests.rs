@@ -58,7 +58,7 @@ const STEPS: &[&str] = &[
     r#"{"type":"Join","separator":" "}"#,
 ];
 
-/// Returns the options of a denormalizer whose rules apply to the contents.
+/// Returns the options of a denormalizer whose rules match in the contents of the test vocabulary.
 fn denormalizer(add_dummy_prefix: bool, remove_extra_whitespaces: bool) -> String {
     let rules = [("a", "b"), ("ab", " "), ("a a", "x  "), (" .", "."), ("今a", ""), ("##", "# #")];
     let rules = rules.iter().map(|&(old, new)| (old.to_owned(), new.to_owned())).collect();

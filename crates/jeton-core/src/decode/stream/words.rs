@@ -54,7 +54,7 @@ impl Word {
         self.write(fragment, out);
     }
 
-    /// Ends the string.
+    /// Ends the string: appends the rest of its text.
     pub fn close(&mut self, prefix: &[u8], out: &mut Vec<u8>) {
         if let Some(matched) = self.prefix.take().filter(|&matched| matched < prefix.len()) {
             self.write(b" ", out);
@@ -69,7 +69,7 @@ impl Word {
         }
     }
 
-    /// Passes text through all replacements. `ends` is true at the end of the string.
+    /// Applies all replacements to a part of the string, one after the other. `ends` is true for the last part.
     fn clean_up(&mut self, text: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(repairs) = &mut self.repairs else {
             out.extend_from_slice(text);

@@ -151,7 +151,7 @@ impl InitialSymbols {
         (symbols, len, top)
     }
 
-    /// Returns true if every byte has a symbol, and characters are merged from bytes.
+    /// Returns true if merging starts with bytes, not with characters, and every byte has a symbol.
     pub(super) fn merges_bytes(&self) -> bool {
         self.is_complete && !self.is_chars
     }
@@ -170,8 +170,8 @@ impl InitialSymbols {
         }
     }
 
-    /// Writes the initial symbols of `text`, independent of its context. `symbols` must be longer than `text` by at
-    /// least [`InitialSymbols::room`].
+    /// Writes the initial symbols of `text`, which are independent of its context, and returns their number. `symbols`
+    /// must be longer than `text` by at least [`InitialSymbols::room`].
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
@@ -252,8 +252,8 @@ impl InitialSymbols {
     }
 }
 
-/// Yields the pairs of bytes on the two sides of a character boundary inside the token. Only the boundaries of partial
-/// characters are considered, which begin or end outside the token.
+/// Yields the two bytes next to a character boundary inside the token, if one of the two characters at the boundary is
+/// partial: it begins before the token or ends after it.
 fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
     let is_later = |byte: u8| byte & 0xC0 == 0x80;
     // If the token begins inside a character, this character ends before the first byte that is not a continuation

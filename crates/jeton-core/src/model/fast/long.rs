@@ -11,8 +11,8 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::marks::Marks;
 use crate::vocab::Vocab;
 
-/// Number of symbols in a window, so that positions fit the low byte of a priority. Windows of 250 and 500 symbols
-/// take the same time.
+/// Number of symbols in a window. With this number, positions fit the low byte of a priority. Windows of 250 and 500
+/// symbols take the same time.
 const WINDOW: usize = 256;
 
 /// Number of priorities in a group. The minimum of each group is cached.
@@ -146,7 +146,7 @@ struct LastWindow {
     count: usize,
 }
 
-/// Text being encoded; its tokens are `out[from..]`. Positions are bytes.
+/// Text being encoded. Its tokens so far are `out[from..]`. Positions are byte offsets in the text.
 struct LongText<'t> {
     tables: &'t LongTables<'t>,
     text: &'t [u8],

@@ -173,8 +173,8 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of those `entries` (content, id) whose content merges into exactly their id. The contents are
-    /// spelled as in the texts.
+    /// Returns the ids of those `entries` (content, id) whose content merges into a single token, the entry itself. The
+    /// contents must be spelled as the texts that the model gets.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -370,8 +370,8 @@ mod tests {
 
     use super::*;
 
-    /// Two tokens of half a window each fit a window. If their boundary could not be checked, the whole text would be
-    /// merged with the heap. Runs of spaces often yield tokens of this length.
+    /// Two tokens that are each half as long as a window fit one window. If their boundary could not be checked, the
+    /// whole text would be merged with the heap. Runs of spaces often yield tokens of this length.
     #[test]
     fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();

@@ -56,7 +56,7 @@ impl Ranks {
         seeds.into_iter().find_map(|seed| Self::with_seed(&entries, seed))
     }
 
-    /// Returns None if no displacement is found for some bucket.
+    /// Builds the table with a seed. Returns None if no displacement is found for some bucket.
     fn with_seed(entries: &[u64], seed: u64) -> Option<Self> {
         let num_slots = (entries.len() * 6 / 5).max(64).next_power_of_two();
         let num_buckets = num_slots / 4;
