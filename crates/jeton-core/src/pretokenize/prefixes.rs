@@ -161,7 +161,8 @@ mod tests {
     use super::*;
     use crate::pretokenize::Span;
 
-    /// Checks both functions against splitting each prefix, on random texts of few distinct characters.
+    /// Compares `is_final` and `one_from` with the result of splitting each prefix, on random texts of few distinct
+    /// characters.
     #[test]
     fn rules_for_prefixes_agree_with_splitting_each_prefix() {
         let alphabet = [

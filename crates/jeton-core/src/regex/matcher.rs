@@ -69,7 +69,7 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Remaining steps: `steps` until memoization starts, and `reserve` after it has started.
+    /// Remaining steps. At first, `reserve` is kept back; when `steps` are used up, memoization starts with `reserve`.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,

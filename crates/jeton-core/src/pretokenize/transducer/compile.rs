@@ -133,8 +133,8 @@ struct State {
 /// The table of a transducer.
 pub(super) struct Table {
     /// Entries of all states, beginning with the state at the start of a pretoken. Each state has one entry for each
-    /// class of characters and one for the end of the text. If the transducer reads cut texts, a state also has one
-    /// entry for each class of a character at a cut.
+    /// class of characters and one for the end of the text. If the transducer reads texts with the cuts of preceding
+    /// patterns, each state has a second entry for each class: for a character that follows a cut.
     pub(super) entries: Vec<Entry>,
     /// Number of entries of each state.
     pub(super) width: usize,

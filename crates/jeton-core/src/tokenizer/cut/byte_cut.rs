@@ -41,7 +41,7 @@ const BLOCK: usize = 1 << 16;
 const SHORT_PRETOKEN: usize = 24;
 
 /// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,
-/// `token_reach` first bounds the position; this costs as much as trying a few positions.
+/// `token_reach` first computes a bound for the position, which takes as long as trying a few positions.
 const FEW_BYTES: usize = 32;
 
 /// Finds the longest prefixes of `text[start..]` within a limit, for ascending positions `start` of one text.

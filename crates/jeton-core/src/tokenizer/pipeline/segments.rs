@@ -246,7 +246,7 @@ impl Tokenizer {
         self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
-    /// Calls `each` with the chunks of an aligned text as segments.
+    /// Calls `each` with one segment for each chunk of an aligned text.
     fn drafted_segments(
         &self,
         aligned: &AlignedText,
@@ -287,8 +287,8 @@ impl Tokenizer {
     }
 }
 
-/// Converts text in the byte alphabet to the bytes that it spells, and appends them. Sets `of_bytes` to their ranges,
-/// which are taken from `ranges`.
+/// Converts text in the byte alphabet to the bytes that it spells, and appends these to `bytes`. Sets `of_bytes` to the
+/// range of each appended byte: the range that `ranges` has for its character.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

@@ -52,7 +52,7 @@ enum Table {
 /// Comparisons with the text that are needed in addition to the widths.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct WidthChecks {
-    /// True if the contents of tokens may differ from the text.
+    /// True if the bytes of tokens may differ from the text that they cover.
     pub(in crate::tokenizer) contents: bool,
     /// True if widths do not determine the spans of tokens that begin inside of a character.
     pub(in crate::tokenizer) parts: bool,

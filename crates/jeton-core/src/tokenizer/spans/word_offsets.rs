@@ -303,7 +303,7 @@ impl Words<'_> {
     }
 }
 
-/// Returns true if removed characters at the start of the text may shift the alignment.
+/// Returns true if the normalizer may remove characters at the start of the text and thereby shift the alignment.
 fn may_shift(words: Words<'_>, text: &str) -> bool {
     let first = text.chars().next().map(|c| words.image(c).class());
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))
