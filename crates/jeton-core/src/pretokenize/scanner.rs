@@ -240,7 +240,7 @@ fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of `[^\s\p{L}\p{N}]+[\r\n]*` at a symbol.
+/// Returns the end of the match of `[^\s\p{L}\p{N}]+[\r\n]*` that starts at `at`, where the text has a symbol.
 #[inline(always)]
 fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     let mut end = classes.run(text, at, F::RULES.symbols());

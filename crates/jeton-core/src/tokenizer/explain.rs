@@ -139,7 +139,7 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Returns true if the model can merge in a pretoken of `len` bytes.
+    /// Returns true if the model encodes by merges and a pretoken of `len` bytes is long enough for one.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
@@ -155,7 +155,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps of the model for a segment with these ids, and true if the model looked up the whole segment.
+    /// Returns the steps by which the model encoded a segment as `ids`, and true if it looked up the whole segment.
     fn why(
         &self,
         segment: &Segment<'_>,

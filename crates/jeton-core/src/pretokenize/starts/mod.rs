@@ -185,7 +185,7 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by the starts that the next transducer finds. A pretoken of this transducer must
+    /// Replaces the cuts in a window by the starts that `transducer`, the next one, finds. One of its pretokens must
     /// start at `begin`. Returns the end of its last pretoken.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {

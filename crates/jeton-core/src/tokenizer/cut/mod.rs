@@ -627,7 +627,7 @@ impl<'t> TextCutter<'t> {
         found
     }
 
-    /// Returns the last joint in `from..=until`.
+    /// Returns the last joint (a position at which ids are independent) in `from..=until`.
     fn joint_before(&mut self, from: usize, until: usize) -> Option<usize> {
         if from > until {
             None

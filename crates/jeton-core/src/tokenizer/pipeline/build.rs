@@ -198,7 +198,8 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true if an added token is matched without permission, and by the matcher instead of the model.
+    /// Returns true for an added token that is not special and that the matcher finds, not the model. Such a token is
+    /// matched without permission.
     pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }

@@ -139,7 +139,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// Calls `each` with the segments of valid UTF-8 that begins at byte `at` of the raw text.
+    /// Calls `each` with the segments of `text`, a valid part of the raw text that begins at its byte `at`.
     pub(in crate::tokenizer) fn pretokens_of_text(
         &self,
         text: &str,

@@ -83,7 +83,7 @@ fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {
         Ok(_) => true,
-        // The spelling has bytes before the invalid position, so a partial character follows or precedes other bytes.
+        // Valid bytes precede the invalid ones, so the spelling joins a part of a character with other text.
         Err(error) if error.valid_up_to() > 0 => false,
         Err(error) => error.error_len().is_none() || (spelling.len() < 4 && spelling.iter().all(is_part)),
     }
