@@ -159,7 +159,7 @@ impl Template {
         self.items(is_pair, true).map(added).sum()
     }
 
-    /// Returns the items of the template. If `add_special_tokens` is false, returns only the sequences.
+    /// Returns the items of the template. If `add_special_tokens` is false, leaves out its fixed tokens.
     pub fn items(&self, is_pair: bool, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
         let items = if is_pair { &self.pair } else { &self.single };
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))

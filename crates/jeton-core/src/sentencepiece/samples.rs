@@ -15,8 +15,8 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// Sets the options of a sampler; returns false if no sampling is needed, because the result is the best
-    /// segmentation.
+    /// Sets the options of a sampler. Returns false if the options ask for the best segmentation, so that nothing is
+    /// sampled.
     ///
     /// # Errors
     /// [`Error::config`] for a model that cannot sample.

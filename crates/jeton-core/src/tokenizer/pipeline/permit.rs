@@ -90,8 +90,8 @@ impl Tokenizer {
         all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
-    /// Calls `each` with the added tokens of the raw text and the ranges between them, in order. The id of a range is
-    /// `None`; empty ranges are left out.
+    /// Calls `each` with the added tokens of the raw text and the ranges between them, in order. For a range between
+    /// tokens, the id is `None`; empty ranges are left out.
     pub(in crate::tokenizer) fn stretches(
         &self,
         text: &[u8],

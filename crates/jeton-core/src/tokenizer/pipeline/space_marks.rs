@@ -38,7 +38,7 @@ pub(in crate::tokenizer) struct SpaceMarks {
 enum Prefix {
     /// Fixed text, in the spelling that the encoder expects.
     Fixed(Vec<u8>),
-    /// `▁`, unless the text begins with a `▁` or a space.
+    /// `▁` is inserted before the text, unless the text already begins with a `▁` or a space.
     Mark {
         /// True to insert `▁` only at the start of the input.
         first: bool,

@@ -172,7 +172,7 @@ impl Tokenizer {
             }
             known.others.extend(text.chars());
             if Some(id) == unk {
-                // Text that spells the unknown token is unknown, too.
+                // Where the text contains the spelling of the unknown token, it is encoded as the unknown token, too.
                 known.unk_start = text.chars().next();
             }
         }
