@@ -27,7 +27,7 @@ const MAX_OPEN: usize = 1 << 22;
 pub(super) enum Exhausted {
     /// The step budget.
     Steps,
-    /// The stack, which holds [`MAX_OPEN`] alternatives.
+    /// The stack, which has room for [`MAX_OPEN`] alternatives.
     Alternatives,
 }
 

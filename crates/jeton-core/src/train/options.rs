@@ -17,9 +17,10 @@ pub enum TieBreak {
     First,
     /// Pair with the lowest (left id, right id).
     LowestIds,
-    /// Pair with the highest (left, right) as strings, the left one compared first.
+    /// Pair with the highest spellings: the spellings of the left tokens are compared first, then those of the right.
     HighestPair,
-    /// Pair whose result has the fewest initial symbols; among these, the lowest string.
+    /// Pair whose result has the fewest initial symbols; among several such pairs, the one whose result has the lowest
+    /// spelling.
     Shortest,
 }
 

@@ -27,8 +27,8 @@ impl Tokenizer {
         Ok(self.parts.get().and_then(Option::as_ref))
     }
 
-    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model after at
-    /// most one pattern, without added tokens that include white space.
+    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model if at most
+    /// one pattern precedes it and no added token includes the white space next to it or is matched in normalized text.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
         let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);

@@ -35,7 +35,8 @@ const FIRST: usize = 8;
 /// A stretch of a text without a joint, with its context.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
-    /// The text from the character before the stretch on, up to a joint after the stretch or to the end of the text.
+    /// The text that begins with the character before the stretch, and ends at a joint after the stretch or at the end
+    /// of the whole text.
     pub(in crate::tokenizer) text: &'t str,
     /// Number of bytes of the character before the stretch; 0 at the start of a part.
     pub(in crate::tokenizer) context: usize,

@@ -118,8 +118,8 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher of added tokens
-        // does not.
+        // User-defined pieces of SentencePiece are matched by its normalizer and models, not by the matcher of added
+        // tokens.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
