@@ -346,7 +346,7 @@ impl fmt::Debug for Pretokenizer {
 #[derive(Debug)]
 pub struct Spans<'t> {
     text: &'t str,
-    /// End of the last span; the end of the text after an error.
+    /// End of the last returned span; after an error, the end of the text.
     at: usize,
     /// True if the last span is a match, not text between two matches.
     pub(super) is_match: bool,

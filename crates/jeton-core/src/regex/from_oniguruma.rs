@@ -260,7 +260,7 @@ impl PatternReader<'_> {
         Ok(Some((text, true)))
     }
 
-    /// Translates a group, after its `(`; returns None for a group that only changes flags.
+    /// Translates a group whose `(` has been read; returns None for a group that only changes flags.
     fn group(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         if depth == MAX_DEPTH {
             return Err(format!("groups more than {MAX_DEPTH} deep"));

@@ -207,7 +207,7 @@ impl Agreement {
 
 impl Tokenizer {
     /// Counts the distinct byte strings to which entries decode. Returns three numbers: strings in both vocabularies,
-    /// strings in this one, and strings in the other.
+    /// strings in this tokenizer's vocabulary, and strings in the other's.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())

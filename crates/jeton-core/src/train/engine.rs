@@ -46,7 +46,7 @@ use crate::util::simd;
 /// Merges so far, and the number of tokens in the corpus after them.
 #[derive(Debug)]
 pub struct State {
-    /// All merges, including earlier ones.
+    /// All merges, including those of an earlier training that is continued.
     pub merges: Vec<LearnedMerge>,
     /// Number of tokens in the corpus after the merges.
     pub corpus_tokens: u64,

@@ -338,7 +338,7 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
-    /// Adds the merge boundaries to the starts.
+    /// Adds starts at the merge boundaries, the positions between characters that no merge crosses.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
         // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte

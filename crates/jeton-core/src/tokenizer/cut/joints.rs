@@ -69,7 +69,8 @@ impl AddedPairs {
 }
 
 impl Joints {
-    /// Collects the tables of all stages. `added[0]` is matched in raw text, `added[1]` in normalized text.
+    /// Collects the tables of all stages. `added[0]` is the table for added tokens that are matched in raw text, and
+    /// `added[1]` for those that are matched in normalized text.
     pub(in crate::tokenizer) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
