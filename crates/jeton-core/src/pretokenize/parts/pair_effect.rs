@@ -11,7 +11,7 @@ use crate::util::pair_effect::PairEffect;
 pub struct SplitterPairs {
     splitter: Splitter,
     adjacency: Option<Adjacency>,
-    /// True if `adjacency` determines the effects.
+    /// True if `adjacency` alone determines the effects on pairs of characters.
     is_pattern: bool,
 }
 

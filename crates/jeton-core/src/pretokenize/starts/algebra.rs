@@ -195,8 +195,8 @@ impl Groups {
         }
     }
 
-    /// Returns two masks: the line ends (with slashes among them) that belong to preceding symbols, and the bytes after
-    /// these line ends.
+    /// Returns two masks: the line ends that belong to the preceding symbols, and the bytes that follow these line
+    /// ends. `slashes` after or between such line ends are included.
     #[inline(always)]
     fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
         if !F::RULES.newlines {

@@ -14,7 +14,7 @@
 //! but a longer part may be, too.
 //!
 //! ```text
-//! joints        positions where ids are independent, by the adjacent characters; joint_search finds those of a text
+//! joints        positions where ids are independent, as two characters determine; joint_search finds them in a text
 //! byte_cut      the search for byte-level models
 //! stretch       text without joints
 //! token_reach   bytes that a token can cover, which bounds both searches

@@ -300,8 +300,8 @@ pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end:
     }
 }
 
-/// Gives each token in a run of byte tokens the offsets of the whole run, as HF's Unigram does. A byte-fallback entry
-/// (`<0x0A>`) covers one byte, although its spelling is longer.
+/// Gives each token in a run of byte-fallback tokens (such as `<0x0A>`) the offsets of the whole run, as HF's Unigram
+/// does. Each of these tokens stands for one byte, although its spelling is longer.
 pub(in crate::tokenizer) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,

@@ -208,7 +208,7 @@ impl WordReader {
                 }
                 usize::from(width & (CONTINUES - 1))
             };
-            // A token that is only the mark is aligned to the first character of its word.
+            // A token that consists only of the mark at the start of a word is aligned to the word's first character.
             let last = at + len.max(1) - 1;
             if last >= word.end {
                 return None;
