@@ -40,8 +40,8 @@ pub(super) enum Contraction {
 /// Options in which the named patterns differ.
 pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
-    /// Optional character before the letters of a word. True: any `[^\r\n\p{L}\p{N}]`. False: only a space, which can
-    /// then also precede digits.
+    /// True if one character of `[^\r\n\p{L}\p{N}]` before the letters of a word belongs to the word; false if only a
+    /// space does. In the latter case, a space before digits belongs to the digits, too.
     pub(super) any_prefix: bool,
     /// True if words are split by case. Marks then count as letters of both cases.
     pub(super) cased: bool,

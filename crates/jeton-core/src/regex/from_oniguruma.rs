@@ -7,8 +7,8 @@
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
 //! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
-//! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
-//! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
+//! | `\w`, `\b` | properties: `²³¹¼½¾` are Oniguruma's word characters outside of brackets, the joiners are not |
+//! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`; properties, because the names in `[:…:]` mean properties of Unicode |
 //! | `\p{^L}` | `\P{L}` |
 //!
 //! Properties, `\s` and `\d` are the same sets in both engines, which have Unicode 16 (compared for every code

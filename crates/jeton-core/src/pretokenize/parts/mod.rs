@@ -413,7 +413,8 @@ impl Splitter {
     }
 }
 
-/// Splits at the matches that `find` returns for a chunk (given its position and text) and at the ranges between them.
+/// Splits each chunk into the matches that `find` reports for it and the ranges between them; `behavior` then joins or
+/// removes matches. `find` gets the position and the text of the chunk.
 #[inline]
 fn at_stretches(
     aligned: &mut AlignedText,

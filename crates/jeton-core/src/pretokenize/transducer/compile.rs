@@ -44,8 +44,8 @@ enum Hypothesis {
     /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
     /// state of a [`Cutter`] differs from its state in a text that begins there.
     Open { state: u16, late: bool },
-    /// Text without a match. It ends at the position in its slot if the first candidate, which begins there, matches.
-    /// `late`: see `Open`.
+    /// Text without a match. Its slot has the position at which the first candidate begins; if this candidate matches,
+    /// the text without a match ends there. `late`: see `Open`.
     Gap { candidates: Candidates, late: bool },
     /// A complete pretoken, whose end is in its slot.
     Complete,

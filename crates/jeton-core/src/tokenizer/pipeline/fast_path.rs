@@ -188,7 +188,7 @@ impl Tokenizer {
     }
 
     /// Encodes a text on the slow path after the fast path failed. If the slow path fails, too, its error is returned,
-    /// since it has the position.
+    /// because it includes the position in the text.
     #[cold]
     fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
