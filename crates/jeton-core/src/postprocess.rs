@@ -111,7 +111,8 @@ pub struct Assembled<T> {
 
 impl Template {
     /// Reads `{"single": [item…], "pair": [item…] | null, "trim_offsets": …, "add_prefix_space": …}`, where an item is
-    /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. Without `pair`, a pair is A and B.
+    /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. If `pair` is missing, a pair becomes
+    /// A followed by B.
     ///
     /// # Errors
     /// [`Error::config`] for invalid JSON, for a `single` with B, and for a list with more than 16 sequences.

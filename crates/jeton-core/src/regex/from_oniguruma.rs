@@ -395,7 +395,7 @@ impl PatternReader<'_> {
         code(&text).filter(|_| text.len() == digits).ok_or_else(|| format!("the code point {text:?}"))
     }
 
-    /// Translates a property, after `\p`.
+    /// Translates a property whose `\p` or `\P` has been read.
     fn property(&mut self, negated: bool) -> Result<String, String> {
         if !self.eat("{") {
             return Err(r"\p without braces".to_owned());

@@ -249,8 +249,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: true if the state
-    /// of a [`Cutter`] differs from its state in a text that begins here.
+    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if the
+    /// state of a [`Cutter`] differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),

@@ -1,4 +1,4 @@
-//! Encoded texts with their templates, as columns of equal length.
+//! Encoded texts with the tokens of the template, as columns with one element for each token.
 
 use super::Tokenizer;
 use crate::postprocess::{Item, Sequence, WhiteEnds};

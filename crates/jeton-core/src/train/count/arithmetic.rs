@@ -99,8 +99,8 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries, sorted by the bytes of their pretokens. For this, a copy of the table is sorted, which
-    /// spills to files if it exceeds the memory limit.
+    /// Writes the entries, sorted by the bytes of their pretokens. For this, the table is copied and the copy sorted;
+    /// the copy spills to files if it exceeds the memory limit.
     ///
     /// # Errors
     /// I/O errors; as [`Counts::copy`].
