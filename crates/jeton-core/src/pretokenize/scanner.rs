@@ -162,8 +162,8 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
         match lower_word(classes, text, at) {
             Ok(end) => end,
             // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just failed.
-            // With the mark as a letter, the first alternative matches the mark alone, because no lower-case letter
-            // ends the capitals after it. The pattern prefers this match to the second alternative.
+            // With the mark as a letter, the first alternative matches only the mark, because the capitals after it are
+            // not followed by a lower-case letter. The pattern prefers this match to the second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }

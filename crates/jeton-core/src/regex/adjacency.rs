@@ -8,8 +8,8 @@
 //! Bodies of lookaheads count as paths, too. Left out: patterns that look back; [`Adjacency::of`] returns None for
 //! them.
 //!
-//! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters. The
-//! lookup table is built when the first pair beyond ASCII is looked up, in a millisecond.
+//! If two characters are read by the same leaves, they have the same effects, so effects are looked up by classes of
+//! characters. The lookup table is built when the first pair beyond ASCII is looked up; this takes a millisecond.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

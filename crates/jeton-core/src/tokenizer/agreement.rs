@@ -18,7 +18,8 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum number of distinct passages that are counted. Passages that first occur later are not listed.
+/// Maximum number of distinct passages that are counted. Passages that first occur after this number is reached are not
+/// listed.
 pub const MAX_PASSAGES: usize = 1 << 16;
 /// Maximum length of a listed passage, in bytes.
 pub const MAX_PASSAGE: usize = 64;

@@ -79,7 +79,7 @@ pub fn learn_in_memory(
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<()> {
-    // An upper bound of the number of merges, since each merge removes at least one cell.
+    // The number of cells is an upper bound of the number of merges, since each merge removes at least one cell.
     let cells = shards.iter().map(SymbolArray::len).sum();
     let num_ids = tokens.len() + (options.num_merges - state.merges.len()).min(cells);
     let shards = shards.into_iter().map(|cells| Shard::new(cells, num_ids));

@@ -84,8 +84,8 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
     Value::Array(parts)
 }
 
-/// Sets [`ENTRY`] for the ids in `entries` and clears it for all other ids, so that files with the same ids give the
-/// same flags.
+/// Sets the flag [`ENTRY`] for the ids in `entries` and clears it for all other ids. Thereby, tokenizers from files
+/// with the same ids have the same flags.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
