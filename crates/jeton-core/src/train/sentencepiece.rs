@@ -69,11 +69,11 @@ pub struct SentencePieceResult {
     pub merges: Vec<LearnedMerge>,
 }
 
-/// Learns pieces; `watch` as for [`learn::learn`].
+/// Learns pieces. `watch` is called as in [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] if the characters alone exceed the size; [`Error::training`] for words with U+2585, or without any
-/// counted character; as [`learn::learn`].
+/// [`Error::config`] if the characters alone exceed the vocabulary size; [`Error::training`] for words with U+2585, or
+/// if no character was counted; the errors of [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &SentencePieceOptions,

@@ -108,8 +108,8 @@ fn classify_wide<B: Block>(
     masks: &mut Masks,
 ) {
     let Bytes { block, wide, later } = bytes;
-    // Finds caseless letters by their first byte: Han from U+5000 on (also most of U+4E00 to U+4FFF, by two bytes), and
-    // Hangul from U+B000 to U+CFFF.
+    // Finds caseless letters by their first byte: Han from U+5000 on, and Hangul from U+B000 to U+CFFF. By their first
+    // two bytes, it also finds most of the Han letters from U+4E00 to U+4FFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];

@@ -51,7 +51,7 @@ impl Tokenizer {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns the table for bounds of the number of bytes that tokens can cover.
+    /// Returns the table that bounds how many bytes a given number of tokens can cover.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }

@@ -250,8 +250,8 @@ impl<'s> OwnBytes<'s> {
         Self { segment, text, run: 0..0, is_unchanged: false }
     }
 
-    /// Returns the span of the token that consists of bytes `start..end` of the segment. All bytes before `cursor` are
-    /// already covered or dropped.
+    /// Returns the span of the token that consists of bytes `start..end` of the segment. All bytes of the input before
+    /// `cursor` belong to earlier tokens or are dropped.
     pub(in crate::tokenizer) fn span(&mut self, start: usize, end: usize, cursor: usize) -> (usize, usize) {
         let ranges = if start < end { self.range(start).zip(self.range(end - 1)) } else { None };
         let (from, to) = ranges.map_or((cursor, cursor), |(first, last)| (first.0.max(cursor), last.1));
