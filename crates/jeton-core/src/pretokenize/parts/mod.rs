@@ -263,8 +263,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern by which the component splits, if the component does nothing else, or in addition only
-    /// spells bytes in the byte alphabet.
+    /// Returns the pattern by which the component splits. Returns None if the component does anything else, except that
+    /// it may also spell bytes in the byte alphabet.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
