@@ -45,11 +45,11 @@ pub(super) struct Class {
 /// Order in which the matcher tries numbers of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
-    /// The maximum first.
+    /// The maximum is tried first.
     Greedy,
-    /// The minimum first.
+    /// The minimum is tried first.
     Lazy,
-    /// Only the maximum.
+    /// Only the maximum is tried.
     Possessive,
 }
 

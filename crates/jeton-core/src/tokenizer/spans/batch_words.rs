@@ -31,7 +31,7 @@ pub struct BatchWords {
     pub ids: Vec<u32>,
     /// Boundaries between texts: the ids of text i are `ends[i]..ends[i + 1]`.
     pub ends: Vec<i64>,
-    /// Index of the pretoken of each id in its text.
+    /// For each id, the index of its pretoken among the pretokens of its text.
     pub words: Vec<i64>,
 }
 
