@@ -224,7 +224,8 @@ pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the end of `\p{N}{1,n}` at a digit.
+/// Returns the end of the match of `\p{N}{1,n}` that starts at `at`, where the text has a number. `n` is
+/// [`ScanRules::digits`].
 #[inline(always)]
 fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     if F::RULES.digits == usize::MAX {

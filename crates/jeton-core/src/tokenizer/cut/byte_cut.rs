@@ -282,7 +282,7 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]`, a range with few joints.
+    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens, in a range with few joints.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
