@@ -189,8 +189,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key under which the outcome of a choice is cached. None in a loop body that has not advanced yet:
-    /// there, the outcome depends not only on choice and position, because the loop ends if the body does not advance.
+    /// Returns the key under which the outcome of a choice is cached. Returns None in a loop body that has not advanced
+    /// yet: a loop ends if its body does not advance, so there the outcome depends on more than choice and position.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);

@@ -199,7 +199,7 @@ struct Pass<'f> {
 }
 
 impl Pass<'_> {
-    /// Returns the segments of each shard, and the floor at which they were cut.
+    /// Returns the segments of each shard, and the floor that was used to cut them.
     fn load(self, watch: &mut dyn FnMut() -> bool) -> Result<(Vec<SymbolArray>, u64)> {
         let num_files = self.files.len();
         let read =

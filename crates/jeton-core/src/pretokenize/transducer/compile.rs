@@ -39,7 +39,7 @@ const MAX_ENTRIES: usize = 1 << 14;
 /// One hypothesis about a pretoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hypothesis {
-    /// A match that can have begun, and has no end yet.
+    /// A match that has possibly begun, but has no end yet.
     Begun { candidates: Candidates },
     /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
     /// state of a [`Cutter`] differs from its state in a text that begins there.

@@ -12,7 +12,7 @@ use crate::vocab::Kind;
 /// Special tokens that are matched in a text. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Permission {
-    /// No special token: their spelling is ordinary text.
+    /// No special token; the spelling of a special token is ordinary text.
     #[default]
     None,
     /// All special tokens.

@@ -166,7 +166,7 @@ impl Counter {
         self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// Merges the counts with spilled ones, and drops pretokens with a count below `min_count`.
+    /// Merges the counts with the spilled counts in `runs`, and drops pretokens with a count below `min_count`.
     ///
     /// # Errors
     /// As [`Counter::spill`]; errors of `runs`.
