@@ -359,7 +359,7 @@ impl PatternReader<'_> {
         Ok(Atom::Place)
     }
 
-    /// Reads an escape that stands for characters, after its backslash.
+    /// Reads an escape that stands for characters and whose backslash has been read.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));

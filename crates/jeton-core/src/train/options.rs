@@ -88,7 +88,7 @@ pub trait KnownTokens: Sync {
     fn spelling(&self, id: u32) -> &[u8];
     /// Returns the number of initial symbols of a token.
     fn num_symbols(&self, id: u32) -> u32;
-    /// Encodes a pretoken with the tokens.
+    /// Encodes a pretoken with the known tokens.
     ///
     /// # Errors
     /// Pretokens that cannot be encoded.

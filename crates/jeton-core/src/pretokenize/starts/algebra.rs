@@ -314,8 +314,8 @@ impl Starts {
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // First symbols of runs that have no prefix (a blank). Such a symbol can itself be the prefix of a word
-        // directly after it.
+        // The first symbol of each run of symbols that has no blank as its prefix. Such a symbol can itself be the
+        // prefix of a word directly after it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;

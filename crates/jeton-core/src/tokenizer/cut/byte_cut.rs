@@ -44,7 +44,7 @@ const SHORT_PRETOKEN: usize = 24;
 /// `token_reach` first computes a bound for the position, which takes as long as trying a few positions.
 const FEW_BYTES: usize = 32;
 
-/// Finds the longest prefixes of `text[start..]` within a limit, for ascending positions `start` of one text.
+/// Finds the longest prefixes of `text[start..]` within a limit of tokens, for ascending positions `start` of one text.
 pub(in crate::tokenizer) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,
@@ -533,7 +533,7 @@ impl<'t> ByteCutter<'t> {
         done.map(|()| count).map_err(|error| error.shifted(start))
     }
 
-    /// Encodes a part of the text without added tokens; returns ids and the ends of tokens.
+    /// Encodes `text[start..end]`, which must not contain added tokens; returns the ids and the ends of the tokens.
     fn encode_alone(
         &mut self,
         start: usize,

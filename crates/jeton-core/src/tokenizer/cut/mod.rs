@@ -636,7 +636,7 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Counts the tokens from a joint, or from `start`, to `until`.
+    /// Counts the tokens of `text[from..until]`, where `from` is a joint or equals `start`.
     fn count_from(&mut self, start: usize, from: usize, until: usize) -> Result<usize> {
         let count = self.count(with_context(self.text, start, from, until))?;
         Ok(count - self.context(start, from)?)

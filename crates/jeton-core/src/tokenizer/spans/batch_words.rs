@@ -36,7 +36,7 @@ pub struct BatchWords {
 }
 
 impl Tokenizer {
-    /// Encodes many texts with the indices of their pretokens.
+    /// Encodes many texts, and returns for each id the index of its pretoken, too.
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].
