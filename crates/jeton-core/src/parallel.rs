@@ -121,7 +121,7 @@ impl BatchPart<'_> {
     }
 }
 
-/// Splits `texts` into at most `parts` parts of about equal bytes.
+/// Splits `texts` into at most `parts` parts with about equal numbers of bytes.
 ///
 /// # Errors
 /// Errors of the pretokenizer.

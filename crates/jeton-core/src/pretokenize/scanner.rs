@@ -253,9 +253,9 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// Returns the end of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at a run of white space. At the end of the text, the match is the
-/// whole run. Elsewhere, the match ends after the last line end of the run. If the run has no line end, the match is
-/// the run without its last character, which can be the prefix of the next pretoken.
+/// Returns the end of the match of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` that begins a run of white space. At the end of the
+/// text, the match is the whole run. Elsewhere, the match ends after the last line end of the run. If the run has no
+/// line end, the match is the run without its last character, which can be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

@@ -327,7 +327,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Translates an escape outside of brackets, after its backslash.
+    /// Translates an escape outside of brackets whose backslash has been read.
     fn escape(&mut self, before: Option<char>) -> Result<Atom, String> {
         let place = match self.peek() {
             Some('A') => r"\A".to_owned(),

@@ -128,7 +128,8 @@ impl<'t> ByteCutter<'t> {
         }))
     }
 
-    /// Returns the longest prefix of `text[start..]` with at most `limit` tokens; None if an added token may interfere.
+    /// Returns the longest prefix of `text[start..]` with at most `limit` tokens; None if an added token, or text that
+    /// normalization changes, may be at one of the tried positions.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], for the text that is encoded.
