@@ -414,7 +414,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Translates a set in brackets, after its `[`, to the notation of `regex-syntax`.
+    /// Translates a set in brackets whose `[` has been read to the notation of `regex-syntax`.
     fn bracketed(&mut self, depth: usize) -> Result<String, String> {
         if depth == MAX_DEPTH {
             return Err(format!("sets more than {MAX_DEPTH} deep"));

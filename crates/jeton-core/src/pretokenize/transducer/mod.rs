@@ -277,7 +277,7 @@ fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the position of the last set bit before `at`, or 0.
+/// Returns the position of the last set bit before `at`, or 0 if there is none.
 pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     let Some(last) = at.checked_sub(1) else { return 0 };
     let mut word = last / 64;

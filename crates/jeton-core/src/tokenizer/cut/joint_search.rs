@@ -1,4 +1,4 @@
-//! Search for joints in a text, and tests whether the tokens of a tokenizer equal the bytes of the text.
+//! Search for joints in a text. Also determines whether the concatenated tokens of a text equal its bytes.
 
 use std::borrow::Cow;
 

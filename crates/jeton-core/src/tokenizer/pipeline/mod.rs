@@ -8,7 +8,7 @@
 //! space_marks   pipelines that replace spaces by `▁`
 //! fast_path     long texts and batches, on threads
 //! frame         templates
-//! rows          ids of batches in the form that files have
+//! rows          ids of batches in the integer type of a file, with ids around each text
 //! batch_decode  ids of batches → bytes and text
 //! ```
 
