@@ -144,7 +144,7 @@ impl Tokenizer {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// Returns the merges by which the content of an entry becomes tokens; None if there are no such merges.
+    /// Returns the merges that encoding applies to the content of an entry; None if the model has no merges for it.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

@@ -316,7 +316,8 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // Bisection finds the shortest suffix over the limit, or ends at the joint.
+                // The suffix is doubled until it exceeds the limit or would reach the joint. If it exceeds the limit,
+                // `longest_suffix` or bisection then finds the exact start.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));

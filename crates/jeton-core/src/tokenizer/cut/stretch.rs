@@ -133,8 +133,8 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the position after which all adjacent characters are kept together; None if it is more than [`HEAD`]
-    /// bytes from the start.
+    /// Returns the position after which the stages before the model keep all adjacent characters together (see
+    /// [`Tokenizer::keeps`]); None if it is more than [`HEAD`] bytes from the start.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
