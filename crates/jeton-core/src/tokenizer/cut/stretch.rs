@@ -58,7 +58,7 @@ struct LastPretoken {
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
     /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the stretch.
-    /// An end that is returned there is only an upper bound: every longer prefix exceeds the limit.
+    /// A returned end at one of these is only an upper bound: every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -1,4 +1,4 @@
-//! Widths of tokens in bytes and characters, by id, for tokenizers whose texts are the concatenation of their tokens.
+//! Widths of tokens in bytes and characters, by id, for tokenizers whose tokens, concatenated, are the encoded text.
 //!
 //! At byte level, if one pattern splits the text and no stage rewrites it, the bytes of a token are its content. So
 //! spans follow from the ids, without reading the text again and without an alignment. A token may begin inside of a
