@@ -25,7 +25,7 @@ use regex_syntax::hir::ClassUnicode;
 /// to 50 leaves.
 const MAX_LEAVES: usize = 1 << 10;
 
-/// Character sets of a pattern, and which sets can be read directly after one another.
+/// Character sets of a pattern, and for each set, which sets can be read directly after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,

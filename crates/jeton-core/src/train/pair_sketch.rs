@@ -42,8 +42,8 @@ impl PairSketch {
     /// Creates a sketch of up to `most` counters, which are enough to recognize the frequent pairs of `num_ids` ids.
     ///
     /// The pairs that are never merged have in total about as many occurrences as the corpus has tokens. A merged pair
-    /// occurs at least about tokens / merges / 100 times. If there are sixteen counters for each id, few counters that
-    /// count only pairs that are never merged reach this number.
+    /// occurs at least about tokens / merges / 100 times. With sixteen counters for each id, few counters reach this
+    /// number if all their pairs are never merged.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`].

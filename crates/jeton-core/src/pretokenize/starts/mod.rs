@@ -243,7 +243,7 @@ impl Starts {
         Ok(())
     }
 
-    /// Clears the buffers for a window at the start of a text; returns its length.
+    /// Clears the buffers for a window at the start of a text; returns the length of the window.
     #[inline(always)]
     fn clear_for(&mut self, text: &[u8]) -> usize {
         let len = text.len().min(WINDOW);

@@ -29,7 +29,7 @@ use crate::util::cancel::KeepGoing;
 /// characters are usually white space and marks of the previous word.
 const HEAD: usize = 64;
 
-/// Number of bytes that the first attempt reads for each token of the limit.
+/// Number of bytes that the first attempt reads for each token that the limit allows.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.
