@@ -266,7 +266,8 @@ fn tokens_of(
     Ok((ids, spans))
 }
 
-/// Like [`tokens_of`], but from ids that are provided. Returns None if the tokens' bytes do not equal the text.
+/// Like [`tokens_of`], but uses the ids that the encoder provides instead of encoding the text. Returns None if the
+/// bytes of these tokens do not equal the text.
 fn tokens_by_width(
     encoder: &Encoder<'_>,
     widths: &[usize],

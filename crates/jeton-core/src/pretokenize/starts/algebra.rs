@@ -20,7 +20,8 @@ use crate::util::simd::block::Block;
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// State carried to the next block. The lowest bit of a field is the property of the last byte of the block.
+/// State carried to the next block. The lowest bit of a field tells whether the last byte of the block has the property
+/// that the field is named after.
 #[derive(Default)]
 struct Before {
     letters: u64,

@@ -307,9 +307,9 @@ impl<'t> ByteCutter<'t> {
         Ok(found.map(|(end, count)| Chunk { start, end, count }))
     }
 
-    /// Finds the longest prefix of `text[base..upper]` with at most `limit` tokens; returns its end and count. The
-    /// whole range must have more tokens. `base` is a joint or the start of a part. `ids` and `ends` are the tokens of
-    /// the range.
+    /// Finds the longest prefix of `text[base..upper]` with at most `limit` tokens; returns its end and its number of
+    /// tokens. The whole range must have more than `limit` tokens. `base` is a joint or the start of a part. `ids` and
+    /// `ends` are the tokens of the range.
     fn in_region(
         &mut self,
         base: usize,

@@ -150,7 +150,7 @@ impl Tokenizer {
             before = Some(right);
         }
         // The characters before and after `head` are not always kept together. So the returned position is one
-        // character later, between two characters that are.
+        // character later, between two characters that are kept together.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

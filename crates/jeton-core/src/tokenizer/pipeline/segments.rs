@@ -32,7 +32,7 @@ pub struct Segment<'s> {
     pub place: Origin<'s>,
 }
 
-/// Location in the input of the bytes of a segment.
+/// Where in the input the bytes of a segment are from.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
     /// The bytes are unchanged text that begins at this byte of the input.

@@ -149,7 +149,7 @@ impl Counts {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
 
-    /// Releases the memory of the pages of a table in files.
+    /// If the table is in files, releases its pages from memory.
     pub(in crate::train) fn release(&self) {
         self.entries.release();
         self.arena.release();
