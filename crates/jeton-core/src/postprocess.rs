@@ -223,7 +223,7 @@ pub fn trim_offsets(
     span
 }
 
-/// Numbers of characters at the start and at the end of a token that HF counts as white space.
+/// Numbers of white-space characters, by HF's definition, at the start and at the end of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WhiteEnds {
     /// Number of white-space characters at the start of the token.

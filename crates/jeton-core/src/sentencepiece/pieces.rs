@@ -22,7 +22,7 @@ pub enum PieceKind {
     Normal,
     /// The unknown piece.
     Unknown,
-    /// Piece that text never matches.
+    /// Control piece, which is never matched in a text.
     Control,
     /// Piece that is matched before all others.
     UserDefined,

@@ -41,7 +41,7 @@ pub enum Origin<'s> {
     Traced {
         /// Ranges of the text that the bytes replace.
         source: Ranges<'s>,
-        /// Ranges of the text by Hugging Face's alignment.
+        /// Ranges of the text that Hugging Face's alignment has for the bytes.
         hf: Ranges<'s>,
     },
     /// The alignment was not requested. The source of the bytes begins at this byte of the input or later.

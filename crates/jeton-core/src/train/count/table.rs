@@ -488,7 +488,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Removes the entries added since `mark`. Their counts must have become 0.
+    /// Removes the entries that were added since `mark`. The counts of these entries must be 0.
     pub(super) fn forget_since(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
         self.arena.truncate(mark.arena);
