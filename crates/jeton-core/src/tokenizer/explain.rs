@@ -177,8 +177,8 @@ impl Tokenizer {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // The model looked up the whole segment and found an entry. It could not be merged, because some of
-                    // its bytes or characters are not entries.
+                    // The model looked up the whole segment and found an entry. Merges cannot form this entry, because
+                    // some of its bytes or characters are not entries.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }

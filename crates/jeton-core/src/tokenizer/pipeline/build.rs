@@ -204,9 +204,9 @@ impl Tokenizer {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token
-    /// is: the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`). The classes of
-    /// `transformers` that run SentencePiece also match all added tokens in the raw text.
+    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token is
+    /// matched there, because the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`).
+    /// The classes of `transformers` that run SentencePiece also match all added tokens in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }

@@ -117,8 +117,8 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the number of characters of a token in a word, with the flag for its start; 0 if the number does not
-    /// fit.
+    /// Returns the width of a token in a word: its number of characters, with the flag for its start. Returns 0 if the
+    /// number does not fit the width's bits.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
