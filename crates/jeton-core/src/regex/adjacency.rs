@@ -285,9 +285,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves of which every character is by itself a match of the whole `node`, without an assertion. Each leaf
-/// is listed with the leaves of preceding optional parts that would consume the character without backtracking. Returns
-/// the range of the leaves of `node`. The range begins at `next`.
+/// Lists the leaves of which each character alone is a match of the whole `node`, without an assertion. With each leaf,
+/// the leaves of preceding optional parts are listed that would consume the character without backtracking. Returns the
+/// range of the leaves of `node`, which begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {

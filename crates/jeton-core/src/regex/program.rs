@@ -120,7 +120,7 @@ impl Program {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        // Starts with 1, because the assertions `^` and `\b` read one character before the position.
+        // The sum starts with 1, because the assertions `^` and `\b` read one character before the position.
         self.instructions.iter().map(back).fold(1, usize::saturating_add)
     }
 }

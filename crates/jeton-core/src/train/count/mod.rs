@@ -89,8 +89,8 @@ impl Counter {
     /// invalid.
     ///
     /// # Errors
-    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; the
-    /// errors of [`Counts::add`], with index 0.
+    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte offset in it;
+    /// the errors of [`Counts::add`], with index 0.
     pub fn add(
         &mut self,
         documents: &[&str],
