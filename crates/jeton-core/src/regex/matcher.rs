@@ -530,8 +530,8 @@ mod tests {
         Ok(found)
     }
 
-    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests
-    /// compare matching without memoization with the oracle.
+    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests check
+    /// the matcher without memoization against the oracle.
     #[test]
     fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);
