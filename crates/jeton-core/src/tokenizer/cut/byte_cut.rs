@@ -78,8 +78,8 @@ struct Region {
     counts: Vec<usize>,
     /// Remaining budget: number of bytes that the pretokenizer may still read again.
     budget: usize,
-    /// For a long pretoken: its index, and a position such that each prefix of the pretoken that ends there or later is
-    /// one pretoken (see [`Pretokenizer::one_from`]).
+    /// For a long pretoken: its index, and a position such that each prefix of the pretoken that ends there or later,
+    /// but at least three bytes before the end of the pretoken, is one pretoken (see [`Pretokenizer::one_from`]).
     one_from: Option<(usize, Option<usize>)>,
 }
 

@@ -15,7 +15,7 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns, for each token, its last merge; None if ranks do not increase along merges.
+    /// Returns, for each token, its last merge; None unless every token has a higher rank than its parts.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.

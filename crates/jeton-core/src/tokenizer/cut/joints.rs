@@ -54,8 +54,8 @@ impl AddedPairs {
         self.last.extend(text.chars().next_back());
     }
 
-    /// Returns false if a token may cover the position or end there. The end matters because the text after a token is
-    /// normalized separately.
+    /// Returns false if an added token may cover the position between the two characters, or end at it. The end matters
+    /// because the text after an added token is normalized separately.
     #[inline]
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();

@@ -90,7 +90,7 @@ pub struct TextCutter<'t> {
 }
 
 impl<'t> TextCutter<'t> {
-    /// Creates a cutter at boundaries of `unit`.
+    /// Creates a cutter that cuts the text only at boundaries of `unit`.
     ///
     /// # Errors
     /// `Interrupted` while tables of the tokenizer are built.

@@ -27,8 +27,8 @@ pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
 pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
-/// Flag of an added token that is also an entry of the model, so the model can produce it from text that the matcher
-/// leaves. Never set for a special token.
+/// Flag of an added token that is also an entry of the model. The model can then produce it from text in which the
+/// matcher does not match it. The flag is never set for a special token.
 pub const ENTRY: u8 = 16;
 /// Flag of an added token that includes only ASCII white space next to it, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;

@@ -46,7 +46,7 @@ enum Prefix {
 }
 
 impl SpaceMarks {
-    /// Recognizes a pipeline from its components; None if it has other effects.
+    /// Recognizes a pipeline from its components; None if it has effects other than those described above.
     pub(in crate::tokenizer) fn of(normalizers: &[Normalizer], splitters: &[Splitter]) -> Option<Self> {
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         if let ([words, metaspace], false) = (splitters, spells_bytes) {
