@@ -45,7 +45,7 @@ pub struct BatchPosition {
 /// Position where the last pretoken of a part ends: the first boundary at or after the part's end.
 pub type Landing = BatchPosition;
 
-/// Part of a batch: consecutive texts. Of the first text and of the last, the part can contain only a range.
+/// Part of a batch: consecutive texts. The part may contain only a range of its first text and of its last.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchPart<'t> {
     texts: &'t [&'t str],

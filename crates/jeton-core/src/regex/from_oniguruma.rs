@@ -7,7 +7,7 @@
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
 //! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
-//! | `\w`, `\b` | properties: `²³¹¼½¾` are Oniguruma's word characters outside of brackets, the joiners are not |
+//! | `\w`, `\b` | properties: in Oniguruma, `²³¹¼½¾` outside of brackets are word characters, the joiners are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`; properties, because the names in `[:…:]` mean properties of Unicode |
 //! | `\p{^L}` | `\P{L}` |
 //!
@@ -414,7 +414,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Translates a set in brackets whose `[` has been read to the notation of `regex-syntax`.
+    /// Translates a set in brackets to the notation of `regex-syntax`. The `[` of the set has been read.
     fn bracketed(&mut self, depth: usize) -> Result<String, String> {
         if depth == MAX_DEPTH {
             return Err(format!("sets more than {MAX_DEPTH} deep"));

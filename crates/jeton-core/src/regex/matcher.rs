@@ -321,8 +321,8 @@ impl<'t> Matcher<'t> {
         self.slots[slot + 1] = at;
     }
 
-    /// Consumes consecutive characters of `set` from `start` on; returns their end, or None if there are
-    /// fewer than `min`.
+    /// Consumes consecutive characters of `set` from `start` on; returns their end, or None if there are fewer than
+    /// `min`.
     #[inline(always)]
     fn run<const REMEMBERS: bool, const WATCHES: bool>(
         &mut self,

@@ -48,8 +48,8 @@ pub struct PieceTable {
 }
 
 impl PieceTable {
-    /// Collects the pieces of a tokenizer. `facts`: options of the SentencePiece model from which the
-    /// tokenizer was built.
+    /// Collects the pieces of a tokenizer. `facts`: options of the SentencePiece model from which the tokenizer was
+    /// built.
     ///
     /// # Errors
     /// [`Error::config`] for a tokenizer without the unknown piece; [`Error::format`] for an invalid denormalizer.

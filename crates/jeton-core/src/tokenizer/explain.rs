@@ -144,7 +144,8 @@ impl Tokenizer {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// Returns the merges that encoding applies to the content of an entry; None if the model has no merges for it.
+    /// Returns the merges that are applied when the content of an entry is encoded; None if the model does not merge or
+    /// cannot encode this content.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

@@ -209,8 +209,8 @@ impl Groups {
         [absorbed, after(absorbed, &mut before.absorbed)]
     }
 
-    /// Returns two masks: the starts of words, and the hard starts, at which the slow path runs. `after_first`:
-    /// bytes after a symbol that can be the prefix of a word.
+    /// Returns two masks: the starts of words, and the hard starts, at which the slow path runs. `after_first`: bytes
+    /// after a symbol that can be the prefix of a word.
     #[inline(always)]
     fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
         let words = self.letters & !self.after_letter;

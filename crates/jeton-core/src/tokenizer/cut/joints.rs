@@ -114,8 +114,8 @@ impl Joints {
         }
     }
 
-    /// Returns the combined effect of all stages before the model on two adjacent characters; None if an added
-    /// token may contain both characters or end between them.
+    /// Returns the combined effect of all stages before the model on two adjacent characters; None if an added token
+    /// may contain both characters or end between them.
     #[inline]
     fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
         if !self.added[0].allow(left, right) {

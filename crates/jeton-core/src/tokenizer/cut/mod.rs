@@ -14,7 +14,8 @@
 //! but a longer part may be, too.
 //!
 //! ```text
-//! joints        positions where ids are independent, as two characters determine; joint_search finds them in a text
+//! joints        positions where ids are independent, decided by the two adjacent characters
+//! joint_search  search for joints in a text
 //! byte_cut      the search for byte-level models
 //! stretch       text without joints
 //! token_reach   bytes that a token can cover, which bounds both searches
@@ -316,8 +317,8 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // The suffix is doubled until it exceeds the limit or would reach the joint. If it exceeds the limit,
-                // `longest_suffix` or bisection then finds the exact start.
+                // The suffix is made twice as long until it exceeds the limit or would reach the joint. If it exceeds
+                // the limit, `longest_suffix` or bisection then finds the exact start.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));

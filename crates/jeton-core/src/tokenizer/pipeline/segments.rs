@@ -32,7 +32,7 @@ pub struct Segment<'s> {
     pub place: Origin<'s>,
 }
 
-/// Where in the input the bytes of a segment are from.
+/// Where the bytes of a segment come from in the input.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
     /// The bytes are unchanged text that begins at this byte of the input.
