@@ -311,7 +311,8 @@ impl PatternReader<'_> {
         Ok(Some(atom))
     }
 
-    /// Reads flags after `(?`; returns true if they end in `)`, so that they apply to the rest of the group.
+    /// Reads flags whose `(?` has been read. Returns true if `)` follows them, so that they apply to the rest of the
+    /// enclosing group; false if the body of a group follows.
     fn set_flags(&mut self) -> Result<bool, String> {
         let (start, mut on) = (self.at, true);
         loop {

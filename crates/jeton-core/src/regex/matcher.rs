@@ -112,7 +112,8 @@ impl<'t> Matcher<'t> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// Returns the first match that is not empty and starts at or after `start`, if no further text can change it.
+    /// Returns the first match that is not empty and starts at or after `start`, if text after the end of `text` cannot
+    /// change it. Otherwise, returns the position up to which there is certainly no match.
     pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
         self.remembering(
             |matcher| matcher.search_decided::<false>(start),
@@ -208,7 +209,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Memoizes the failure of all positions of a run, back to its minimum length.
+    /// Memoizes that a run failed at each of the positions where it can end, from `at` back to its minimum length.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);

@@ -416,8 +416,7 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        // Not `any`, which would stop at the first branch that can be empty, and leave out the characters of the next
-        // branches.
+        // `any` would stop at the first branch that can be empty, and leave out the characters of later branches.
         SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0,
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),

@@ -383,7 +383,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses flags after `(?`; returns true if they end in `)` and apply to the rest, false if a body follows.
+    /// Parses flags whose `(?` has been read. Returns true if `)` follows them, so that they apply to the rest of the
+    /// pattern; false if the body of a group follows.
     fn flags(&mut self) -> Parsed<bool> {
         let start = self.at;
         let mut on = true;

@@ -7,8 +7,8 @@ use crate::tokenizer::Tokenizer;
 /// Options of one random segmentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// Unigram: number of best segmentations to sample from. Negative: all segmentations; 0 or 1: no sampling, the best
-    /// segmentation. BPE ignores this option.
+    /// Unigram: number of best segmentations to sample from. A negative number means all segmentations; 0 and 1 mean
+    /// that the best segmentation is returned without sampling. BPE ignores this option.
     pub nbest: i32,
     /// Unigram: factor by which scores are multiplied. BPE: probability that a merge is skipped.
     pub alpha: f32,

@@ -199,8 +199,8 @@ impl Tokenizer {
         Ok((why, false))
     }
 
-    /// Sets the alternatives that matched the pretokens of a range of the text. The pattern splits the range as one
-    /// text.
+    /// Sets, for each explained pretoken of a range of the text, the alternative of the pattern that matched it. For
+    /// this, the pattern splits the range as one text.
     fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
         let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {

@@ -91,7 +91,7 @@ pub trait KnownTokens: Sync {
     /// Encodes a pretoken with the known tokens.
     ///
     /// # Errors
-    /// Pretokens that cannot be encoded.
+    /// An error for a pretoken that cannot be encoded.
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 

@@ -310,7 +310,8 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component adds or replaces characters. Spelling bytes in the byte alphabet does not count.
+    /// Returns true if the component adds or replaces characters, not counting the spelling of bytes in the byte
+    /// alphabet.
     pub fn inserts(&self) -> bool {
         matches!(self.0, SplitterKind::Metaspace(_)) || self.adds_prefix_space()
     }

@@ -146,7 +146,7 @@ impl<'p> StartFinder<'p> {
 
 impl Starts {
     /// Returns the starts of the pretokens of the last window, relative to the first start, followed by the end of the
-    /// last pretoken. The next window begins there.
+    /// last pretoken, at which the next window begins.
     #[inline]
     fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -338,7 +338,7 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
-    /// Adds starts at the merge boundaries, the positions between characters that no merge crosses.
+    /// Adds starts at the merge boundaries, the positions between two characters that no token crosses.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
         // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte

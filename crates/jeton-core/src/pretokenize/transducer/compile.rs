@@ -69,8 +69,8 @@ fn one(state: u16) -> Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot to which the step writes the position. Slot 0 belongs to the first hypothesis before the step, even if the
-    /// step completes it.
+    /// Slot to which the step writes the position. Slot 0 belongs to the hypothesis that was the first one before the
+    /// step, even if the step completes it.
     pub(super) slot: u8,
     /// Number of pretokens that the step completes.
     pub(super) complete: u8,

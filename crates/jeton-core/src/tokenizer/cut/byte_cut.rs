@@ -596,7 +596,7 @@ impl<'t> ByteCutter<'t> {
         joint
     }
 
-    /// Returns the last joint after `joint` and up to `at`; `joint` if there is none between.
+    /// Returns the last joint after `joint` and up to `at`, or `joint` if there is no other.
     fn joint_before(&mut self, joint: usize, at: usize) -> usize {
         let text = self.text;
         let mut right = text[at..].chars().next();

@@ -651,7 +651,8 @@ impl<'t> TextCutter<'t> {
         Ok(count - self.of_char(before)?)
     }
 
-    /// Returns the number of tokens of the character before the joint `at`; 0 at `start`.
+    /// Returns the number of tokens of the character before the joint `at`; 0 if `at` is `start`, because then there is
+    /// no such character.
     fn context(&mut self, start: usize, at: usize) -> Result<usize> {
         match self.text[start..at].chars().next_back() {
             Some(before) => self.of_char(before),

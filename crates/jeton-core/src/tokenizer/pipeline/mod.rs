@@ -125,7 +125,7 @@ impl Tokenizer {
         &self.splitters
     }
 
-    /// Returns the pattern that splits the text, if it is the only stage before the model.
+    /// Returns the pattern that splits the text, if this pattern is the only stage before the model.
     pub(in crate::tokenizer) fn raw_pattern(&self) -> Option<&Pretokenizer> {
         self.plain.as_ref().filter(|_| self.normalizers.is_empty())
     }

@@ -101,8 +101,8 @@ impl Tokenizer {
         self.around_added(text, 0, permit.raw(), permit, each)
     }
 
-    /// Like [`Tokenizer::stretches`], with the added tokens that are matched in normalized text. `at`: position of the
-    /// text in the raw text, for errors.
+    /// Like [`Tokenizer::stretches`], but with the added tokens that are matched in normalized text. `at`: position of
+    /// the text in the raw text, which errors state.
     pub(in crate::tokenizer) fn normalized_stretches(
         &self,
         text: &str,

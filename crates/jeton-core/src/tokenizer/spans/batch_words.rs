@@ -75,7 +75,7 @@ impl Tokenizer {
         Ok(BatchWords { ids, ends, words })
     }
 
-    /// Returns the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
+    /// Returns, for each id, the index of its pretoken. `ids` are the ids to which the text was encoded.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -91,7 +91,7 @@ impl Tokenizer {
         Ok(words)
     }
 
-    /// Writes the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
+    /// Writes, for each id, the index of its pretoken. `ids` are the ids to which the text was encoded.
     fn write_words(
         &self,
         text: Input<'_>,

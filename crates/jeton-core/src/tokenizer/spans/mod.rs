@@ -50,8 +50,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Half-open byte range of each token.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as in Python's
-    /// `errors="replace"`.
+    /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as the characters
+    /// by which Python's `errors="replace"` replaces it.
     pub char_spans: Vec<(usize, usize)>,
     /// Hugging Face's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,

@@ -182,7 +182,7 @@ impl Tokenizer {
 
 impl OneToOne {
     /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// alignment does not determine it.
+    /// alignment does not determine the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -11,7 +11,7 @@
 //! alignments (`known_ids`). The text that is normalized again extends on both sides to a word boundary that is not
 //! next to such a character.
 //!
-//! Invariant: that of `one_to_one`. Cost: one class lookup for each character and one width lookup for each token;
+//! Invariant: the same as in `one_to_one`. Cost: one class lookup for each character, one width lookup for each token;
 //! words that are normalized again have the cost of `known_ids`.
 
 use super::char_index::CharReader;
@@ -59,7 +59,7 @@ struct Word {
 
 impl WordReader {
     /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// widths do not determine it.
+    /// widths do not determine the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

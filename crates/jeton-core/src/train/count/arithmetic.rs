@@ -10,8 +10,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
 impl Counts {
-    /// Subtracts the counts of `other` and removes pretokens whose count becomes 0. The order of the others stays the
-    /// same.
+    /// Subtracts the counts of `other` and removes pretokens whose count becomes 0. The remaining pretokens keep their
+    /// order.
     ///
     /// # Errors
     /// [`Error::config`] that states both counts, for a pretoken that occurs more often in `other`; `Interrupted`.

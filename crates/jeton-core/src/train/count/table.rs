@@ -244,7 +244,7 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`. A new pretoken is placed after all others.
+    /// Adds `count` occurrences of `pretoken`. A new pretoken gets a position after all others.
     ///
     /// # Errors
     /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
@@ -676,7 +676,7 @@ impl Counts {
     }
 }
 
-/// Stored instead of the first position of an entry after its count was added to the equal entry of the other table.
+/// Replaces the first position of an entry after its count was added to the other table's entry for the same pretoken.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
