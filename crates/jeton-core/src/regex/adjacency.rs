@@ -418,7 +418,7 @@ mod tests {
         for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
             assert!(!covers(pattern, text), "{text:?}");
         }
-        // Each of the two pairs occurs in a match, but no match contains all three characters.
+        // `ab` and `bc` each occur in a match, but no match contains all three characters.
         assert!(covers("ab|bc|[abc]", "bc"));
         assert!(!covers("ab|bc|[abc]", "abc"));
         assert!(covers("[0-9]{1,3}", "ab")); // text between matches

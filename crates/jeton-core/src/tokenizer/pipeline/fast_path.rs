@@ -1,7 +1,7 @@
 //! Fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
 //! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, it is encoded again on
-//! the slow path, since only the slow path's error has the position.
+//! the slow path, since only the error of the slow path includes the position in the text.
 
 use std::cell::RefCell;
 use std::ops::Range;

@@ -100,7 +100,7 @@ impl Tokenizer {
         &self.scores
     }
 
-    /// Returns the spelling that an added token has in normalized text, if it is matched there.
+    /// Returns the spelling that an added token has in normalized text, if the token is matched there.
     pub fn normalized_spelling(&self, id: u32) -> Option<&[u8]> {
         self.spellings.iter().find(|spelling| spelling.0 == id).map(|spelling| &spelling.1[..])
     }

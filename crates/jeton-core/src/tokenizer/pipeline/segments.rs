@@ -58,7 +58,7 @@ pub struct Ranges<'s> {
 }
 
 impl Segment<'_> {
-    /// Converts the position of an error from the segment's bytes to the input.
+    /// Converts the position of an error from an offset in the segment's bytes to an offset in the input.
     pub(in crate::tokenizer) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),

@@ -197,7 +197,7 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Iterates over the pretokens and counts at these indices of [`Counts::iter`].
+    /// Iterates over the pretokens and counts that [`Counts::iter`] yields at the indices in `range`.
     pub(in crate::train) fn range(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
     }
