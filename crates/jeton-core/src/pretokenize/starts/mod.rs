@@ -254,7 +254,7 @@ impl Starts {
         len
     }
 
-    /// Runs the slow path at the hard positions, adds the merge boundaries, and lists the starts.
+    /// Runs the slow path at the hard positions, adds starts at the merge boundaries, and lists all starts.
     #[inline(always)]
     fn finish<B: Block>(
         &mut self,

@@ -1,4 +1,4 @@
-//! Encoded texts with the tokens of the template, as columns with one element for each token.
+//! Encoded texts with the tokens of the template, as columns with one row for each token.
 
 use super::Tokenizer;
 use crate::postprocess::{Item, Sequence, WhiteEnds};
@@ -6,7 +6,7 @@ use crate::tokenizer::spans::Encoding;
 use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
-/// An encoded text or pair of texts with its template, as columns with one row for each token.
+/// An encoded text or pair of texts with the tokens of the template, as columns with one row for each token.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
     /// Ids of the texts and of the template's tokens.

@@ -1,4 +1,4 @@
-//! Index of the pretoken of each id of many texts, as a column: Hugging Face's `word_ids`.
+//! For each id of many texts, the index of its pretoken, as a column: Hugging Face's `word_ids`.
 //!
 //! The fast path computes the ids. If one named pattern splits the text, the pretokens are found again, and the widths
 //! of the tokens determine which tokens begin in each pretoken (`token_widths`). If words are separated by white space,

@@ -1,8 +1,8 @@
 //! Rules that users select by name: constraints on the tokens of a vocabulary.
 //!
-//! Each rule is a property of a token's spelling. So every merged token has this property, and it can be checked on any
-//! vocabulary. At byte level, a token is allowed to be a part of a character. Rules about characters exclude tokens in
-//! which other bytes precede or follow such a part.
+//! Each rule requires a property of a token's spelling. So all merged tokens have this property, and any vocabulary can
+//! be checked for it. At byte level, a token is allowed to be a part of a character. Rules about characters exclude
+//! tokens in which other bytes precede or follow such a part.
 //!
 //! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
 //! can express.
