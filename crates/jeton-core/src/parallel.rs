@@ -27,8 +27,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// A split is guessed at this number of pretokens after an arbitrary position. The boundaries usually synchronize with
-/// those of the text within three pretokens; with 32, no guess was wrong on Chinese, code and mixed text.
+/// To guess a split, the pretokenizer starts at an arbitrary position; the split is the start of the pretoken with this
+/// index. The boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong
+/// on Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for other threads.
@@ -44,7 +45,7 @@ pub struct BatchPosition {
 /// Position where the last pretoken of a part ends: the first boundary at or after the part's end.
 pub type Landing = BatchPosition;
 
-/// Part of a batch: consecutive texts, of which the first and the last can be ranges.
+/// Part of a batch: consecutive texts. The part may contain only a range of its first text and of its last.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchPart<'t> {
     texts: &'t [&'t str],
@@ -121,7 +122,7 @@ impl BatchPart<'_> {
     }
 }
 
-/// Splits `texts` into at most `parts` parts of about equal bytes.
+/// Splits `texts` into at most `parts` parts with about equal numbers of bytes.
 ///
 /// # Errors
 /// Errors of the pretokenizer.

@@ -111,7 +111,8 @@ pub struct Assembled<T> {
 
 impl Template {
     /// Reads `{"single": [item…], "pair": [item…] | null, "trim_offsets": …, "add_prefix_space": …}`, where an item is
-    /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. Without `pair`, a pair is A and B.
+    /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. If `pair` is missing, a pair becomes
+    /// A followed by B.
     ///
     /// # Errors
     /// [`Error::config`] for invalid JSON, for a `single` with B, and for a list with more than 16 sequences.
@@ -159,7 +160,7 @@ impl Template {
         self.items(is_pair, true).map(added).sum()
     }
 
-    /// Returns the items of the template. If `add_special_tokens` is false, returns only the sequences.
+    /// Returns the items of the template. If `add_special_tokens` is false, leaves out its fixed tokens.
     pub fn items(&self, is_pair: bool, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
         let items = if is_pair { &self.pair } else { &self.single };
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))
@@ -222,7 +223,7 @@ pub fn trim_offsets(
     span
 }
 
-/// Numbers of characters at the start and at the end of a token that HF counts as white space.
+/// Numbers of white-space characters, by HF's definition, at the start and at the end of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WhiteEnds {
     /// Number of white-space characters at the start of the token.

@@ -60,8 +60,8 @@ impl Pretokenizer {
         let (class, len) = classes.at(text, at);
         let (next, next_len) = classes.at(text, at + len);
         let has = |mask: u8| class & mask != 0 && next & mask != 0;
-        // The next character must not be the last one of the pretoken, because it could then be the optional prefix of
-        // characters after the pretoken.
+        // The character after the first must not be the last one of the pretoken, because it could then be the optional
+        // prefix of the characters that follow.
         if at + len + next_len >= end {
             return false;
         }
@@ -161,7 +161,8 @@ mod tests {
     use super::*;
     use crate::pretokenize::Span;
 
-    /// Checks both functions against splitting each prefix, on random texts of few distinct characters.
+    /// Compares `is_final` and `one_from` with the result of splitting each prefix, on random texts of few distinct
+    /// characters.
     #[test]
     fn rules_for_prefixes_agree_with_splitting_each_prefix() {
         let alphabet = [

@@ -22,7 +22,7 @@ use crate::vocab::byte_alphabet::stand_in;
 pub struct Span {
     /// Byte offset of the start.
     pub start: usize,
-    /// Byte offset of the end, at least one byte later.
+    /// Byte offset of the end, which is at least one byte after the start.
     pub end: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens end in them.
+    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens in a run end.
     runs: Option<ClassUnicode>,
 }
 
@@ -346,7 +346,7 @@ impl fmt::Debug for Pretokenizer {
 #[derive(Debug)]
 pub struct Spans<'t> {
     text: &'t str,
-    /// End of the last span; the end of the text after an error.
+    /// End of the last returned span; after an error, the end of the text.
     at: usize,
     /// True if the last span is a match, not text between two matches.
     pub(super) is_match: bool,

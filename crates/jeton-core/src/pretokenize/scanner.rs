@@ -40,8 +40,8 @@ pub(super) enum Contraction {
 /// Options in which the named patterns differ.
 pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
-    /// Optional character before the letters of a word. True: any `[^\r\n\p{L}\p{N}]`. False: only a space, which can
-    /// then also precede digits.
+    /// True if one character of `[^\r\n\p{L}\p{N}]` before the letters of a word belongs to the word; false if only a
+    /// space does. In the latter case, a space before digits belongs to the digits, too.
     pub(super) any_prefix: bool,
     /// True if words are split by case. Marks then count as letters of both cases.
     pub(super) cased: bool,
@@ -162,8 +162,8 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
         match lower_word(classes, text, at) {
             Ok(end) => end,
             // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just failed.
-            // With the mark as a letter, the first alternative matches the mark alone, because no lower-case letter
-            // ends the capitals after it. The pattern prefers this match to the second alternative.
+            // With the mark as a letter, the first alternative matches only the mark, because the capitals after it are
+            // not followed by a lower-case letter. The pattern prefers this match to the second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -224,7 +224,8 @@ pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Returns the end of `\p{N}{1,n}` at a digit.
+/// Returns the end of the match of `\p{N}{1,n}` that starts at `at`, where the text has a number. `n` is
+/// [`ScanRules::digits`].
 #[inline(always)]
 fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     if F::RULES.digits == usize::MAX {
@@ -240,7 +241,7 @@ fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of `[^\s\p{L}\p{N}]+[\r\n]*` at a symbol.
+/// Returns the end of the match of `[^\s\p{L}\p{N}]+[\r\n]*` that starts at `at`, where the text has a symbol.
 #[inline(always)]
 fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     let mut end = classes.run(text, at, F::RULES.symbols());
@@ -252,9 +253,9 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// Returns the end of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at a run of white space. At the end of the text, the match is the
-/// whole run. Elsewhere, the match ends after the last line end of the run. If the run has no line end, the match is
-/// the run without its last character, which can be the prefix of the next pretoken.
+/// Returns the end of the match of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` that begins a run of white space. At the end of the
+/// text, the match is the whole run. Elsewhere, the match ends after the last line end of the run. If the run has no
+/// line end, the match is the run without its last character, which can be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

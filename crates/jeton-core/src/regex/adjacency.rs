@@ -8,8 +8,8 @@
 //! Bodies of lookaheads count as paths, too. Left out: patterns that look back; [`Adjacency::of`] returns None for
 //! them.
 //!
-//! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters. The
-//! lookup table is built when the first pair beyond ASCII is looked up, in a millisecond.
+//! If two characters are read by the same leaves, they have the same effects, so effects are looked up by classes of
+//! characters. The lookup table is built when the first pair beyond ASCII is looked up; this takes a millisecond.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -25,7 +25,7 @@ use regex_syntax::hir::ClassUnicode;
 /// to 50 leaves.
 const MAX_LEAVES: usize = 1 << 10;
 
-/// Character sets of a pattern, and which sets can be read directly after one another.
+/// Character sets of a pattern, and for each set, which sets can be read directly after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
@@ -285,9 +285,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves of which every character is by itself a match of the whole `node`, without an assertion. Each leaf
-/// is listed with the leaves of preceding optional parts that would consume the character without backtracking. Returns
-/// the range of the leaves of `node`. The range begins at `next`.
+/// Lists the leaves of which each character alone is a match of the whole `node`, without an assertion. With each leaf,
+/// the leaves of preceding optional parts are listed that would consume the character without backtracking. Returns the
+/// range of the leaves of `node`, which begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {
@@ -418,7 +418,7 @@ mod tests {
         for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
             assert!(!covers(pattern, text), "{text:?}");
         }
-        // Each of the two pairs occurs in a match, but no match contains all three characters.
+        // `ab` and `bc` each occur in a match, but no match contains all three characters.
         assert!(covers("ab|bc|[abc]", "bc"));
         assert!(!covers("ab|bc|[abc]", "abc"));
         assert!(covers("[0-9]{1,3}", "ab")); // text between matches

@@ -381,7 +381,8 @@ fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, 
 /// Merges equivalent states, in at most `MAX_ROUNDS` rounds. The first `fixed` states keep their numbers.
 pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) -> Vec<S> {
     let num_states = steps.len() / width;
-    // Block of each state. Each fixed state has a separate block; these blocks come first.
+    // Block of each state: states of a block are not distinguished yet. Each fixed state has a block of its own; these
+    // blocks come first.
     let mut blocks: Vec<u16> = (0..num_states).map(|state| state.min(fixed) as u16).collect();
     let mut num_blocks = 0;
     for round in 0.. {

@@ -80,7 +80,7 @@ impl Partition {
             }
         }
         changes.sort_unstable();
-        // Bit set of the sets in `distinct` that contain the current code points.
+        // Bit i is set if `distinct[i]` contains the current code points.
         let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)];
         let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();

@@ -7,8 +7,8 @@
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
 //! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
-//! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
-//! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
+//! | `\w`, `\b` | properties: in Oniguruma, `²³¹¼½¾` outside of brackets are word characters, the joiners are not |
+//! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`; properties, because the names in `[:…:]` mean properties of Unicode |
 //! | `\p{^L}` | `\P{L}` |
 //!
 //! Properties, `\s` and `\d` are the same sets in both engines, which have Unicode 16 (compared for every code
@@ -260,7 +260,7 @@ impl PatternReader<'_> {
         Ok(Some((text, true)))
     }
 
-    /// Translates a group, after its `(`; returns None for a group that only changes flags.
+    /// Translates a group whose `(` has been read; returns None for a group that only changes flags.
     fn group(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         if depth == MAX_DEPTH {
             return Err(format!("groups more than {MAX_DEPTH} deep"));
@@ -311,7 +311,8 @@ impl PatternReader<'_> {
         Ok(Some(atom))
     }
 
-    /// Reads flags after `(?`; returns true if they end in `)`, so that they apply to the rest of the group.
+    /// Reads flags whose `(?` has been read. Returns true if `)` follows them, so that they apply to the rest of the
+    /// enclosing group; false if the body of a group follows.
     fn set_flags(&mut self) -> Result<bool, String> {
         let (start, mut on) = (self.at, true);
         loop {
@@ -327,7 +328,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Translates an escape outside of brackets, after its backslash.
+    /// Translates an escape outside of brackets whose backslash has been read.
     fn escape(&mut self, before: Option<char>) -> Result<Atom, String> {
         let place = match self.peek() {
             Some('A') => r"\A".to_owned(),
@@ -359,7 +360,7 @@ impl PatternReader<'_> {
         Ok(Atom::Place)
     }
 
-    /// Reads an escape that stands for characters, after its backslash.
+    /// Reads an escape that stands for characters and whose backslash has been read.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));
@@ -395,7 +396,7 @@ impl PatternReader<'_> {
         code(&text).filter(|_| text.len() == digits).ok_or_else(|| format!("the code point {text:?}"))
     }
 
-    /// Translates a property, after `\p`.
+    /// Translates a property whose `\p` or `\P` has been read.
     fn property(&mut self, negated: bool) -> Result<String, String> {
         if !self.eat("{") {
             return Err(r"\p without braces".to_owned());
@@ -414,7 +415,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Translates a set in brackets, after its `[`, to the notation of `regex-syntax`.
+    /// Translates a set in brackets to the notation of `regex-syntax`. The `[` of the set has been read.
     fn bracketed(&mut self, depth: usize) -> Result<String, String> {
         if depth == MAX_DEPTH {
             return Err(format!("sets more than {MAX_DEPTH} deep"));

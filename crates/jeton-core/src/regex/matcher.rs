@@ -27,7 +27,7 @@ const MAX_OPEN: usize = 1 << 22;
 pub(super) enum Exhausted {
     /// The step budget.
     Steps,
-    /// The stack, which holds [`MAX_OPEN`] alternatives.
+    /// The stack, which has room for [`MAX_OPEN`] alternatives.
     Alternatives,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Remaining steps: `steps` until memoization starts, and `reserve` after it has started.
+    /// Remaining steps. At first, `reserve` is kept back; when `steps` are used up, memoization starts with `reserve`.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
@@ -112,7 +112,8 @@ impl<'t> Matcher<'t> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// Returns the first match that is not empty and starts at or after `start`, if no further text can change it.
+    /// Returns the first match that is not empty and starts at or after `start`, if text after the end of `text` cannot
+    /// change it. Otherwise, returns the position up to which there is certainly no match.
     pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
         self.remembering(
             |matcher| matcher.search_decided::<false>(start),
@@ -189,8 +190,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key under which the outcome of a choice is cached. None in a loop body that has not advanced yet:
-    /// there, the outcome depends not only on choice and position, because the loop ends if the body does not advance.
+    /// Returns the key under which the outcome of a choice is cached. Returns None in a loop body that has not advanced
+    /// yet: a loop ends if its body does not advance, so there the outcome depends on more than choice and position.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -208,7 +209,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Memoizes the failure of all positions of a run, back to its minimum length.
+    /// Memoizes that a run failed at each of the positions where it can end, from `at` back to its minimum length.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);
@@ -321,7 +322,8 @@ impl<'t> Matcher<'t> {
         self.slots[slot + 1] = at;
     }
 
-    /// Consumes the characters of a run; returns its end, or None if there are fewer characters than its minimum.
+    /// Consumes consecutive characters of `set` from `start` on; returns their end, or None if there are fewer than
+    /// `min`.
     #[inline(always)]
     fn run<const REMEMBERS: bool, const WATCHES: bool>(
         &mut self,
@@ -529,8 +531,8 @@ mod tests {
         Ok(found)
     }
 
-    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests
-    /// compare matching without memoization with the oracle.
+    /// Checks that memoization changes no match, whatever the number of steps after which it starts. Other tests check
+    /// the matcher without memoization against the oracle.
     #[test]
     fn memoization_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);

@@ -120,7 +120,7 @@ impl Program {
             Instruction::Back(characters) => *characters,
             _ => 0,
         };
-        // Starts with 1, because the assertions `^` and `\b` read one character before the position.
+        // The sum starts with 1, because the assertions `^` and `\b` read one character before the position.
         self.instructions.iter().map(back).fold(1, usize::saturating_add)
     }
 }
@@ -416,8 +416,7 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
             false
         }
         SyntaxNode::Concat(parts) => parts.iter().all(|part| first(part, class)),
-        // Not `any`, which would stop at the first branch that can be empty, and leave out the characters of the next
-        // branches.
+        // `any` would stop at the first branch that can be empty, and leave out the characters of later branches.
         SyntaxNode::Alternate(branches) => branches.iter().filter(|branch| first(branch, class)).count() > 0,
         SyntaxNode::Repeat { node, min, max, .. } => *max == 0 || first(node, class) || *min == 0,
         SyntaxNode::Atomic(node) => first(node, class),

@@ -45,11 +45,11 @@ pub(super) struct Class {
 /// Order in which the matcher tries numbers of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
-    /// The maximum first.
+    /// The maximum is tried first.
     Greedy,
-    /// The minimum first.
+    /// The minimum is tried first.
     Lazy,
-    /// Only the maximum.
+    /// Only the maximum is tried.
     Possessive,
 }
 
@@ -383,7 +383,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses flags after `(?`; returns true if they end in `)` and apply to the rest, false if a body follows.
+    /// Parses flags whose `(?` has been read. Returns true if `)` follows them, so that they apply to the rest of the
+    /// pattern; false if the body of a group follows.
     fn flags(&mut self) -> Parsed<bool> {
         let start = self.at;
         let mut on = true;

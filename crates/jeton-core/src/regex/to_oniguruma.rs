@@ -160,9 +160,9 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Writes a set. A set that does not depend on case is written as its text. Other sets are written as their characters;
-/// if there are too many, as their text with the characters that case folding adds and removes (`(?i)\p{L}` gains
-/// U+0345, the combining iota).
+/// Writes a set of characters. If case folding does not change the set, its text in the pattern is written. Otherwise,
+/// all its characters are listed; if there are too many, its text is written, together with the characters that case
+/// folding adds and removes (it adds U+0345, the combining iota, to `(?i)\p{L}`).
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;

@@ -5,8 +5,8 @@
 //! is the run. Each byte of a character that falls back to bytes is a separate piece; the last of these pieces has the
 //! range of the character.
 //!
-//! If no id is the unknown piece, the ids determine the normalized text that each of them covers, so the fast path
-//! computes them.
+//! If no id is the unknown piece, the normalized text that each id covers follows from the ids, so the ids are computed
+//! on the fast path.
 //!
 //! Cost: linear; on the slow path, the model runs a second time.
 

@@ -22,7 +22,7 @@ pub enum PieceKind {
     Normal,
     /// The unknown piece.
     Unknown,
-    /// Piece that text never matches.
+    /// Control piece, which is never matched in a text.
     Control,
     /// Piece that is matched before all others.
     UserDefined,
@@ -48,7 +48,8 @@ pub struct PieceTable {
 }
 
 impl PieceTable {
-    /// Collects the pieces of a tokenizer. `facts`: options of the model from which it was built.
+    /// Collects the pieces of a tokenizer. `facts`: options of the SentencePiece model from which the tokenizer was
+    /// built.
     ///
     /// # Errors
     /// [`Error::config`] for a tokenizer without the unknown piece; [`Error::format`] for an invalid denormalizer.

@@ -7,16 +7,16 @@ use crate::tokenizer::Tokenizer;
 /// Options of one random segmentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draw {
-    /// Unigram: number of best segmentations to sample from. Negative: all segmentations; 0 or 1: no sampling, the best
-    /// segmentation. BPE ignores this option.
+    /// Unigram: number of best segmentations to sample from. A negative number means all segmentations; 0 and 1 mean
+    /// that the best segmentation is returned without sampling. BPE ignores this option.
     pub nbest: i32,
     /// Unigram: factor by which scores are multiplied. BPE: probability that a merge is skipped.
     pub alpha: f32,
 }
 
 impl Draw {
-    /// Sets the options of a sampler; returns false if no sampling is needed, because the result is the best
-    /// segmentation.
+    /// Sets the options of a sampler. Returns false if the options ask for the best segmentation, so that nothing is
+    /// sampled.
     ///
     /// # Errors
     /// [`Error::config`] for a model that cannot sample.

@@ -18,7 +18,8 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum number of distinct passages that are counted. Passages that first occur later are not listed.
+/// Maximum number of distinct passages that are counted. Passages that first occur after this number is reached are not
+/// listed.
 pub const MAX_PASSAGES: usize = 1 << 16;
 /// Maximum length of a listed passage, in bytes.
 pub const MAX_PASSAGE: usize = 64;
@@ -207,7 +208,7 @@ impl Agreement {
 
 impl Tokenizer {
     /// Counts the distinct byte strings to which entries decode. Returns three numbers: strings in both vocabularies,
-    /// strings in this one, and strings in the other.
+    /// strings in this tokenizer's vocabulary, and strings in the other's.
     pub fn shared_entries(&self, other: &Self) -> (usize, usize, usize) {
         let (mine, its) = (self.contents(), other.contents());
         (shared(&mine, &its) as usize, mine.len(), its.len())
@@ -265,7 +266,8 @@ fn tokens_of(
     Ok((ids, spans))
 }
 
-/// Like [`tokens_of`], but from ids that are provided. Returns None if the tokens' bytes do not equal the text.
+/// Like [`tokens_of`], but uses the ids that the encoder provides instead of encoding the text. Returns None if the
+/// bytes of these tokens do not equal the text.
 fn tokens_by_width(
     encoder: &Encoder<'_>,
     widths: &[usize],

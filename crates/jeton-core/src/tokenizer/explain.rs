@@ -139,12 +139,13 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// Returns true if the model can merge in a pretoken of `len` bytes.
+    /// Returns true if the model encodes by merges and a pretoken of `len` bytes is long enough for one.
     fn merges(&self, len: usize) -> bool {
         len > 1 && matches!(self.model, Model::Bpe(_) | Model::Pieces(_))
     }
 
-    /// Returns the merges by which the content of an entry becomes tokens; None if there are no such merges.
+    /// Returns the merges that are applied when the content of an entry is encoded; None if the model does not merge or
+    /// cannot encode this content.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -155,7 +156,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps of the model for a segment with these ids, and true if the model looked up the whole segment.
+    /// Returns the steps by which the model encoded a segment as `ids`, and true if it looked up the whole segment.
     fn why(
         &self,
         segment: &Segment<'_>,
@@ -177,8 +178,8 @@ impl Tokenizer {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // The model looked up the whole segment and found an entry. It could not be merged, because some of
-                    // its bytes or characters are not entries.
+                    // The model looked up the whole segment and found an entry. Merges cannot form this entry, because
+                    // some of its bytes or characters are not entries.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }
@@ -198,8 +199,8 @@ impl Tokenizer {
         Ok((why, false))
     }
 
-    /// Sets the alternatives that matched the pretokens of a range of the text. The pattern splits the range as one
-    /// text.
+    /// Sets, for each explained pretoken of a range of the text, the alternative of the pattern that matched it. For
+    /// this, the pattern splits the range as one text.
     fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
         let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {

@@ -5,7 +5,7 @@
 //!
 //! The input of the model consists of *segments*: added tokens and pretokens. If no stage rewrites text and one pattern
 //! splits it, segments borrow from the text; otherwise each range of text between added tokens becomes an
-//! `AlignedText`, which has the segments.
+//! `AlignedText`, whose chunks are the segments.
 //!
 //! ```text
 //! pipeline   text → ids, and ids → text
@@ -13,7 +13,7 @@
 //! cut        parts of a text within a number of tokens
 //! explain    explanation of an encoding
 //! words      numbers of tokens in words
-//! agreement  passages on which several tokenizers agree
+//! agreement  agreement of several tokenizers on a corpus, and the passages that they split differently
 //! ```
 
 mod agreement;

@@ -1,6 +1,6 @@
 //! Numbers of tokens in words, and in runs of scripts without spaces.
 //!
-//! Tokens are not stored, so a text takes only the memory of one chunk of spans.
+//! Tokens are counted as they are found, and not stored, so a text takes only the memory of one chunk of spans.
 
 use super::pipeline::permit::Permit;
 use super::pipeline::Tokenizer;

@@ -77,7 +77,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries`, followed by the entries of the merges. No added entry is marked as the end of a word.
+/// Returns `entries`, followed by the entries of the merges. None of the latter is marked as the end of a word.
 ///
 /// # Errors
 /// As [`from_merges`].

@@ -99,8 +99,8 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry of the current bucket that is popped after `after` other entries of this bucket. Better
-    /// entries that are pushed in the meantime are also popped before it.
+    /// Returns the entry of the current bucket that will be popped when `after` other entries of this bucket have been
+    /// popped. Better entries that are pushed in the meantime are popped before it, too.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }

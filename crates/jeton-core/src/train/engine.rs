@@ -46,7 +46,7 @@ use crate::util::simd;
 /// Merges so far, and the number of tokens in the corpus after them.
 #[derive(Debug)]
 pub struct State {
-    /// All merges, including earlier ones.
+    /// All merges, including those of an earlier training that is continued.
     pub merges: Vec<LearnedMerge>,
     /// Number of tokens in the corpus after the merges.
     pub corpus_tokens: u64,
@@ -79,7 +79,7 @@ pub fn learn_in_memory(
     options: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<()> {
-    // An upper bound of the number of merges, since each merge removes at least one cell.
+    // The number of cells is an upper bound of the number of merges, since each merge removes at least one cell.
     let cells = shards.iter().map(SymbolArray::len).sum();
     let num_ids = tokens.len() + (options.num_merges - state.merges.len()).min(cells);
     let shards = shards.into_iter().map(|cells| Shard::new(cells, num_ids));

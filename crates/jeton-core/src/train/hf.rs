@@ -43,7 +43,7 @@ pub struct HfOptions {
     pub first_id: u32,
     /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
-    /// Maximum size of the alphabet; symbols with a prefix or suffix are not counted.
+    /// Maximum number of symbols in the alphabet, not counting symbols with a prefix or suffix.
     pub limit_alphabet: Option<usize>,
     /// Units (bytes or code points) that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
@@ -119,11 +119,11 @@ impl HfOptions {
     }
 }
 
-/// Learns merges and the resulting vocabulary; `watch` as for [`learn::learn`].
+/// Learns merges and the resulting vocabulary. `watch` is called as in [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] if the alphabet alone exceeds the size; [`Error::training`] for two tokens with the same
-/// spelling; as [`learn::learn`].
+/// [`Error::config`] if the alphabet alone exceeds the vocabulary size; [`Error::training`] for two tokens with the
+/// same spelling; the errors of [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &HfOptions,

@@ -16,8 +16,8 @@ use crate::error::Result;
 ///
 /// # Errors
 /// `Interrupted`; [`crate::error::Error::training`] for a corpus that is too large: 2³¹ symbols in the distinct
-/// pretokens of one thread, 2⁶³ symbols in total, or spellings of more than 1 GiB; [`crate::error::Error::text`] for a
-/// pretoken that is not UTF-8 at character level.
+/// pretokens of one thread, 2⁶³ symbols in total, or spellings of more than 1 GiB; at character level,
+/// [`crate::error::Error::text`] for a pretoken that is not UTF-8.
 pub fn learn(
     counts: &Counts,
     symbols: &Symbols,

@@ -17,9 +17,10 @@ pub enum TieBreak {
     First,
     /// Pair with the lowest (left id, right id).
     LowestIds,
-    /// Pair with the highest (left, right) as strings, the left one compared first.
+    /// Pair with the highest spellings: the spellings of the left tokens are compared first, then those of the right.
     HighestPair,
-    /// Pair whose result has the fewest initial symbols; among these, the lowest string.
+    /// Pair whose result has the fewest initial symbols; among several such pairs, the one whose result has the lowest
+    /// spelling.
     Shortest,
 }
 
@@ -87,10 +88,10 @@ pub trait KnownTokens: Sync {
     fn spelling(&self, id: u32) -> &[u8];
     /// Returns the number of initial symbols of a token.
     fn num_symbols(&self, id: u32) -> u32;
-    /// Encodes a pretoken with the tokens.
+    /// Encodes a pretoken with the known tokens.
     ///
     /// # Errors
-    /// Pretokens that cannot be encoded.
+    /// An error for a pretoken that cannot be encoded.
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 

@@ -26,8 +26,8 @@ pub struct Segments {
     key: Vec<u8>,
 }
 
-/// Estimated number of bytes that the engine needs for a pair. They contain its count and index in each shard, its
-/// total count, its posting list, and its entry in the queue.
+/// Estimated number of bytes that the engine needs for a pair: for the pair's count and index in each shard, its total
+/// count, its posting list, and its entry in the queue.
 const PAIR: usize = 120;
 
 impl Segments {

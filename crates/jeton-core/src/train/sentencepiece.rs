@@ -69,11 +69,11 @@ pub struct SentencePieceResult {
     pub merges: Vec<LearnedMerge>,
 }
 
-/// Learns pieces; `watch` as for [`learn::learn`].
+/// Learns pieces. `watch` is called as in [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] if the characters alone exceed the size; [`Error::training`] for words with U+2585, or without any
-/// counted character; as [`learn::learn`].
+/// [`Error::config`] if the characters alone exceed the vocabulary size; [`Error::training`] for words with U+2585, or
+/// if no character was counted; the errors of [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &SentencePieceOptions,
@@ -172,8 +172,9 @@ fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn 
     Ok(segments)
 }
 
-/// Returns all pairs that were adjacent at some step and were not merged, as SentencePiece records them. These include
-/// pairs that exist only while a merge is applied (in `abab`: `ab` and `a`, before the second `ab` is merged).
+/// Returns all pairs of symbols that were adjacent at some step but are not the pair of any merge, as SentencePiece
+/// records them. These include pairs that exist only while a merge is applied (in `abab`: `ab` and `a`, after the first
+/// `ab` is merged and before the second is).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,

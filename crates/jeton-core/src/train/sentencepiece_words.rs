@@ -45,7 +45,7 @@ impl WordOptions {
 /// Returns the pieces with their scores, in descending order of counts.
 ///
 /// # Errors
-/// [`Error::training`] for words with U+2585, or without any counted word.
+/// [`Error::training`] for words with U+2585, or if no word was counted.
 pub fn learn(counts: &Counts, options: &WordOptions) -> Result<Vec<(String, f64)>> {
     let coverage = if options.use_all_vocab { f32::INFINITY } else { options.character_coverage };
     let chars = required_chars(counts, coverage, &options.required_chars, 1, &mut || true)?;

@@ -46,7 +46,7 @@ pub fn push_id(bytes: &mut Vec<u8>, id: u32, width: usize) {
     bytes.extend_from_slice(&id.to_le_bytes()[..width]);
 }
 
-/// Appends ids of `width` bytes each to `ids`.
+/// Reads ids of `width` bytes each from `bytes`, and appends them to `ids`.
 #[inline]
 pub fn read_ids(bytes: &[u8], width: usize, ids: &mut Vec<u32>) {
     match width {

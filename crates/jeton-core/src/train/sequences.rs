@@ -26,7 +26,7 @@ pub struct Symbols {
 /// order of descending counts; characters with equal counts are in the order of first appearance.
 ///
 /// # Errors
-/// At character level, an error for a pretoken that is not valid UTF-8.
+/// An error for a pretoken that is not valid UTF-8, if the symbols are characters.
 pub fn symbols(counts: &Counts, level: Level, end: EndOfWord) -> Result<Symbols> {
     let mut seen: Vec<(Symbol, u64)> = Vec::new(); // in order of first appearance
     let mut index: HashMap<Symbol, usize> = HashMap::new();

@@ -51,8 +51,8 @@ struct Places {
     len: u32,
 }
 
-/// Minimum number of positions in a block of postings (4 MiB). A block has more positions if a single merge needs more,
-/// and at least an eighth of the positions of all earlier blocks. Unlike a growing vector, blocks are never copied.
+/// Minimum number of positions in a block of postings (4 MiB). A block is larger if a single merge needs more, or if an
+/// eighth of the positions of all earlier blocks is more. Unlike a growing vector, blocks are never copied.
 const BLOCK: usize = 1 << 20;
 
 /// A token next to merged occurrences: the total weight and the number of these occurrences.

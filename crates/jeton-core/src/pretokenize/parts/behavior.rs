@@ -21,9 +21,9 @@ pub(super) enum Behavior {
     Removed,
     /// Each match is a separate chunk.
     Isolated,
-    /// The first of adjacent matches joins the preceding text.
+    /// A match joins the preceding text, if there is some; of several adjacent matches, only the first one does.
     MergedWithPrevious,
-    /// The last of adjacent matches joins the following text.
+    /// A match joins the following text, if there is some; of several adjacent matches, only the last one does.
     MergedWithNext,
     /// Adjacent matches are one chunk.
     Contiguous,

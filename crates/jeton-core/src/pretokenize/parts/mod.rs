@@ -263,8 +263,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern by which the component splits, if the component does nothing else, or in addition only
-    /// spells bytes in the byte alphabet.
+    /// Returns the pattern by which the component splits. Returns None if the component does anything else, except that
+    /// it may also spell bytes in the byte alphabet.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
@@ -310,7 +310,8 @@ impl Splitter {
         }
     }
 
-    /// Returns true if the component adds or replaces characters. Spelling bytes in the byte alphabet does not count.
+    /// Returns true if the component adds or replaces characters, not counting the spelling of bytes in the byte
+    /// alphabet.
     pub fn inserts(&self) -> bool {
         matches!(self.0, SplitterKind::Metaspace(_)) || self.adds_prefix_space()
     }
@@ -413,7 +414,8 @@ impl Splitter {
     }
 }
 
-/// Splits at the matches that `find` returns for a chunk (given its position and text) and at the ranges between them.
+/// Splits each chunk into the matches that `find` reports for it and the ranges between them; `behavior` then joins or
+/// removes matches. `find` gets the position and the text of the chunk.
 #[inline]
 fn at_stretches(
     aligned: &mut AlignedText,

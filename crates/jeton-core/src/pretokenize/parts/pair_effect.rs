@@ -11,7 +11,7 @@ use crate::util::pair_effect::PairEffect;
 pub struct SplitterPairs {
     splitter: Splitter,
     adjacency: Option<Adjacency>,
-    /// True if `adjacency` determines the effects.
+    /// True if `adjacency` alone determines the effects on pairs of characters.
     is_pattern: bool,
 }
 
@@ -128,8 +128,8 @@ impl SplitterPairs {
     }
 }
 
-/// Returns the effect of splitting at single characters. `before` is true if the left character is a match, and `after`
-/// is true if the right character is a match.
+/// Returns the effect of a component whose matches are single characters. `before` is true if the left character is a
+/// match, and `after` is true if the right character is a match.
 fn split_at(behavior: Behavior, before: bool, after: bool, (left, right): (char, char)) -> PairEffect {
     let splits = match behavior {
         Behavior::Removed | Behavior::Isolated => before || after,

@@ -13,7 +13,7 @@ use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::{self, stand_in};
 
 /// Inserts `mark` before the next character, aligned like this character. To do so, replaces the character by the mark,
-/// then inserts the character after it.
+/// then inserts the character after the mark.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);

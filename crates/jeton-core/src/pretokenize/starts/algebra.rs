@@ -20,7 +20,8 @@ use crate::util::simd::block::Block;
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// State carried to the next block. The lowest bit of a field is the property of the last byte of the block.
+/// State carried to the next block. The lowest bit of a field tells whether the last byte of the block has the property
+/// that the field is named after.
 #[derive(Default)]
 struct Before {
     letters: u64,
@@ -108,8 +109,8 @@ fn classify_wide<B: Block>(
     masks: &mut Masks,
 ) {
     let Bytes { block, wide, later } = bytes;
-    // Finds caseless letters by their first byte: Han from U+5000 on (also most of U+4E00 to U+4FFF, by two bytes), and
-    // Hangul from U+B000 to U+CFFF.
+    // Finds caseless letters by their first byte: Han from U+5000 on, and Hangul from U+B000 to U+CFFF. By their first
+    // two bytes, it also finds most of the Han letters from U+4E00 to U+4FFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
@@ -195,8 +196,8 @@ impl Groups {
         }
     }
 
-    /// Returns two masks: the line ends (with slashes among them) that belong to preceding symbols, and the bytes after
-    /// these line ends.
+    /// Returns two masks: the line ends that belong to the preceding symbols, and the bytes that follow these line
+    /// ends. `slashes` after or between such line ends are included.
     #[inline(always)]
     fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
         if !F::RULES.newlines {
@@ -208,8 +209,8 @@ impl Groups {
         [absorbed, after(absorbed, &mut before.absorbed)]
     }
 
-    /// Returns the starts of words, and the mask of the hard starts. `after_first`: bytes after a symbol that can be
-    /// the prefix of a word.
+    /// Returns two masks: the starts of words, and the hard starts, at which the slow path runs. `after_first`: bytes
+    /// after a symbol that can be the prefix of a word.
     #[inline(always)]
     fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
         let words = self.letters & !self.after_letter;
@@ -314,8 +315,8 @@ impl Starts {
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // First symbols of runs that have no prefix (a blank). Such a symbol can itself be the prefix of a word
-        // directly after it.
+        // The first symbol of each run of symbols that has no blank as its prefix. Such a symbol can itself be the
+        // prefix of a word directly after it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;

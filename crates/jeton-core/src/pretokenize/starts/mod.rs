@@ -146,7 +146,7 @@ impl<'p> StartFinder<'p> {
 
 impl Starts {
     /// Returns the starts of the pretokens of the last window, relative to the first start, followed by the end of the
-    /// last pretoken. The next window begins there.
+    /// last pretoken, at which the next window begins.
     #[inline]
     fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -185,7 +185,7 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by the starts that the next transducer finds. A pretoken of this transducer must
+    /// Replaces the cuts in a window by the starts that `transducer`, the next one, finds. One of its pretokens must
     /// start at `begin`. Returns the end of its last pretoken.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
@@ -243,7 +243,7 @@ impl Starts {
         Ok(())
     }
 
-    /// Clears the buffers for a window at the start of a text; returns its length.
+    /// Clears the buffers for a window at the start of a text; returns the length of the window.
     #[inline(always)]
     fn clear_for(&mut self, text: &[u8]) -> usize {
         let len = text.len().min(WINDOW);
@@ -254,7 +254,7 @@ impl Starts {
         len
     }
 
-    /// Runs the slow path at the hard positions, adds the merge boundaries, and lists the starts.
+    /// Runs the slow path at the hard positions, adds starts at the merge boundaries, and lists all starts.
     #[inline(always)]
     fn finish<B: Block>(
         &mut self,
@@ -338,7 +338,7 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
-    /// Adds the merge boundaries to the starts.
+    /// Adds starts at the merge boundaries, the positions between two characters that no token crosses.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
         // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte

@@ -39,13 +39,13 @@ const MAX_ENTRIES: usize = 1 << 14;
 /// One hypothesis about a pretoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hypothesis {
-    /// A match that can have begun, and has no end yet.
+    /// A match that has possibly begun, but has no end yet.
     Begun { candidates: Candidates },
     /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
     /// state of a [`Cutter`] differs from its state in a text that begins there.
     Open { state: u16, late: bool },
-    /// Text without a match. It ends at the position in its slot if the first candidate, which begins there, matches.
-    /// `late`: see `Open`.
+    /// Text without a match. Its slot has the position at which the first candidate begins; if this candidate matches,
+    /// the text without a match ends there. `late`: see `Open`.
     Gap { candidates: Candidates, late: bool },
     /// A complete pretoken, whose end is in its slot.
     Complete,
@@ -69,8 +69,8 @@ fn one(state: u16) -> Candidates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Entry {
     pub(super) next: u16,
-    /// Slot to which the step writes the position. Slot 0 belongs to the first hypothesis before the step, even if the
-    /// step completes it.
+    /// Slot to which the step writes the position. Slot 0 belongs to the hypothesis that was the first one before the
+    /// step, even if the step completes it.
     pub(super) slot: u8,
     /// Number of pretokens that the step completes.
     pub(super) complete: u8,
@@ -133,8 +133,8 @@ struct State {
 /// The table of a transducer.
 pub(super) struct Table {
     /// Entries of all states, beginning with the state at the start of a pretoken. Each state has one entry for each
-    /// class of characters and one for the end of the text. If the transducer reads cut texts, a state also has one
-    /// entry for each class of a character at a cut.
+    /// class of characters and one for the end of the text. If the transducer reads texts with the cuts of preceding
+    /// patterns, each state has a second entry for each class: for a character that follows a cut.
     pub(super) entries: Vec<Entry>,
     /// Number of entries of each state.
     pub(super) width: usize,
@@ -249,8 +249,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Reads a class with all hypotheses; returns the slot to which the position is written. `late`: true if the state
-    /// of a [`Cutter`] differs from its state in a text that begins here.
+    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if the
+    /// state of a [`Cutter`] differs from its state in a text that begins here.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),

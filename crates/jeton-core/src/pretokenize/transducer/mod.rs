@@ -56,7 +56,7 @@ pub(crate) struct Transducer {
 pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
 
 impl Cuts<'_> {
-    /// Cuts of a text that is not cut.
+    /// No cuts, for a text that is not cut yet.
     pub(super) const NONE: Self = Self(&[]);
 
     #[inline(always)]
@@ -224,8 +224,8 @@ impl Transducer {
         rest.iter_mut().for_each(|class| f.read(table, class));
     }
 
-    /// Reads a second time the text of the lane whose first byte is at `begin`, and sets the bits of the pretokens that
-    /// are complete after the character at `at`.
+    /// Reads the text of a lane a second time, and sets the bits of the pretokens that are complete after the character
+    /// at `at`. `begin` is the position of the lane's first byte.
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
@@ -277,7 +277,7 @@ fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns the position of the last set bit before `at`, or 0.
+/// Returns the position of the last set bit before `at`, or 0 if there is none.
 pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
     let Some(last) = at.checked_sub(1) else { return 0 };
     let mut word = last / 64;

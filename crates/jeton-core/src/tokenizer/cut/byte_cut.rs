@@ -41,10 +41,10 @@ const BLOCK: usize = 1 << 16;
 const SHORT_PRETOKEN: usize = 24;
 
 /// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,
-/// `token_reach` first bounds the position; this costs as much as trying a few positions.
+/// `token_reach` first computes a bound for the position, which takes as long as trying a few positions.
 const FEW_BYTES: usize = 32;
 
-/// Finds the longest prefixes of `text[start..]` within a limit, for ascending positions `start` of one text.
+/// Finds the longest prefixes of `text[start..]` within a limit of tokens, for ascending positions `start` of one text.
 pub(in crate::tokenizer) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
     permit: &'t Permit<'t>,
@@ -78,7 +78,8 @@ struct Region {
     counts: Vec<usize>,
     /// Remaining budget: number of bytes that the pretokenizer may still read again.
     budget: usize,
-    /// For a long pretoken: its index, and the position from which on every prefix of the pretoken is one pretoken.
+    /// For a long pretoken: its index, and a position such that each prefix of the pretoken that ends there or later,
+    /// but at least three bytes before the end of the pretoken, is one pretoken (see [`Pretokenizer::one_from`]).
     one_from: Option<(usize, Option<usize>)>,
 }
 
@@ -127,7 +128,8 @@ impl<'t> ByteCutter<'t> {
         }))
     }
 
-    /// Returns the longest prefix of `text[start..]` with at most `limit` tokens; None if an added token may interfere.
+    /// Returns the longest prefix of `text[start..]` with at most `limit` tokens; None if an added token, or text that
+    /// normalization changes, may be at one of the tried positions.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`], for the text that is encoded.
@@ -281,7 +283,7 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]`, a range with few joints.
+    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens, in a range with few joints.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
@@ -305,9 +307,9 @@ impl<'t> ByteCutter<'t> {
         Ok(found.map(|(end, count)| Chunk { start, end, count }))
     }
 
-    /// Finds the longest prefix of `text[base..upper]` with at most `limit` tokens; returns its end and count. The
-    /// whole range must have more tokens. `base` is a joint or the start of a part. `ids` and `ends` are the tokens of
-    /// the range.
+    /// Finds the longest prefix of `text[base..upper]` with at most `limit` tokens; returns its end and its number of
+    /// tokens. The whole range must have more than `limit` tokens. `base` is a joint or the start of a part. `ids` and
+    /// `ends` are the tokens of the range.
     fn in_region(
         &mut self,
         base: usize,
@@ -532,7 +534,7 @@ impl<'t> ByteCutter<'t> {
         done.map(|()| count).map_err(|error| error.shifted(start))
     }
 
-    /// Encodes a part of the text without added tokens; returns ids and the ends of tokens.
+    /// Encodes `text[start..end]`, which must not contain added tokens; returns the ids and the ends of the tokens.
     fn encode_alone(
         &mut self,
         start: usize,
@@ -594,7 +596,7 @@ impl<'t> ByteCutter<'t> {
         joint
     }
 
-    /// Returns the last joint after `joint` and up to `at`; `joint` if there is none between.
+    /// Returns the last joint after `joint` and up to `at`, or `joint` if there is no other.
     fn joint_before(&mut self, joint: usize, at: usize) -> usize {
         let text = self.text;
         let mut right = text[at..].chars().next();

@@ -122,8 +122,9 @@ impl Growing {
 }
 
 impl AppendCall<'_> {
-    /// Encodes a text and drops the ids of its first `context` bytes. These bytes are the character before a joint, or
-    /// there are none. `sum` is [`Growing::sum`] for the start of the text; it is replaced by the sum for the end.
+    /// Encodes a text and drops the ids of its first `context` bytes. These bytes are the character before a joint;
+    /// `context` is 0 if there is no such character. `sum` is [`Growing::sum`] for the start of the text; it is
+    /// replaced by the sum for the end.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);

@@ -1,4 +1,4 @@
-//! Search for joints in a text, and tests whether the tokens of a tokenizer equal the bytes of the text.
+//! Search for joints in a text. Also determines whether the concatenated tokens of a text equal its bytes.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns, for each token, its last merge; None if ranks do not increase along merges.
+    /// Returns, for each token, its last merge; None unless every token has a higher rank than its parts.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -27,8 +27,8 @@ impl Tokenizer {
         Ok(self.parts.get().and_then(Option::as_ref))
     }
 
-    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model after at
-    /// most one pattern, without added tokens that include white space.
+    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model if at most
+    /// one pattern precedes it and no added token includes the white space next to it or is matched in normalized text.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
         let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
@@ -51,7 +51,7 @@ impl Tokenizer {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
-    /// Returns the table for bounds of the number of bytes that tokens can cover.
+    /// Returns the table that bounds how many bytes a given number of tokens can cover.
     pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }

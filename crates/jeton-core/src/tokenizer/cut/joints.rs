@@ -54,8 +54,8 @@ impl AddedPairs {
         self.last.extend(text.chars().next_back());
     }
 
-    /// Returns false if a token may cover the position or end there. The end matters because the text after a token is
-    /// normalized separately.
+    /// Returns false if an added token may cover the position between the two characters, or end at it. The end matters
+    /// because the text after an added token is normalized separately.
     #[inline]
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();
@@ -69,7 +69,8 @@ impl AddedPairs {
 }
 
 impl Joints {
-    /// Collects the tables of all stages. `added[0]` is matched in raw text, `added[1]` in normalized text.
+    /// Collects the tables of all stages. `added[0]` is the table for added tokens that are matched in raw text, and
+    /// `added[1]` for those that are matched in normalized text.
     pub(in crate::tokenizer) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
@@ -114,7 +115,7 @@ impl Joints {
     }
 
     /// Returns the combined effect of all stages before the model on two adjacent characters; None if an added token
-    /// may be there.
+    /// may contain both characters or end between them.
     #[inline]
     fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
         if !self.added[0].allow(left, right) {

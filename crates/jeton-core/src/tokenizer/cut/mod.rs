@@ -14,7 +14,8 @@
 //! but a longer part may be, too.
 //!
 //! ```text
-//! joints        positions where ids are independent, by the adjacent characters; joint_search finds those of a text
+//! joints        positions where ids are independent, decided by the two adjacent characters
+//! joint_search  search for joints in a text
 //! byte_cut      the search for byte-level models
 //! stretch       text without joints
 //! token_reach   bytes that a token can cover, which bounds both searches
@@ -90,7 +91,7 @@ pub struct TextCutter<'t> {
 }
 
 impl<'t> TextCutter<'t> {
-    /// Creates a cutter at boundaries of `unit`.
+    /// Creates a cutter that cuts the text only at boundaries of `unit`.
     ///
     /// # Errors
     /// `Interrupted` while tables of the tokenizer are built.
@@ -316,7 +317,8 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // Bisection finds the shortest suffix over the limit, or ends at the joint.
+                // The suffix is made twice as long until it exceeds the limit or would reach the joint. If it exceeds
+                // the limit, `longest_suffix` or bisection then finds the exact start.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));
@@ -627,7 +629,7 @@ impl<'t> TextCutter<'t> {
         found
     }
 
-    /// Returns the last joint in `from..=until`.
+    /// Returns the last joint (a position at which ids are independent) in `from..=until`.
     fn joint_before(&mut self, from: usize, until: usize) -> Option<usize> {
         if from > until {
             None
@@ -636,7 +638,7 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Counts the tokens from a joint, or from `start`, to `until`.
+    /// Counts the tokens of `text[from..until]`, where `from` is a joint or equals `start`.
     fn count_from(&mut self, start: usize, from: usize, until: usize) -> Result<usize> {
         let count = self.count(with_context(self.text, start, from, until))?;
         Ok(count - self.context(start, from)?)
@@ -649,7 +651,8 @@ impl<'t> TextCutter<'t> {
         Ok(count - self.of_char(before)?)
     }
 
-    /// Returns the number of tokens of the character before the joint `at`; 0 at `start`.
+    /// Returns the number of tokens of the character before the joint `at`; 0 if `at` is `start`, because then there is
+    /// no such character.
     fn context(&mut self, start: usize, at: usize) -> Result<usize> {
         match self.text[start..at].chars().next_back() {
             Some(before) => self.of_char(before),

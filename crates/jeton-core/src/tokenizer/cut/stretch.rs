@@ -29,13 +29,14 @@ use crate::util::cancel::KeepGoing;
 /// characters are usually white space and marks of the previous word.
 const HEAD: usize = 64;
 
-/// Number of bytes that the first attempt reads for each token of the limit.
+/// Number of bytes that the first attempt reads for each token that the limit allows.
 const FIRST: usize = 8;
 
 /// A stretch of a text without a joint, with its context.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct JointlessStretch<'t> {
-    /// The text from the character before the stretch on, up to a joint after the stretch or to the end of the text.
+    /// The text that begins with the character before the stretch, and ends at a joint after the stretch or at the end
+    /// of the whole text.
     pub(in crate::tokenizer) text: &'t str,
     /// Number of bytes of the character before the stretch; 0 at the start of a part.
     pub(in crate::tokenizer) context: usize,
@@ -57,7 +58,7 @@ struct LastPretoken {
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
     /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the stretch.
-    /// An end that is returned there is only an upper bound: every longer prefix exceeds the limit.
+    /// A returned end at one of these is only an upper bound: every longer prefix exceeds the limit.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -132,8 +133,8 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the position after which all adjacent characters are kept together; None if it is more than [`HEAD`]
-    /// bytes from the start.
+    /// Returns the position after which the stages before the model keep all adjacent characters together (see
+    /// [`Tokenizer::keeps`]); None if it is more than [`HEAD`] bytes from the start.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
@@ -149,7 +150,7 @@ impl Tokenizer {
             before = Some(right);
         }
         // The characters before and after `head` are not always kept together. So the returned position is one
-        // character later, between two characters that are.
+        // character later, between two characters that are kept together.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

@@ -27,8 +27,8 @@ pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
 pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
-/// Flag of an added token that is also an entry of the model, so the model can produce it from text that the matcher
-/// leaves. Never set for a special token.
+/// Flag of an added token that is also an entry of the model. The model can then produce it from text in which the
+/// matcher does not match it. The flag is never set for a special token.
 pub const ENTRY: u8 = 16;
 /// Flag of an added token that includes only ASCII white space next to it, as in llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
@@ -84,8 +84,8 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
     Value::Array(parts)
 }
 
-/// Sets [`ENTRY`] for the ids in `entries` and clears it for all other ids, so that files with the same ids give the
-/// same flags.
+/// Sets the flag [`ENTRY`] for the ids in `entries` and clears it for all other ids. Thereby, tokenizers from files
+/// with the same ids have the same flags.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
@@ -118,8 +118,8 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // In SentencePiece, the normalizer and the models match user-defined pieces, so the matcher of added tokens
-        // does not.
+        // User-defined pieces of SentencePiece are matched by its normalizer and models, not by the matcher of added
+        // tokens.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
@@ -198,14 +198,15 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true if an added token is matched without permission, and by the matcher instead of the model.
+    /// Returns true for an added token that is not special and that the matcher finds, not the model. Such a token is
+    /// matched without permission.
     pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token
-    /// is: the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`). The classes of
-    /// `transformers` that run SentencePiece also match all added tokens in the raw text.
+    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token is
+    /// matched there, because the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`).
+    /// The classes of `transformers` that run SentencePiece also match all added tokens in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }

@@ -1,7 +1,7 @@
 //! Fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
 //! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, it is encoded again on
-//! the slow path, since only the slow path's error has the position.
+//! the slow path, since only the error of the slow path includes the position in the text.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -188,7 +188,7 @@ impl Tokenizer {
     }
 
     /// Encodes a text on the slow path after the fast path failed. If the slow path fails, too, its error is returned,
-    /// since it has the position.
+    /// because it includes the position in the text.
     #[cold]
     fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {

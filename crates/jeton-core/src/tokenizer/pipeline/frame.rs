@@ -1,4 +1,4 @@
-//! Encoded texts with their templates, as columns of equal length.
+//! Encoded texts with the tokens of the template, as columns with one row for each token.
 
 use super::Tokenizer;
 use crate::postprocess::{Item, Sequence, WhiteEnds};
@@ -6,7 +6,7 @@ use crate::tokenizer::spans::Encoding;
 use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
-/// An encoded text or pair of texts with its template, as columns with one row for each token.
+/// An encoded text or pair of texts with the tokens of the template, as columns with one row for each token.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
     /// Ids of the texts and of the template's tokens.
@@ -26,8 +26,8 @@ pub struct Framed {
 }
 
 impl Tokenizer {
-    /// Joins one or two encoded texts and the template. Without `add`, the template's tokens are left out, and it only
-    /// determines the order of the texts.
+    /// Joins one or two encoded texts and the tokens of the template. Without `add`, these tokens are left out, and the
+    /// template determines only the order and the type ids of the texts.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();

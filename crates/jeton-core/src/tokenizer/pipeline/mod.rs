@@ -8,7 +8,7 @@
 //! space_marks   pipelines that replace spaces by `▁`
 //! fast_path     long texts and batches, on threads
 //! frame         templates
-//! rows          ids of batches in the form that files have
+//! rows          ids of batches in the integer type of a file, with ids around each text
 //! batch_decode  ids of batches → bytes and text
 //! ```
 
@@ -100,7 +100,7 @@ impl Tokenizer {
         &self.scores
     }
 
-    /// Returns the spelling that an added token has in normalized text, if it is matched there.
+    /// Returns the spelling that an added token has in normalized text, if the token is matched there.
     pub fn normalized_spelling(&self, id: u32) -> Option<&[u8]> {
         self.spellings.iter().find(|spelling| spelling.0 == id).map(|spelling| &spelling.1[..])
     }
@@ -125,7 +125,7 @@ impl Tokenizer {
         &self.splitters
     }
 
-    /// Returns the pattern that splits the text, if it is the only stage before the model.
+    /// Returns the pattern that splits the text, if this pattern is the only stage before the model.
     pub(in crate::tokenizer) fn raw_pattern(&self) -> Option<&Pretokenizer> {
         self.plain.as_ref().filter(|_| self.normalizers.is_empty())
     }

@@ -12,7 +12,7 @@ use crate::vocab::Kind;
 /// Special tokens that are matched in a text. Added tokens that are not special are always matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Permission {
-    /// No special token: their spelling is ordinary text.
+    /// No special token; the spelling of a special token is ordinary text.
     #[default]
     None,
     /// All special tokens.
@@ -90,8 +90,8 @@ impl Tokenizer {
         all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
-    /// Calls `each` with the added tokens of the raw text and the ranges between them, in order. The id of a range is
-    /// `None`; empty ranges are left out.
+    /// Calls `each` with the added tokens of the raw text and the ranges between them, in order. For a range between
+    /// tokens, the id is `None`; empty ranges are left out.
     pub(in crate::tokenizer) fn stretches(
         &self,
         text: &[u8],
@@ -101,8 +101,8 @@ impl Tokenizer {
         self.around_added(text, 0, permit.raw(), permit, each)
     }
 
-    /// Like [`Tokenizer::stretches`], with the added tokens that are matched in normalized text. `at`: position of the
-    /// text in the raw text, for errors.
+    /// Like [`Tokenizer::stretches`], but with the added tokens that are matched in normalized text. `at`: position of
+    /// the text in the raw text, which errors state.
     pub(in crate::tokenizer) fn normalized_stretches(
         &self,
         text: &str,

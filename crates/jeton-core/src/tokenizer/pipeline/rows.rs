@@ -121,7 +121,7 @@ fn rows(ids: Vec<u32>, offsets: &[i64], form: &RowForm<'_>) -> Result<Rows> {
     Ok(Rows { ids: made, lengths, dropped, highest })
 }
 
-/// Appends all rows.
+/// Appends the ids of all rows to `out`.
 fn append<T>(
     ids: &[u32],
     offsets: &[i64],

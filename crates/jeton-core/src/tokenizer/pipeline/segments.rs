@@ -32,7 +32,7 @@ pub struct Segment<'s> {
     pub place: Origin<'s>,
 }
 
-/// Location in the input of the bytes of a segment.
+/// Where the bytes of a segment come from in the input.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
     /// The bytes are unchanged text that begins at this byte of the input.
@@ -41,7 +41,7 @@ pub enum Origin<'s> {
     Traced {
         /// Ranges of the text that the bytes replace.
         source: Ranges<'s>,
-        /// Ranges of the text by Hugging Face's alignment.
+        /// Ranges of the text that Hugging Face's alignment has for the bytes.
         hf: Ranges<'s>,
     },
     /// The alignment was not requested. The source of the bytes begins at this byte of the input or later.
@@ -58,7 +58,7 @@ pub struct Ranges<'s> {
 }
 
 impl Segment<'_> {
-    /// Converts the position of an error from the segment's bytes to the input.
+    /// Converts the position of an error from an offset in the segment's bytes to an offset in the input.
     pub(in crate::tokenizer) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),
@@ -139,7 +139,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// Calls `each` with the segments of valid UTF-8 that begins at byte `at` of the raw text.
+    /// Calls `each` with the segments of `text`, a valid part of the raw text that begins at its byte `at`.
     pub(in crate::tokenizer) fn pretokens_of_text(
         &self,
         text: &str,
@@ -246,7 +246,7 @@ impl Tokenizer {
         self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
-    /// Calls `each` with the chunks of an aligned text as segments.
+    /// Calls `each` with one segment for each chunk of an aligned text.
     fn drafted_segments(
         &self,
         aligned: &AlignedText,
@@ -287,8 +287,8 @@ impl Tokenizer {
     }
 }
 
-/// Converts text in the byte alphabet to the bytes that it spells, and appends them. Sets `of_bytes` to their ranges,
-/// which are taken from `ranges`.
+/// Converts text in the byte alphabet to the bytes that it spells, and appends these to `bytes`. Sets `of_bytes` to the
+/// range of each appended byte: the range that `ranges` has for its character.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

@@ -21,7 +21,7 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // The alignment is traced only if special tokens are an error, because the error has the position of the token.
+        // The alignment is traced only if special tokens are an error: that error states the position of the token.
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })

@@ -38,7 +38,7 @@ pub(in crate::tokenizer) struct SpaceMarks {
 enum Prefix {
     /// Fixed text, in the spelling that the encoder expects.
     Fixed(Vec<u8>),
-    /// `▁`, unless the text begins with a `▁` or a space.
+    /// `▁` is inserted before the text, unless the text already begins with a `▁` or a space.
     Mark {
         /// True to insert `▁` only at the start of the input.
         first: bool,
@@ -46,7 +46,7 @@ enum Prefix {
 }
 
 impl SpaceMarks {
-    /// Recognizes a pipeline from its components; None if it has other effects.
+    /// Recognizes a pipeline from its components; None if it has effects other than those described above.
     pub(in crate::tokenizer) fn of(normalizers: &[Normalizer], splitters: &[Splitter]) -> Option<Self> {
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         if let ([words, metaspace], false) = (splitters, spells_bytes) {

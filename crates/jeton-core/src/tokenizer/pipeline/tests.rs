@@ -1,5 +1,5 @@
-//! Tests that encoding, counting, spans and cuts of normalized text give the same results as a tokenizer whose stages
-//! rewrite an aligned text.
+//! Tests that a tokenizer with normalizers encodes, counts, cuts and computes spans with the same results as a
+//! tokenizer whose stages rewrite an aligned text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

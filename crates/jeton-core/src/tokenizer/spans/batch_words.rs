@@ -1,4 +1,4 @@
-//! Index of the pretoken of each id of many texts, as a column: Hugging Face's `word_ids`.
+//! For each id of many texts, the index of its pretoken, as a column: Hugging Face's `word_ids`.
 //!
 //! The fast path computes the ids. If one named pattern splits the text, the pretokens are found again, and the widths
 //! of the tokens determine which tokens begin in each pretoken (`token_widths`). If words are separated by white space,
@@ -31,12 +31,12 @@ pub struct BatchWords {
     pub ids: Vec<u32>,
     /// Boundaries between texts: the ids of text i are `ends[i]..ends[i + 1]`.
     pub ends: Vec<i64>,
-    /// Index of the pretoken of each id in its text.
+    /// For each id, the index of its pretoken among the pretokens of its text.
     pub words: Vec<i64>,
 }
 
 impl Tokenizer {
-    /// Encodes many texts with the indices of their pretokens.
+    /// Encodes many texts, and returns for each id the index of its pretoken, too.
     ///
     /// # Errors
     /// As [`Tokenizer::encode_batch`].
@@ -75,7 +75,7 @@ impl Tokenizer {
         Ok(BatchWords { ids, ends, words })
     }
 
-    /// Returns the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
+    /// Returns, for each id, the index of its pretoken. `ids` are the ids to which the text was encoded.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -91,7 +91,7 @@ impl Tokenizer {
         Ok(words)
     }
 
-    /// Writes the index of the pretoken of each id. `ids` are the ids to which the text was encoded.
+    /// Writes, for each id, the index of its pretoken. `ids` are the ids to which the text was encoded.
     fn write_words(
         &self,
         text: Input<'_>,

@@ -105,7 +105,7 @@ impl Image {
         (self.0 >> 8 & 0xFF) as usize
     }
 
-    /// Returns the class and the flags of a normalized character, by its index in the image.
+    /// Returns the class and the flags of the normalized character at `index` in this image.
     #[inline(always)]
     pub(in crate::tokenizer) fn entry(self, index: usize) -> u8 {
         self.class() | ((self.0 >> (16 + 2 * index) & 3) as u8) << 4

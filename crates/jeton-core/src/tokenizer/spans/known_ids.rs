@@ -52,9 +52,9 @@ impl<'t> TextPart<'t> {
 }
 
 impl Tokenizer {
-    /// Writes the elements of the column for one part of a text. `part.first_id` is the index of the first id of the
-    /// part; returns the index after the last one. Returns None if the column must be computed in another way, for
-    /// example because the part may contain an added token.
+    /// Writes the elements of the column for one part of a text. `part.first_id` is the index of the part's first id;
+    /// the index after its last id is returned. Returns None if the column must be computed in another way, for example
+    /// because the part may contain an added token.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -83,8 +83,8 @@ impl Tokenizer {
     /// Returns the widths of tokens; None if the concatenated tokens do not equal the text.
     pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        // A normalization form changes some texts and leaves others unchanged, so the contents of tokens are compared
-        // with the text.
+        // A normalization form leaves some texts unchanged. Comparing the contents of the tokens with the text shows
+        // whether the form changed it.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
         if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;

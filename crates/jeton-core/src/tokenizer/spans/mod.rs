@@ -50,8 +50,8 @@ pub struct Encoding {
     pub ids: Vec<u32>,
     /// Half-open byte range of each token.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as in Python's
-    /// `errors="replace"`.
+    /// Smallest range of characters that covers each byte range of `byte_spans`. Invalid UTF-8 counts as the characters
+    /// by which Python's `errors="replace"` replaces it.
     pub char_spans: Vec<(usize, usize)>,
     /// Hugging Face's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,
@@ -250,8 +250,8 @@ impl<'s> OwnBytes<'s> {
         Self { segment, text, run: 0..0, is_unchanged: false }
     }
 
-    /// Returns the span of the token that consists of bytes `start..end` of the segment. All bytes before `cursor` are
-    /// already covered or dropped.
+    /// Returns the span of the token that consists of bytes `start..end` of the segment. All bytes of the input before
+    /// `cursor` belong to earlier tokens or are dropped.
     pub(in crate::tokenizer) fn span(&mut self, start: usize, end: usize, cursor: usize) -> (usize, usize) {
         let ranges = if start < end { self.range(start).zip(self.range(end - 1)) } else { None };
         let (from, to) = ranges.map_or((cursor, cursor), |(first, last)| (first.0.max(cursor), last.1));
@@ -300,8 +300,8 @@ pub(in crate::tokenizer) fn hf_offsets(segment: &Segment<'_>, start: usize, end:
     }
 }
 
-/// Gives each token in a run of byte tokens the offsets of the whole run, as HF's Unigram does. A byte-fallback entry
-/// (`<0x0A>`) covers one byte, although its spelling is longer.
+/// Gives each token in a run of byte-fallback tokens (such as `<0x0A>`) the offsets of the whole run, as HF's Unigram
+/// does. Each of these tokens stands for one byte, although its spelling is longer.
 pub(in crate::tokenizer) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,

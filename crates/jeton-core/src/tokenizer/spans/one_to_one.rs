@@ -117,8 +117,8 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the number of characters of a token in a word, with the flag for its start; 0 if the number does not
-    /// fit.
+    /// Returns the width of a token in a word: its number of characters, with the flag for its start. Returns 0 if the
+    /// number does not fit the width's bits.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
@@ -172,7 +172,7 @@ impl Tokenizer {
             }
             known.others.extend(text.chars());
             if Some(id) == unk {
-                // Text that spells the unknown token is unknown, too.
+                // Where the text contains the spelling of the unknown token, it is encoded as the unknown token, too.
                 known.unk_start = text.chars().next();
             }
         }
@@ -182,7 +182,7 @@ impl Tokenizer {
 
 impl OneToOne {
     /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// alignment does not determine it.
+    /// alignment does not determine the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -17,7 +17,7 @@ pub(in crate::tokenizer) struct SpanSink<'o> {
 
 pub(in crate::tokenizer) enum Column<'o> {
     Spans(SpanKind, &'o mut [[i64; 2]]),
-    /// Indices of the pretokens of all tokens.
+    /// For each token, the index of its pretoken.
     Words(&'o mut [i64]),
 }
 

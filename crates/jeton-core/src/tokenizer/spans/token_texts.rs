@@ -11,7 +11,7 @@ use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
 impl Tokenizer {
-    /// Calls `each` for every token of `text` that has one of these ids, with the token's bytes as the model sees them.
+    /// Calls `each` for every token of `text` whose id is in `shown`, with the token's bytes as the model sees them.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -1,4 +1,4 @@
-//! Widths of tokens in bytes and characters, by id, for tokenizers whose texts are the concatenation of their tokens.
+//! Widths of tokens in bytes and characters, by id, for tokenizers whose tokens, concatenated, are the encoded text.
 //!
 //! At byte level, if one pattern splits the text and no stage rewrites it, the bytes of a token are its content. So
 //! spans follow from the ids, without reading the text again and without an alignment. A token may begin inside of a
@@ -52,7 +52,7 @@ enum Table {
 /// Comparisons with the text that are needed in addition to the widths.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tokenizer) struct WidthChecks {
-    /// True if the contents of tokens may differ from the text.
+    /// True if the bytes of tokens may differ from the text that they cover.
     pub(in crate::tokenizer) contents: bool,
     /// True if widths do not determine the spans of tokens that begin inside of a character.
     pub(in crate::tokenizer) parts: bool,

@@ -11,7 +11,7 @@
 //! alignments (`known_ids`). The text that is normalized again extends on both sides to a word boundary that is not
 //! next to such a character.
 //!
-//! Invariant: that of `one_to_one`. Cost: one class lookup for each character and one width lookup for each token;
+//! Invariant: the same as in `one_to_one`. Cost: one class lookup for each character, one width lookup for each token;
 //! words that are normalized again have the cost of `known_ids`.
 
 use super::char_index::CharReader;
@@ -59,7 +59,7 @@ struct Word {
 
 impl WordReader {
     /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// widths do not determine it.
+    /// widths do not determine the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -134,8 +134,8 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // The first part begins at the start of the text, even if the normalizer removes characters there, because
-            // it may reorder marks across removed characters.
+            // The first part begins at the start of the text, even if the normalizer removes characters there: the
+            // normalizer may reorder marks across removed characters.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
@@ -208,7 +208,7 @@ impl WordReader {
                 }
                 usize::from(width & (CONTINUES - 1))
             };
-            // A token that is only the mark is aligned to the first character of its word.
+            // A token that consists only of the mark at the start of a word is aligned to the word's first character.
             let last = at + len.max(1) - 1;
             if last >= word.end {
                 return None;
@@ -303,7 +303,7 @@ impl Words<'_> {
     }
 }
 
-/// Returns true if removed characters at the start of the text may shift the alignment.
+/// Returns true if the normalizer may remove characters at the start of the text and thereby shift the alignment.
 fn may_shift(words: Words<'_>, text: &str) -> bool {
     let first = text.chars().next().map(|c| words.image(c).class());
     words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))

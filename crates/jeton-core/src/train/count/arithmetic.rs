@@ -10,8 +10,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 
 impl Counts {
-    /// Subtracts the counts of `other` and removes pretokens whose count becomes 0. The order of the others stays the
-    /// same.
+    /// Subtracts the counts of `other` and removes pretokens whose count becomes 0. The remaining pretokens keep their
+    /// order.
     ///
     /// # Errors
     /// [`Error::config`] that states both counts, for a pretoken that occurs more often in `other`; `Interrupted`.
@@ -99,8 +99,8 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries, sorted by the bytes of their pretokens. For this, a copy of the table is sorted, which
-    /// spills to files if it exceeds the memory limit.
+    /// Writes the entries, sorted by the bytes of their pretokens. For this, the table is copied and the copy sorted;
+    /// the copy spills to files if it exceeds the memory limit.
     ///
     /// # Errors
     /// I/O errors; as [`Counts::copy`].

@@ -89,8 +89,8 @@ impl Counter {
     /// invalid.
     ///
     /// # Errors
-    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; the
-    /// errors of [`Counts::add`], with index 0.
+    /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte offset in it;
+    /// the errors of [`Counts::add`], with index 0.
     pub fn add(
         &mut self,
         documents: &[&str],
@@ -166,7 +166,7 @@ impl Counter {
         self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// Merges the counts with spilled ones, and drops pretokens with a count below `min_count`.
+    /// Merges the counts with the spilled counts in `runs`, and drops pretokens with a count below `min_count`.
     ///
     /// # Errors
     /// As [`Counter::spill`]; errors of `runs`.
@@ -239,8 +239,8 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // Workers with their state in this round. If the part of a worker began inside a pretoken, the counts of this part
-    // are undone, and the part is counted again.
+    // Each worker, with the part that it has counted in this round and its mark from before. If the part turns out to
+    // begin inside a pretoken, its counts are undone, and the part is counted again from another position.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));

@@ -29,8 +29,8 @@ pub const END: u64 = 24;
 
 /// Iterator over pretokens with their counts, in byte order.
 pub trait Source {
-    /// Replaces the previous pretoken, which `pretoken` must still contain, by the next pretoken. Returns the count and
-    /// the first position of the next pretoken, or None at the end.
+    /// Writes the next pretoken to `pretoken`, which must still contain the previous one. Returns the count and first
+    /// position of the written pretoken, or None at the end.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data.

@@ -149,7 +149,7 @@ impl Counts {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
 
-    /// Releases the memory of the pages of a table in files.
+    /// If the table is in files, releases its pages from memory.
     pub(in crate::train) fn release(&self) {
         self.entries.release();
         self.arena.release();
@@ -197,7 +197,7 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Iterates over the pretokens and counts at these indices of [`Counts::iter`].
+    /// Iterates over the pretokens and counts that [`Counts::iter`] yields at the indices in `range`.
     pub(in crate::train) fn range(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
     }
@@ -244,7 +244,7 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`. A new pretoken is placed after all others.
+    /// Adds `count` occurrences of `pretoken`. A new pretoken gets a position after all others.
     ///
     /// # Errors
     /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
@@ -488,7 +488,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Removes the entries added since `mark`. Their counts must have become 0.
+    /// Removes the entries that were added since `mark`. The counts of these entries must be 0.
     pub(super) fn forget_since(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
         self.arena.truncate(mark.arena);
@@ -676,7 +676,7 @@ impl Counts {
     }
 }
 
-/// Stored instead of the first position of an entry after its count was added to the equal entry of the other table.
+/// Replaces the first position of an entry after its count was added to the other table's entry for the same pretoken.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {

@@ -1,8 +1,8 @@
 //! Rule for learning new merges in addition to a finished vocabulary.
 //!
 //! New merges come after all existing ones. A pair is not allowed to merge if one of these conditions holds:
-//! - both parts are existing entries, and the pair occurs in the encoding of protected text. No other pairs could merge
-//!   in that text, so its encoding stays the same;
+//! - both parts are existing entries, and the pair occurs in the encoding of protected text. If these pairs do not
+//!   merge, no new merge applies to that text, so its encoding stays the same;
 //! - the result is spelled like an added token, or like an existing entry that the existing merges do not form from
 //!   these parts;
 //! - a part is an added token, an unknown token or a byte token;

@@ -1,8 +1,8 @@
 //! Rules that users select by name: constraints on the tokens of a vocabulary.
 //!
-//! Each rule is a property of a token's spelling. So every merged token has this property, and it can be checked on any
-//! vocabulary. At byte level, a token is allowed to be a part of a character. Rules about characters exclude tokens in
-//! which other bytes precede or follow such a part.
+//! Each rule requires a property of a token's spelling. So all merged tokens have this property, and any vocabulary can
+//! be checked for it. At byte level, a token is allowed to be a part of a character. Rules about characters exclude
+//! tokens in which other bytes precede or follow such a part.
 //!
 //! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
 //! can express.
@@ -83,7 +83,7 @@ fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {
         Ok(_) => true,
-        // The spelling has bytes before the invalid position, so a partial character follows or precedes other bytes.
+        // Valid bytes precede the invalid ones, so the spelling joins a part of a character with other text.
         Err(error) if error.valid_up_to() > 0 => false,
         Err(error) => error.error_len().is_none() || (spelling.len() < 4 && spelling.iter().all(is_part)),
     }

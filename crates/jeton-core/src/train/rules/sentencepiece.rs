@@ -10,7 +10,7 @@ use super::Rule;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 use crate::vocab::alphabet::WORD_START;
 
-/// Options of valid pieces, named as in SentencePiece.
+/// Options that determine which pieces are valid, named as in SentencePiece.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
 pub struct PieceRules {
