@@ -96,7 +96,7 @@ const WORTH_A_THREAD: usize = 1 << 22;
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Converts texts. With several `threads`, another thread prefaults the memory at the same time.
+    /// Converts texts. With several `threads`, another thread prefaults the memory of the result at the same time.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(interned!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {

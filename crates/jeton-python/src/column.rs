@@ -71,7 +71,7 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     Ok(ids)
 }
 
-/// Copies little-endian i64 of a buffer. Another thread can change the buffer during the copy.
+/// Copies a buffer of little-endian i64 values. Another thread can change the buffer during the copy.
 pub fn wide(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<i64>> {
     let mut values = vec![0i64; bytes.item_count() / 8];
     let len = std::mem::size_of_val(&values[..]);

@@ -65,7 +65,7 @@ impl Words {
         self.words.num_words()
     }
 
-    /// Number of characters of all runs, without combining marks.
+    /// Number of characters in the runs of scripts without spaces; combining marks are not counted.
     #[getter]
     fn num_run_chars(&self) -> usize {
         self.words.num_run_chars()

@@ -245,7 +245,7 @@ class Comparison:
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
         """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
-        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
+        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # 4 more: the last drawn character has up to 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
         return shown, translate("and {number} more tokens", number=f"{more:,}") if more else ""

@@ -134,7 +134,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """Yields one change of all stages, because SentencePiece's and Hugging Face's components cannot be mixed."""
+        """Yields a single change for all stages; SentencePiece's and Hugging Face's components cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:

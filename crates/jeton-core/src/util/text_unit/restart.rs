@@ -69,7 +69,7 @@ pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the last character boundary up to `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
