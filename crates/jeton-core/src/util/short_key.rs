@@ -7,7 +7,7 @@
 /// Maximum length in bytes of a string that fits its key.
 pub(crate) const MAX_BYTES: usize = 15;
 
-/// Last byte of the key of a longer string.
+/// Last byte of the key of a string that is longer than [`MAX_BYTES`].
 const LONGER: u128 = MAX_BYTES as u128 + 1;
 
 /// Key: up to 15 bytes, zeros, and the length in the last byte.

@@ -159,7 +159,7 @@ impl Words {
     }
 }
 
-/// Numbers of tokens in ranges of one or several texts.
+/// Number of ranges of one or several texts, and number of tokens in these ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInRanges {
     /// Number of ranges.

@@ -130,7 +130,7 @@ def _changed(
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
-    """Finds the generation prompt, and the replies whose rendering starts with it."""
+    """Finds the generation prompt, and tests whether renderings with a reply start with the rendering of the prompt."""
     starts: dict[str, bool | None] = {}
     examples = []
     for name in ("plain", "reasoning", "tool results", "reasoning and tools"):

@@ -147,7 +147,7 @@ class Changes:
             yield from self._of_stage(name)
 
     def _of_marks(self) -> Iterable[Change]:
-        """Yields one change for the components of both stages that write ▁."""
+        """Yields one change for all components that write ▁, in the normalizer and the pretokenizer."""
         if not any(segment.is_marks for segments in self._stages.values() for segment in segments):
             return
         a, b = (prefix_scheme(tok.definition) for tok in (self._a, self._b))

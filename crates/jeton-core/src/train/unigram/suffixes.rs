@@ -143,7 +143,7 @@ impl<'a> SuffixText<'a> {
         Self { words, memory, stored, bits, in_a_number, numbers, most }
     }
 
-    /// Returns the number of compared characters of the suffix that begins at `at`, in a segment that ends at `end`.
+    /// Returns how many characters of a suffix are compared. `at`: start of the suffix; `end`: end of its segment.
     fn reach(&self, at: usize, end: usize) -> usize {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
