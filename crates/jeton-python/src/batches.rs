@@ -175,7 +175,7 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// Decodes ids to text. Also returns, for each id, the number of characters of the text before it.
+    /// Decodes ids to text. Also returns, for each id, its position in the text: the number of characters before it.
     fn decode_with_starts<'py>(
         &self,
         py: Python<'py>,

@@ -172,8 +172,8 @@ fn append<'py>(
     Ok((vocabulary, column::view(py, made.ids)?, column::view(py, fates)?, made.merges.len()))
 }
 
-/// Returns the vocabulary with appended entries. New pieces get scores below all existing scores, descending in the
-/// order of the pieces.
+/// Returns the vocabulary with appended entries. The scores of new pieces are lower than all existing scores; each new
+/// piece has a lower score than the one before it.
 fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -> Result<Vocabulary> {
     let vocab = tok.vocab();
     let mut entries: jeton_core::vocab::List = vocab.iter().collect();

@@ -24,7 +24,7 @@ pub struct Facts {
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
-    /// Other properties, which only the worker uses. They are returned to it when it loads the tokenizer.
+    /// Other properties. Only the worker uses them; it receives them when it loads the tokenizer.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }

@@ -75,7 +75,7 @@ class Comparison:
 
     @cached_property
     def spans(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[tokens, 2], the half-open byte ranges of its tokens."""
+        """Byte ranges of the tokens, half-open: one array int64[tokens, 2] for each tokenizer."""
         import numpy as np
 
         columns = [tok._byte_spans(self.text, self._permitted(tok)) for tok in self.toks]

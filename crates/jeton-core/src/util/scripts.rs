@@ -1,6 +1,6 @@
 //! Scripts of characters, and the main script of a text.
 //!
-//! Source: Unicode's property Script, from `regex-syntax`. Left out: rare scripts share the name `Other`.
+//! Source: Unicode's property Script, from `regex-syntax`. All rare scripts have the name `Other`.
 
 use std::sync::OnceLock;
 

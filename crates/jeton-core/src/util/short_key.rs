@@ -72,7 +72,7 @@ impl ShortKey {
         self.0.to_le()
     }
 
-    /// Returns the string. Must not be called on the key of a longer string.
+    /// Returns the string. Must not be called if the string is longer than [`MAX_BYTES`].
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the pointer is to an integer of 16 initialized bytes, which is borrowed for as long as `self`. Bytes

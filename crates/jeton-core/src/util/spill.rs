@@ -196,9 +196,8 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit. If less than
-    /// half is left for them, other tables are the reason that the limit is exceeded, and if more pages were released,
-    /// each access would cost a page fault.
+    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit, even if other
+    /// tables take more than the other half. If still more pages were released, each access would cost a page fault.
     ///
     /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
     /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other

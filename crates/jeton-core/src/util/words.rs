@@ -3,7 +3,7 @@
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
 //! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. They break after
 //! each character or, in scripts of class ALetter such as Tibetan, never inside a clause. Therefore letters and numbers
-//! of such scripts are *runs* instead of words. A run is measured in characters, each with its combining marks.
+//! of such scripts are *runs* instead of words. The length of a run is its number of characters without combining marks.
 //! Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(count(&ranges, &[(0, 3), (3, 6), (6, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 1), (1, 2), (2, 4), (4, 8), (8, 9), (9, 10)]), (3, 7, 0));
-        // An empty span belongs to the range that ends there; at the start of the text, to none.
+        // An empty span is counted in the range that ends at its position. At the start of the text, it is in no range.
         assert_eq!(count(&ranges, &[(0, 0), (0, 3), (3, 3), (3, 6), (6, 6), (6, 6), (6, 10)]), (3, 6, 1));
         assert_eq!(count(&[], &[(0, 1)]), (0, 0, 0));
     }

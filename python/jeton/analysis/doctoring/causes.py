@@ -64,7 +64,7 @@ class Results:
     framed: list[Ids] | None
 
     def differing(self, other: Results) -> list[int]:
-        """Returns the indices of texts with different ids. Indices of `FRAMED` start after the last text."""
+        """Returns the indices of texts with different ids. The texts of `FRAMED` are numbered after the other texts."""
         pairs = zip(self.ids, other.ids, strict=True)
         found = [i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and a != b]
         if self.framed is not None and other.framed is not None:

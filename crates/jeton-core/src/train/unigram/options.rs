@@ -12,7 +12,7 @@ pub struct UnigramOptions {
     pub vocab_size: usize,
     /// Number of entries that are not learned: special tokens and bytes.
     pub num_reserved: usize,
-    /// Share of the characters of the corpus that must be pieces.
+    /// Share of the corpus that the characters in the vocabulary must cover. The most frequent characters are selected.
     pub character_coverage: f32,
     /// Characters that are always pieces.
     pub required_chars: String,

@@ -34,7 +34,7 @@ const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// Mark that is counted after the last word of a line.
+/// Character that ends the last word of a line in the counts, if `marked_ends`.
 const END: char = END_OF_TEXT as char;
 /// First character of every word that is not the first word of a line.
 const SPACE: char = '\u{2581}';

@@ -203,7 +203,7 @@ impl SplitPoints {
     }
 }
 
-/// Returns the block of 64 bytes that begins at byte `from` of a step.
+/// Returns the 64 bytes of `step` from byte `from` on, as a block.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
