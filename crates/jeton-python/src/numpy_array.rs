@@ -18,7 +18,7 @@ use pyo3::types::PyCapsule;
 /// Maximum number of ids of an array with its own memory. For more ids, copying costs more than a view.
 const MOST: usize = 1 << 10;
 
-/// Indices of `PyArray_Type` and `PyArray_New` in the table.
+/// Indices of `PyArray_Type` and `PyArray_New` in NumPy's table of C functions and types.
 const TYPE: usize = 2;
 const NEW: usize = 93;
 

@@ -52,14 +52,14 @@ pub struct Reply {
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
-    /// Loads the bundle in the data. Reply: number of the tokenizer, facts, sizes, special tokens.
+    /// Loads the bundle in the request's data. Reply: number of the tokenizer, facts, sizes, special tokens.
     Load,
-    /// Reads the file in the data, which `Spelled`, `Inside` and `Build` then use. Reply: facts about the file.
+    /// Opens the file in the request's data, for later requests `Spelled`, `Inside` and `Build`. Reply: facts about it.
     Open { format: Format },
     /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
-    /// Returns other facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
-    /// whether some entry contains `mark` elsewhere than at its end.
+    /// Returns three more facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
+    /// whether some entry contains `mark` before its end.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer from the opened file. The reply is that of `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },

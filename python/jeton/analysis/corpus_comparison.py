@@ -103,7 +103,7 @@ class CorpusComparison:
         return self._f1(self.boundaries, a, b)
 
     def token_agreement(self, a: str, b: str) -> float:
-        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean of the totals."""
+        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean number of tokens."""
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:

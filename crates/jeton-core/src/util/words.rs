@@ -3,8 +3,8 @@
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
 //! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. They break after
 //! each character or, in scripts of class ALetter such as Tibetan, never inside a clause. Therefore letters and numbers
-//! of such scripts are *runs* instead of words. The length of a run is its number of characters without combining marks.
-//! Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
+//! of such scripts are *runs* instead of words. The length of a run is its number of characters without combining
+//! marks. Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!

@@ -203,8 +203,8 @@ impl<'a> SuffixText<'a> {
         if all.len() <= self.most {
             return Ok(vec![all]);
         }
-        // Twice as many buckets as necessary, so that they are half full on average. Boundaries are only estimates, so
-        // some buckets are larger.
+        // The number of buckets is twice the necessary number, so they are half full on average. The boundaries are
+        // only estimates, so some buckets are fuller.
         let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
         let mut pages = PageCheck::new(self.stored);
         let mut first_number = |segment: &mut usize, at: u32| {
