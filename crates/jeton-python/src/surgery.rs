@@ -117,8 +117,8 @@ impl Tokenizer {
         append(py, self, &contents, AppendOptions { next_id, bridges: false, extends_alphabet: true, keeps_crossed })
     }
 
-    /// Returns, for each id of `tok`, the id of `other` with the same bytes in decoded text; 2³² - 1 for none.
-    /// Special tokens are only equal to special tokens.
+    /// Returns, for each id of this tokenizer, the id of `other` that is decoded to the same bytes; 2³² - 1 if there is
+    /// none. A special token only corresponds to a special token.
     fn vocabulary_map<'py>(&self, py: Python<'py>, other: &Tokenizer) -> PyResult<View<'py>> {
         let make = || {
             let mut ids: HashMap<(bool, Vec<u8>), u32> = HashMap::with_capacity(other.0.vocab().num_tokens());

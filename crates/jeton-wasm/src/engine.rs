@@ -58,7 +58,7 @@ enum Request {
     Open { format: Format },
     /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
-    /// Returns three more facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
+    /// Returns three facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
     /// whether some entry contains `mark` before its end.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer from the opened file. The reply is that of `Load`.
@@ -84,9 +84,9 @@ enum Request {
     Steps { tok: usize, id: u32 },
     /// Returns the list of all merges.
     Merges { tok: usize },
-    /// Returns all entries: ids, kinds as the API names them, and lengths. The bytes of the entries are the data.
+    /// Returns all entries: ids, kinds as the API names them, and lengths. The data of the reply are the entries' bytes.
     Listing { tok: usize },
-    /// Learns merges from the text in the data.
+    /// Learns merges from the text in the request's data.
     Train(Box<training::Options>),
 }
 

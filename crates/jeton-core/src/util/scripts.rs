@@ -8,7 +8,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::atomic_cell::made_once;
 
-/// Names of the scripts. Characters of other scripts have the name `Other`; characters without a script, `None`.
+/// Names of the scripts. The name of all other scripts is `Other`; for characters without a script, it is `None`.
 const NAMES: [&str; 43] = [
     "Latin",
     "Cyrillic",

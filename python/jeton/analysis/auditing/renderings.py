@@ -215,7 +215,7 @@ class Template:
         return ids
 
     def _needs_text(self) -> bool:
-        """Tests whether the template fails on a tool call's arguments as an object, but renders them as text."""
+        """Tests whether the template fails if the arguments of a tool call are an object, but renders them as text."""
         scenario = SCENARIOS["tool results"]
         if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
             return False

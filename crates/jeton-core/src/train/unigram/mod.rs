@@ -410,7 +410,7 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// In a long word, which is never cut, the sums do not underflow to 0, and no step takes quadratic time.
+    /// Long words are not cut. Nevertheless, their sums do not underflow to 0, and no step takes quadratic time.
     #[test]
     fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);
