@@ -114,10 +114,10 @@ impl Column {
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
             Integers::Bytes(bytes) => bytes.as_mut_ptr().cast(),
         };
-        // SAFETY: CPython passes a `view` to be filled. The integers, `len` bytes from `start` on and all
-        // initialized, are neither moved nor freed while this object exists, and the view has a reference to it. No
-        // reference to the integers is created after this: `as_mut_ptr` creates none, `__len__` only reads the
-        // length, and `drop`, which passes them on, runs after the last view is released.
+        // SAFETY: CPython passes a `view` to be filled. The `len` bytes from `start` on are the integers, which are
+        // initialized. They are neither moved nor freed while this object exists, and the view has a reference to the
+        // object. No reference to the integers is created after this: `as_mut_ptr` creates none, `__len__` only reads
+        // the length, and `drop`, which gives the integers to a buffer pool, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

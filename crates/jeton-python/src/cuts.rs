@@ -79,8 +79,8 @@ impl Tokenizer {
         cut(self, text, at, special, work, |kept, _| Ok(kept))
     }
 
-    /// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, its
-    /// range of characters, its range of bytes, and the number of tokens.
+    /// Returns the parts of a text as tuples of the class `cls`: the text, its range of characters, its range of bytes,
+    /// and the number of tokens. `cls` must be a subclass of `tuple` that adds no fields.
     #[allow(clippy::too_many_arguments)]
     fn split<'py>(
         &self,

@@ -84,7 +84,7 @@ enum Request {
     Steps { tok: usize, id: u32 },
     /// Returns the list of all merges.
     Merges { tok: usize },
-    /// Returns all entries: ids, kinds as the API names them, and lengths. The data of the reply are the entries' bytes.
+    /// Returns all entries: ids, kinds as the API names them, and lengths. The reply's data are the entries' bytes.
     Listing { tok: usize },
     /// Learns merges from the text in the request's data.
     Train(Box<training::Options>),

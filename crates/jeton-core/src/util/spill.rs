@@ -94,7 +94,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
 pub struct Resident {
     /// Anonymous memory.
     pub own: usize,
-    /// Pages of mapped files.
+    /// Memory of mapped files.
     pub mapped: usize,
 }
 

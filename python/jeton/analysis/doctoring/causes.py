@@ -401,7 +401,7 @@ _CLEANED = (
 def _cleaned(text: str) -> str:
     """Changes decoded text as ``clean_up_tokenization_spaces`` of transformers does.
 
-    Source: huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization), as facts.
+    Source: the list of replacements in huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization).
     """
     for old, new in _CLEANED:
         text = text.replace(old, new)

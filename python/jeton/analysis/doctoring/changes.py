@@ -156,7 +156,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        # The components express another pattern only together, so they form one change.
+        # Several components together express the other pattern, so they form one change.
         if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)

@@ -66,8 +66,8 @@ impl TextUnit {
     }
 }
 
-/// Returns true if `c` is always separated by a boundary of grapheme clusters from an adjacent character for which this
-/// function also returns true.
+/// Returns true for characters of a certain set. Between any two adjacent characters of this set, there is a boundary
+/// of grapheme clusters.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
