@@ -256,7 +256,7 @@ impl TekkenFile {
         py.detach(|| tekken::read(data)).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
-    /// All members except the ranked tokens, as JSON text.
+    /// JSON object with all members of the file except the ranked tokens.
     #[getter]
     fn rest(&self) -> &str {
         &self.0.rest

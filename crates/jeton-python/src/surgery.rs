@@ -69,7 +69,7 @@ impl Tokenizer {
         column::view(py, remains.into_iter().map(u32::from).collect::<Vec<u32>>())
     }
 
-    /// Encodes counted pretokens; returns the number of occurrences of each id, as i64 by id.
+    /// Encodes counted pretokens. Returns the number of occurrences of each id as i64, in order of the ids.
     fn count_ids<'py>(&self, py: Python<'py>, counts: &Counts) -> PyResult<View<'py>> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| {

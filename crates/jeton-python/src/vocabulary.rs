@@ -141,8 +141,8 @@ impl Vocabulary {
     }
 
     /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all pieces are ordinary
-    /// entries without flags. `order`: order of the merges that replace the scores, "scores" or "ids". With None, the
-    /// scores are kept.
+    /// entries without flags. Merges replace the scores; their order is `order`, "scores" or "ids". If `order` is None,
+    /// the scores are kept.
     #[pyo3(signature = (order=None))]
     fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
         let order = match order {

@@ -1,4 +1,4 @@
-//! `Words` finds the words of texts, and runs of characters of scripts without spaces, and counts the tokens in them.
+//! `Words` finds the words of texts, and the runs of scripts without spaces, and counts the tokens in both.
 //! `main_script` finds the main script of a text.
 
 use std::str::Utf8Error;

@@ -275,7 +275,7 @@ def compare(
     """Encodes one text with several tokenizers, or two texts with one, and compares the results.
 
     Args:
-        toks: name -> tokenizer, or a list of tokenizers, named by their numbers from 1; for two texts, one `Tokenizer`.
+        toks: name -> tokenizer, or a list of tokenizers, which are named 1, 2, …; for two texts, one `Tokenizer`.
         text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
         special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 

@@ -224,7 +224,7 @@ def compare_corpus(
     See also `compare`, which shows one text in detail, and `measure`, which measures compression and fertility.
 
     Args:
-        toks: several tokenizers, as a mapping name -> tokenizer or a list, named by their numbers from 1.
+        toks: several tokenizers: a mapping name -> tokenizer, or a list, in which they are named 1, 2, …
         corpus: as in `jeton.train`; weights of sources have no effect.
         max_differences: maximum number of differences in the result; the most frequent are returned.
         threads, progress: as in `jeton.train`.

@@ -117,7 +117,7 @@ def cost(
     """Counts the tokens of a corpus, their price, and the documents that exceed a context window.
 
     Args:
-        toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, named by their numbers from 1.
+        toks: a tokenizer; or several: a mapping name -> tokenizer, or a list, in which they are named 1, 2, …
         corpus: as in `jeton.train`; weights of sources have no effect.
         price: price of a million tokens, in any currency: a number for all tokenizers, or name -> price.
         window: size of the context window, in tokens: a number for all tokenizers, or name -> size.

@@ -159,7 +159,7 @@ mod x86 {
                     return false;
                 }
             }
-            // SAFETY: as above; these are all remaining points.
+            // SAFETY: as in the loop; `rest` contains all remaining points.
             unsafe { append_any(self, rest, out) }
         }
     }

@@ -54,7 +54,7 @@ def chat_check(
 ) -> TemplateCheck:
     """Checks a chat template: prefixes, stop token, system, tools, reasoning, special tokens, and the date.
 
-    Every answer follows from renderings of conversations; no list of the spellings of known models is used.
+    Every answer follows from renderings of conversations. No list of the special tokens of known models is used.
 
     Args:
         tok: the tokenizer; None: only the checks that need no ids are made.

@@ -301,7 +301,7 @@ class _Search:
         return Cause("unknown", translate("no cause was proved: the definitions are equal"), False)
 
     def _only_refusals(self) -> bool:
-        """Tests whether exactly one side refuses each differing text, so that refusals explain all differences."""
+        """Tests whether refusals explain all differences: exactly one side refuses each text with different ids."""
         pairs = zip(self._ours.ids, self._theirs.ids, strict=True)
         differing = [(a, b) for a, b in pairs if a is not None and b is not None and a != b]
         return all(isinstance(a, Refused) != isinstance(b, Refused) for a, b in differing)

@@ -99,7 +99,7 @@ class Changes:
         return Tokenizer(definition, self._vocabulary(keys, definition))
 
     def _is_another(self) -> bool:
-        """Tests whether most ids have different tokens, so that no single difference makes sense on its own."""
+        """Tests whether most ids differ in content between the tokenizers, so that no single change is meaningful."""
         ours, theirs = (side.contents for side in self._sides)
         same = sum(theirs.get(id) == content for id, content in ours.items())
         return 2 * same < min(len(ours), len(theirs))
