@@ -55,7 +55,7 @@ impl ShortKey {
         Self::new(sixteen.to_le_bytes(), string.len())
     }
 
-    /// Creates the key of a longer string, with 120 bits that the caller defines.
+    /// Creates the key of a string that is longer than [`MAX_BYTES`], with 120 bits that the caller defines.
     pub(crate) fn longer(bits: u128) -> Self {
         Self((bits & !(0xFF << 120) | LONGER << 120).to_le())
     }

@@ -372,15 +372,15 @@ impl MemoryLimit {
 /// Number of steps of a loop over mapped pages between two checks. In these steps the loop maps about a megabyte.
 const STEPS: u32 = 1 << 12;
 
-/// Check of mapped pages for loops that read vectors in order. Such a loop can map pages faster than the enforcing
-/// thread releases them.
+/// Enforces the memory limit from inside a loop that reads vectors in order. Such a loop can map pages faster than the
+/// thread of [`MemoryLimit::enforce_during`] releases them.
 pub struct PageCheck<'a> {
     memory: &'a MemoryLimit,
     steps: u32,
 }
 
 impl<'a> PageCheck<'a> {
-    /// Creates a check of the pages of a limit.
+    /// Creates a check that enforces the limit `memory`.
     pub fn new(memory: &'a MemoryLimit) -> Self {
         Self { memory, steps: 0 }
     }

@@ -2,8 +2,8 @@
 
 Jeton builds a tokenizer for each reader and compares the definitions (`changes`). Each difference is applied to the
 first tokenizer by itself; if its ids then equal those of the second reader on all texts, this difference is the cause.
-Otherwise, differences that are not needed for equal ids are removed one by one; those that remain are the causes. So a
-stated cause is proved for these texts.
+Otherwise, all differences are applied together, and those without which the ids are still equal are removed one by one;
+those that remain are the causes. So a stated cause is proved for these texts.
 
 If Jeton cannot read a reader's definition, the reader is compared with variants of the first tokenizer: `▁` added at
 other positions, no normalizer, another pattern. If no variant gives the reader's ids, the cause is unknown, and only
@@ -134,7 +134,7 @@ def causes_of(
 
 
 def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
-    """Adds the reason why a library uses another definition than the file has."""
+    """Adds a remark to the cause: the reason why a library uses a definition that differs from that of the file."""
     first = readers[0]
     if first.is_gguf and cause.cause == "pattern":
         if first.pre in ("", "default"):

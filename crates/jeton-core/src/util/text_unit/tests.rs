@@ -73,7 +73,7 @@ fn backward_boundaries_equal_forward_ones_in_reverse() {
     }
 }
 
-/// Checks texts that are longer than a block.
+/// Checks the backward iterator on texts that are longer than one of its blocks.
 #[test]
 fn boundaries_back_join_across_blocks() {
     let texts: Vec<String> = texts(rounds() / 20, 60).collect();
