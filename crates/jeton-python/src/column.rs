@@ -59,7 +59,7 @@ impl From<Vec<u8>> for Column {
     }
 }
 
-/// Copies little-endian u32 of a buffer. Another thread can change the buffer during the copy.
+/// Copies a buffer of little-endian u32 values. Another thread can change the buffer during the copy.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);

@@ -99,8 +99,8 @@ pub(crate) fn script(c: char) -> usize {
     ranges().get(at).filter(|&&(first, ..)| first <= c).map_or(OTHER, |&(.., script)| script)
 }
 
-/// Returns the name of the script that most characters of a text have; `Japanese` for Han with kana; `None` if no
-/// character has a script.
+/// Returns the name of the script to which most characters of a text belong. The name is `Japanese` for Han with kana,
+/// and `None` if no character has a script.
 ///
 /// ```
 /// use jeton_core::util::scripts::main_script;

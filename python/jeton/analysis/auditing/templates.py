@@ -1,10 +1,10 @@
 """Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
 Each rule renders the conversations of `renderings` and looks at the origin of the rendered text. So the rules apply to
-any template, and need no list of the special tokens of known models. Training on a conversation, and caching its prefix,
-require that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a stop
-token, which must end the assistant's turns in the template and be the role `eos`. Rules for other special tokens are in
-`template_tokens`.
+any template, and need no list of the special tokens of known models. Training on a conversation, and caching its
+prefix, require that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a
+stop token. This token must end the assistant's turns in the template and have the role `eos`. Rules for other special
+tokens are in `template_tokens`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Results:
 
 
 def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Results:
-    """Encodes the texts; `spelled` is True for texts that contain the spelling of an added token."""
+    """Encodes the texts. `spelled`: for each text, whether it contains the spelling of an added token."""
     ids = [
         None if has_added and not reader.matches_added else reader.ids(text)
         for text, has_added in zip(texts, spelled, strict=True)

@@ -16,8 +16,8 @@ pub struct UnigramOptions {
     pub character_coverage: f32,
     /// Characters that are always pieces.
     pub required_chars: String,
-    /// Number of seeds in addition to the characters. The value 0 means eight times the vocabulary size, at least
-    /// 100,000.
+    /// Number of seeds in addition to the characters. The value 0 means eight times the vocabulary size, but not less
+    /// than 100,000.
     pub seed_sentencepiece_size: usize,
     /// Number of EM iterations between two prunings.
     pub num_sub_iterations: usize,

@@ -10,8 +10,8 @@
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
 //! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
-//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's
-//! own.
+//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words; Jeton also
+//! splits the words into segments.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -245,7 +245,7 @@ fn characters(
     characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
     let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     let (mut covered, mut kept) = (0u64, 0);
-    // The shares are compared in 32 bits, as in SentencePiece.
+    // The covered share is compared in 32-bit floating point, as in SentencePiece.
     while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
         covered = covered.saturating_add(characters[kept].1);
         kept += 1;
