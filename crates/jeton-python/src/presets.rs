@@ -1,4 +1,4 @@
-//! Trains by the rules of peer libraries, for `training/presets/`.
+//! Training as in other libraries, for `training/presets/`.
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};

@@ -396,7 +396,7 @@ impl<'a> PageCheck<'a> {
     }
 }
 
-/// Ends the enforcing thread, even if the work panics.
+/// Guard that ends the thread of [`MemoryLimit::enforce_during`], even if the work panics.
 struct End<'a> {
     done: &'a AtomicBool,
     keeper: Option<&'a std::thread::Thread>,

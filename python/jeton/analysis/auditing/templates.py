@@ -73,7 +73,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 
 def _prefix(template: Template, facts: Facts) -> Result:
-    """Finds messages whose rendering is not a prefix of the rendering with more messages, with or without prompts."""
+    """Finds conversations whose rendering, with or without prompt, is not a prefix of that with more messages."""
     examples: dict[str, Example] = {}  # change -> example; a change that occurs in several conversations counts once
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0

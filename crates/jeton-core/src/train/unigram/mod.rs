@@ -83,8 +83,8 @@ pub struct UnigramRun<'a> {
     pub memory: &'a MemoryLimit,
     /// Pieces of an earlier run with equal counts and options.
     pub done: Option<SavedPieces>,
-    /// Called after each step. The flag is true if training ends here because it was interrupted. The callback may save
-    /// the pieces, and cancels training by returning false.
+    /// Called after each step. The flag is true if training ends here because it was interrupted. The callback can save
+    /// the pieces. It cancels training by returning false.
     pub save: &'a mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
 }
 

@@ -10,7 +10,7 @@
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
 //! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
-//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words; Jeton also
+//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words only; Jeton
 //! splits the words into segments.
 
 use std::cmp::Reverse;
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// A word is followed by a space, or is at the end of a line if ends are marked.
+    /// If the last words of lines are marked, all other words are followed by a space.
     #[test]
     fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {
