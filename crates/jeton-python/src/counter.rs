@@ -157,7 +157,7 @@ impl Counter {
         })
     }
 
-    /// Returns the memory of the counts in bytes, and the position after all documents.
+    /// Returns the memory of the counts in bytes, and the position in the corpus after the counted documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }

@@ -180,7 +180,7 @@ impl Tokenizer {
     }
 }
 
-/// Returns the fields of a `.model` that are not pieces, as (number, content).
+/// Returns the fields of a `.model` that are not pieces, as (field number, content).
 #[pyfunction]
 pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
     let found = py.detach(|| sentencepiece::specs(data)).map_err(|failed| error::plain(py, failed))?;

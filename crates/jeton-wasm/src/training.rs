@@ -38,7 +38,7 @@ struct Words {
     prefix: Option<String>,      // set for WordPiece: the prefix inside of words
 }
 
-/// Number of merges of training on words if no size is given.
+/// Default number of merges, if no vocabulary size is given.
 const DEFAULT_MERGES: usize = 30;
 
 /// Result of training, as the worker gets it.

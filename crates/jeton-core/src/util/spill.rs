@@ -328,8 +328,8 @@ impl MemoryLimit {
         }
     }
 
-    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. After
-    /// that, the pages are not treated as memory that the process had before the limit was created.
+    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. From
+    /// then on, the pages count toward this limit, although they are older than it.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());

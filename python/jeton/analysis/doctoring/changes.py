@@ -265,7 +265,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A component of the first tokenizer and its counterpart in the second; None where it is missing."""
+    """A component of the first tokenizer, and its counterpart in the second tokenizer. A missing one is None."""
 
     a: Component | None
     b: Component | None

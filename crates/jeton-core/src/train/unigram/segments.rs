@@ -10,8 +10,8 @@
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
 //! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
-//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words only; Jeton
-//! splits the words into segments.
+//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words only;
+//! Jeton splits the words into segments.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
