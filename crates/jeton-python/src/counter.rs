@@ -82,8 +82,8 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counter out of `self` for the duration of a call. The counter cannot be used by another thread
-    /// meanwhile, nor after an error.
+    /// Takes the counter out of `self` for the duration of a call. Until the call puts it back, no other thread can use
+    /// the counter; after an error, it is not put back.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }
@@ -120,8 +120,9 @@ impl Counter {
     }
 
     /// Counts the documents of columns, in order, without the first `skip` documents. An error about a document has the
-    /// document's index as `document`, and a position in bytes. After Ctrl-C, the batch has `patience` seconds to
-    /// finish. If it finishes in time, the counter stays valid; otherwise, and after any error, the counter is invalid.
+    /// attribute `document`, the index of the document, and a position in bytes. After Ctrl-C, the batch has `patience`
+    /// seconds to finish. If it finishes in time, the counter stays valid. Otherwise, and after any error, the counter
+    /// is invalid.
     #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
     fn add(
         &self,

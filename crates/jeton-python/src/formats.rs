@@ -34,7 +34,7 @@ impl Vocabulary {
             let model = sentencepiece::read(data)?;
             let facts = model.facts.to_json()?;
             let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-            // HF's mask tokens include white space before them.
+            // HF's mask tokens also match the white space before them.
             let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect();
             Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
         };

@@ -71,7 +71,7 @@ impl Spellings {
 }
 
 impl Tokens {
-    /// Creates the tokens before the first merge.
+    /// Creates the tokens that exist before the first merge.
     ///
     /// # Errors
     /// Spellings of more than 1 GiB in total.

@@ -215,7 +215,7 @@ def _stop(template: Template, facts: Facts) -> Result:
 
 
 def _proved_stop(template: Template) -> str | None:
-    """Returns the stop token of a reply that ends a conversation, from the mask of the ids that the model generates."""
+    """Returns the stop token of a reply that ends a conversation, as `Tokenizer.chat` finds it; None if it finds none."""
     if template.tok is None:
         return None
     tools = TOOLS if template.needs_tools else None

@@ -156,8 +156,8 @@ impl<'a> SuffixText<'a> {
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
-    /// Sorts the suffixes whose first character is in `group`. Returns them, and the candidates with the highest scores
-    /// among their prefixes.
+    /// Sorts the suffixes whose first character is in `group`. Returns the sorted suffixes, and the candidates with the
+    /// highest scores among the prefixes of these suffixes.
     fn job(
         &self,
         job: u32,
