@@ -42,9 +42,9 @@ impl Tokenizer {
         ))
     }
 
-    /// Removes `num_removed` of the removable entries, one after another. Each time, the candidates are the entries that
-    /// are not a part of a remaining entry, and the least frequent candidate is removed. Returns 1 for each id that
-    /// remains, else 0. `counts`: i64 for each id; `remains` and `removable`: u32 for each id.
+    /// Removes `num_removed` of the removable entries, one after another. Each time, the candidates are the entries
+    /// that are not a part of a remaining entry, and the least frequent candidate is removed. Returns 1 for each id
+    /// that remains, else 0. `counts`: i64 for each id; `remains` and `removable`: u32 for each id.
     fn without_rare<'py>(
         &self,
         py: Python<'py>,

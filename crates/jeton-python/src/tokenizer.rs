@@ -25,8 +25,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text to encode, or number of ids to decode, without releasing the GIL. For such short calls,
-/// releasing it costs more than other threads gain.
+/// The GIL is not released while a text of up to this many bytes is encoded, or up to this many ids are decoded. In such
+/// short calls, releasing it costs more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;

@@ -1,4 +1,4 @@
-//! Engine of the page: it has the loaded tokenizers, and converts requests to replies.
+//! Engine of the page: stores the loaded tokenizers, and answers requests.
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize;

@@ -276,7 +276,7 @@ def compare(
 
     Args:
         toks: name -> tokenizer, or a list of tokenizers, which are named 1, 2, …; for two texts, one `Tokenizer`.
-        text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
+        text: as in `Tokenizer.encode`. If `toks` is one `Tokenizer`: a pair of texts, A and B.
         special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 
     Raises:

@@ -74,7 +74,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 def _prefix(template: Template, facts: Facts) -> Result:
     """Finds conversations whose rendering, with or without prompt, is not a prefix of that with more messages."""
-    examples: dict[str, Example] = {}  # change -> example; a change that occurs in several conversations counts once
+    examples: dict[str, Example] = {}  # change -> its first example, even if it occurs in several conversations
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
@@ -215,7 +215,7 @@ def _stop(template: Template, facts: Facts) -> Result:
 
 
 def _proved_stop(template: Template) -> str | None:
-    """Returns the stop token of a reply that ends a conversation, as `Tokenizer.chat` finds it; None if it finds none."""
+    """Returns the stop token that `Tokenizer.chat` finds after the last reply of a conversation, or None."""
     if template.tok is None:
         return None
     tools = TOOLS if template.needs_tools else None

@@ -112,7 +112,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns a character in the form in which followers are compared.
+    /// Returns the value that represents a character when followers are compared.
     pub fn follower(&self, symbol: CharIndex) -> u32 {
         follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }

@@ -4,7 +4,8 @@
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
 //! [`LetterBoundaries`]. Then the ids of the text are the ids of its parts in order, because no merge crosses a split
 //! point. For characters that are spelled in bytes, the caller must check this: no merge is allowed to join the tokens
-//! of these bytes. The same parts occur again and again, so they are often in a cache. [`Marks`] determines how texts spell `▁`.
+//! of these bytes. The same parts occur in many texts, so they are often in a cache. [`Marks`] determines how texts
+//! spell `▁`.
 //!
 //! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
