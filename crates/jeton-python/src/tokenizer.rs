@@ -25,7 +25,7 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// The GIL is not released while a text of up to this many bytes is encoded, or up to this many ids are decoded. In such
+/// Texts of up to this many bytes are encoded, and up to this many ids are decoded, without releasing the GIL. In such
 /// short calls, releasing it costs more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 

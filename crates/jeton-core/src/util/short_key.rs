@@ -81,9 +81,9 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer. The integers of strings of up to 15 bytes have the same order as the strings, with two
-    /// strings that are equal after padding ordered by length. So the integer of a string of 15 bytes, plus one, is
-    /// greater than the integers of all strings of up to 15 bytes that padding extends to this string.
+    /// Returns an integer that orders strings of up to 15 bytes: first by their bytes after zero padding, then by their
+    /// length. So the integer of a string of 15 bytes, plus one, is greater than the integers of all strings that are
+    /// padded to the same 15 bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

@@ -418,7 +418,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the length of the common prefix of a suffix and the previous one.
+    /// Returns the length of the common prefix of the previous suffix and the one with these packed characters.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;
@@ -426,7 +426,7 @@ impl<'a> CandidateScan<'a> {
         differs * self.text.in_a_number + equal / self.text.bits as usize
     }
 
-    /// Returns the symbol of the previous suffix at index `depth`.
+    /// Returns the character at index `depth` of the previous suffix.
     fn symbol(&self, depth: usize) -> CharIndex {
         let (number, at) = (self.last[depth / self.text.in_a_number], depth % self.text.in_a_number);
         let shift = (self.text.in_a_number - 1 - at) * self.text.bits as usize;
@@ -453,7 +453,8 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the follower of the first `length` characters of a node that contains the previous suffix.
+    /// Returns the character that follows the first `length` characters of `node`. The node must contain the previous
+    /// suffix.
     fn next(&self, node: &OpenNode, length: usize) -> u32 {
         if node.length == length {
             return node.next;
