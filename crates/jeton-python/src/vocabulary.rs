@@ -251,7 +251,7 @@ fn first_eight(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Vocabulary and merges of a `tokenizer.json`. Spellings are not converted yet.
+/// Vocabulary and merges of a `tokenizer.json`. The spellings are not converted to bytes yet.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpelledVocabulary {
     pub file: hf_json::TokenizerFile,

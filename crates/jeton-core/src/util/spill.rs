@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Locks the registry of mapped vectors. Returns `None` in a child process forked from the one that created the
-    /// limit: another thread may have held the lock at the fork, and it would never be released.
+    /// limit: if another thread held the lock at the time of the fork, the child would wait for the lock forever.
     fn registry(&self) -> Option<MutexGuard<'_, Registry>> {
         (process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
     }

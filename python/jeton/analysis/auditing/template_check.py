@@ -166,7 +166,7 @@ def _stop(stop: Mapping[str, Any]) -> str:
         words.append(translate("written by the next message"))
     if stop["token"] == stop["eos"]:
         words.append(translate("the same as eos"))
-    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # `{{` begins the placeholder that is used without a tokenizer
+    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # `{{…` stands for eos if there is no tokenizer
         words.append(translate("not eos"))
     if stop["after_call"] not in (None, stop["token"]):
         words.append(translate("after calls: {token}", token=stop["after_call"]))

@@ -248,7 +248,7 @@ class _Search:
         return Cause(change.cause, change.words, True, text, num_texts)
 
     def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
-        """Yields pairs of tokenizers that reproduce the ids of the two sides. Pairs with the same model type are first."""
+        """Yields pairs of tokenizers that reproduce the two sides' ids. Pairs with the same model type are first."""
         sides = []
         for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
             twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}

@@ -23,9 +23,9 @@ pub struct UnigramOptions {
     pub num_sub_iterations: usize,
     /// Share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Reproduces SentencePiece's bugs. It compares the characters that follow a substring by their first byte only, and
-    /// treats the ends of all words as the same follower. As a result, some whole words do not become seeds. The counts
-    /// of unknown characters are added to that of the most frequent character.
+    /// Reproduces SentencePiece's bugs. SentencePiece compares only the first bytes of the characters that follow a
+    /// substring, and treats the ends of all words as the same follower. As a result, some whole words do not become
+    /// seeds. It also adds the counts of unknown characters to the count of the most frequent character.
     pub bug_compatible: bool,
     /// True if words at the end of a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). All other
     /// words are followed by a space.
