@@ -140,8 +140,8 @@ fn substring<'py>(text: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResul
     unsafe { Bound::from_owned_ptr_or_err(text.py(), ffi::PyUnicode_Substring(text.as_ptr(), start, end)) }
 }
 
-/// Creates an object of `class`, a subclass of `tuple` without other fields. Does not call `__new__`, because the
-/// call would be slower.
+/// Creates an object of `class`, which must be a subclass of `tuple` that adds no fields. Does not call `__new__`,
+/// because the call would be slower.
 fn tuple_of<'py, const N: usize>(
     class: &Bound<'py, PyType>,
     fields: [Bound<'py, PyAny>; N],

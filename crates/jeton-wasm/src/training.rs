@@ -29,7 +29,7 @@ pub struct Options {
     words: Option<Words>, // if set, trains on distinct words
 }
 
-/// Options for pretokens that are words, as in Hugging Face's and SentencePiece's trainers.
+/// Options of training that counts distinct words first.
 #[derive(Debug, Deserialize)]
 struct Words {
     stages: Value, // stages before pretokens are counted

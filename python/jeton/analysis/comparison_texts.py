@@ -24,8 +24,8 @@ class ComparisonTexts:
 
     Attributes:
         a, b: tokenizers whose tokens the texts contain.
-        num: number of texts generated from the tokens of `a`. A quarter of this number is generated from `b`, and a
-            quarter are byte strings.
+        num: number of texts generated from the tokens of `a`. In addition, ``num // 4`` texts are generated from the
+            tokens of `b`, and for byte-level tokenizers ``num // 4`` byte strings.
         seed: seed of the generator.
 
     Examples:

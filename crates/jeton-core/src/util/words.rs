@@ -185,9 +185,9 @@ impl std::ops::Add for TokensInRanges {
 /// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
-    /// Index of the first range that does not end before the last added token.
+    /// Index of the range that contains or follows the start of the last added token.
     at: usize,
-    /// Number of tokens in ranges, not counting the first token of each range.
+    /// Number of tokens in ranges, without the first token of each range.
     more: usize,
     /// Number of ranges with more than one token.
     divided: usize,

@@ -1,7 +1,7 @@
 """Differences of two tokenizers' definitions, as changes that can be applied one by one.
 
-`Changes` lists the differences: a component of a stage that one of the two lacks or has with another option, an option
-of the model, flags of added tokens, tokens and merges. ``apply`` applies any selection of changes to the first
+`Changes` lists the differences: components that only one tokenizer has, or that have different options in the two;
+options of the model; flags of added tokens; tokens and merges. ``apply`` applies any selection of changes to the first
 tokenizer; all changes together give the second. So experiments show which changes affect ids.
 
 Differences that only make sense together form one change, such as all components that write `▁`, or another type of
