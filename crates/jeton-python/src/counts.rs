@@ -117,7 +117,7 @@ impl Counts {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// Returns, for each of `places`, the number of distinct pretokens that first appear before this position.
+    /// Returns, for each position of `places`, the number of distinct pretokens that first appear before it.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }

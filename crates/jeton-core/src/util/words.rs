@@ -185,7 +185,7 @@ impl std::ops::Add for TokensInRanges {
 /// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
-    /// Index of the range that contains or follows the start of the last added token.
+    /// Index of the first range that ends at or after the start of the last added token.
     at: usize,
     /// Number of tokens in ranges, without the first token of each range.
     more: usize,

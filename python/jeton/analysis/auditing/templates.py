@@ -168,7 +168,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
 
 
 def _stop(template: Template, facts: Facts) -> Result:
-    """Finds the stop token: the last special token that follows an answer, whether or not a message follows it."""
+    """Finds the stop token: the last special token that the template writes after any answer, final or not."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
     own = _proved_stop(template) or _last_token(template, end[: num_shared(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}

@@ -122,7 +122,7 @@ class Changes:
             elif key[0] == "only_a":
                 for id in key[1]:
                     del added[id]
-            else:  # new tokens may have the ids of removed ones
+            else:  # new tokens can have the ids of removed ones
                 added |= {id: theirs.added[id] for id in key[1]}
                 from_theirs |= set(key[1])
         source = theirs if ("vocabulary",) in keys else ours

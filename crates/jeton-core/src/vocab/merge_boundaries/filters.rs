@@ -9,7 +9,7 @@ const BITS: u32 = 19;
 /// Mask that selects the left character in a pair of characters of three bytes each, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
-/// Bloom filter of the pairs of adjacent characters of three bytes that occur in tokens.
+/// Bloom filter of the pairs of adjacent three-byte characters that occur in tokens.
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
