@@ -19,7 +19,7 @@ use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
-/// Stands for no id.
+/// Value that means "no id".
 const NONE: u32 = u32::MAX;
 
 type View<'py> = Bound<'py, PyMemoryView>;

@@ -72,7 +72,7 @@ enum Request {
     Patterns,
     /// Returns the number of ids of the text in the data.
     Count { tok: usize, special: bool, template: bool },
-    /// Returns the ids of the text in the data. They are returned as data, in u32.
+    /// Returns the ids of the text in the request's data. The reply's data are the ids, as u32.
     Encode { tok: usize, special: bool, template: bool },
     /// Returns the ids and spans of the text in the data, and the bytes of each id.
     Tokenize { tok: usize, special: bool, template: bool },

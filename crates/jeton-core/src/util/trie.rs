@@ -10,7 +10,7 @@
 //! to the longest entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure";
 //! xor instead of plus as in darts-clone (s-yata/darts-clone).
 
-/// Stands for no entry.
+/// Value that means "no entry".
 pub(super) const NONE: u32 = u32::MAX;
 const NO_PARENT: u32 = u32::MAX - 1; // parent of the root
 const BLOCK: usize = 256;
