@@ -84,7 +84,7 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum number of characters of a string in a batch for which this conversion is faster than Python's.
+/// Minimum number of characters of a string in a batch for which the conversion in [`Wide`] is faster than Python's.
 const WORTH_A_DETOUR: usize = 256;
 /// Minimum number of characters of a single string for which the conversion in [`Wide`] is faster than Python's.
 const LONG: usize = 1 << 14;

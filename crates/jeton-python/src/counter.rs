@@ -174,9 +174,9 @@ impl Counter {
         Ok(())
     }
 
-    /// Merges the counts with those of the files `runs`, and drops pretokens with a count below `min_count`. Returns the
-    /// counts and the totals of dropped pretokens. The counts spill to files if they exceed `memory`. The counter is
-    /// empty afterwards.
+    /// Merges the counts with those of the files `runs`, and drops pretokens with a count below `min_count`. Returns
+    /// the counts and the totals of dropped pretokens. The counts spill to files if they exceed `memory`. The counter
+    /// is empty afterwards.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,

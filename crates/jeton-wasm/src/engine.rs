@@ -70,13 +70,13 @@ enum Request {
     Forget { tok: usize },
     /// Returns the names of all named patterns.
     Patterns,
-    /// Returns the number of ids of the text in the data.
+    /// Returns the number of ids of the text in the request's data.
     Count { tok: usize, special: bool, template: bool },
     /// Returns the ids of the text in the request's data. The reply's data are the ids, as u32.
     Encode { tok: usize, special: bool, template: bool },
-    /// Returns the ids and spans of the text in the data, and the bytes of each id.
+    /// Returns the ids and spans of the text in the request's data, and the bytes of each id.
     Tokenize { tok: usize, special: bool, template: bool },
-    /// Returns all steps of encoding the text in the data.
+    /// Returns all steps of encoding the text in the request's data.
     Explain { tok: usize, special: bool },
     /// Returns the properties of some entries.
     Entries { tok: usize, ids: Vec<u32> },

@@ -26,7 +26,7 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Follower of a segment if several different characters follow it, or if the character after its word is unknown.
+/// Value of a segment's follower if different characters follow it, or if the character after its word is unknown.
 pub(super) const MANY: u32 = u32::MAX;
 
 /// Separator between a segment and its follower in the table. This byte does not occur in UTF-8.
