@@ -71,7 +71,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CostTable:
-    """Costs of a corpus by several tokenizers. `str` returns a table in text.
+    """Costs of a corpus with each of several tokenizers. `str` returns a table in text.
 
     Attributes:
         costs: a `Cost` for each tokenizer.

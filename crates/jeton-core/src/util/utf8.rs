@@ -57,7 +57,7 @@ pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// Number of bytes of one write.
+/// Number of bytes that one vector store writes.
 const STEP: usize = 16;
 
 /// Maximum initial capacity in bytes.

@@ -258,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Applies changes, and returns indices of texts whose ids then still differ; all of them if `complete`."""
+        """Applies changes. Returns indices of texts whose ids still differ: all such indices if `complete`, else some."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):
