@@ -296,7 +296,7 @@ impl Tokenizer {
         self.decode_slice(py, &arguments::ids(ids)?, skip_special)
     }
 
-    /// Decodes ids to text. Invalid UTF-8 becomes U+FFFD in the way of the library that the tokenizer comes from.
+    /// Decodes ids to text. Invalid UTF-8 is replaced by U+FFFD as in the library that the tokenizer comes from.
     #[pyo3(signature = (ids, skip_special=false))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;

@@ -1,7 +1,7 @@
 """Conversations for checks of chat templates, and their renderings, with a tokenizer or without.
 
-The messages contain words that no template contains, so each message can be located in a rendering. Without a tokenizer, a
-special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
+The messages contain words that no template contains, so each message can be located in a rendering. Without a
+tokenizer, a special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    # The combined results can differ on texts that only readers without a definition have encoded. So search with the
-    # texts of each reader that has a definition, too.
+    # The differing texts of the combined results can come from readers without a definition only. So also search with
+    # the results of each single reader that has a definition.
     for reader, alone in theirs:
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
@@ -258,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Applies changes. Returns indices of texts whose ids still differ: all such indices if `complete`, else some."""
+        """Applies changes. Returns indices of texts whose ids still differ: all indices if `complete`, else some."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):

@@ -152,7 +152,8 @@ impl<'a> SuffixText<'a> {
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
-        // Shifts in the zeros. If there are no symbols, the number is 0, and the masked shift does not matter.
+        // Appends zero bits for the missing symbols. If there are no symbols, the number is 0, so the result is correct
+        // although the mask changes the shift.
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
