@@ -1,6 +1,6 @@
 //! Replay of the priority queue with which SentencePiece's BPE encodes a pretoken, including its stale entries.
-//! `explanation/agenda.py` in the Python package does the same and explains it. A test compares the two on the answers
-//! of the page.
+//! `explanation/agenda.py` in the Python package does the same and explains it. A test of the page compares the results
+//! of both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

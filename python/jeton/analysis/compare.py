@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[bytes + 1]: the end of the token that begins at each byte; 0 if no token does."""
+        """Ends of the tokens that begin at each byte, or 0 if none begins there: int64[bytes + 1] for each tokenizer."""
         import numpy as np
 
         columns = []
@@ -126,7 +126,7 @@ class Comparison:
 
     @cached_property
     def _marks(self) -> list[NDArray[np.bool_]]:
-        """For each tokenizer bool[bytes + 1]: True at its token boundaries, except the ends of the text."""
+        """True at token boundaries, except at both ends of the text: bool[bytes + 1] for each tokenizer."""
         columns = []
         for ends in self._ends:
             cuts = ends > 0

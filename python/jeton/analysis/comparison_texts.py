@@ -1,4 +1,4 @@
-"""`ComparisonTexts`: the texts on which two tokenizers are compared, such as before and after a conversion.
+"""`ComparisonTexts`: texts on which two tokenizers are compared, such as a tokenizer and its converted copy.
 
 The texts are `edge_cases`, special tokens, and `generated_texts`. They are the same on every machine.
 """

@@ -85,7 +85,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Releases the physical memory of the pages after the first `keep` bytes. The next access reads them from the file.
     fn release(&self, keep: usize);
 
-    /// Returns the number of bytes that are currently mapped; `None` if the system does not report it.
+    /// Returns how many bytes of the mapping are in physical memory; `None` if the system does not report it.
     fn resident(&self) -> Option<usize>;
 }
 

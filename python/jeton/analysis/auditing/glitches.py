@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Returns a finding of entries that texts can produce, but whose rows resemble untrained rows.
+    """Returns a finding of entries that texts can produce, but whose embedding rows resemble untrained rows.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.

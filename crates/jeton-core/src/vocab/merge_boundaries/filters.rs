@@ -117,7 +117,8 @@ fn place(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
-/// Returns the first 8 bytes of a text of at least 6 bytes, as a little-endian integer.
+/// Returns the first 8 bytes of a text as a little-endian integer; zeros replace missing bytes. The text must have at
+/// least 6 bytes, for two characters of three bytes each.
 #[inline(always)]
 pub fn pair(text: &[u8]) -> u64 {
     match text.first_chunk() {
