@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """Ends of the tokens that begin at each byte, or 0 if none begins there: int64[bytes + 1] for each tokenizer."""
+        """End of the token that begins at each byte, or 0 if none does: int64[bytes + 1] for each tokenizer."""
         import numpy as np
 
         columns = []

@@ -153,7 +153,7 @@ impl Words {
         (after(text.checked_sub(1)), after(Some(text)))
     }
 
-    /// Returns the number of characters of all runs, without combining marks.
+    /// Returns the number of characters in all runs; combining marks are not counted.
     pub fn num_run_chars(&self) -> usize {
         self.num_run_chars
     }

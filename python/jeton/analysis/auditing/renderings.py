@@ -53,7 +53,7 @@ TOOLS: list[Json] = [
     }
     for name in ("first", "second")
 ]
-# Some templates require that ids of tool calls have nine letters and digits.
+# The id has nine letters or digits, because some templates require this of the ids of tool calls.
 CALL: Json = {
     "id": "Qcall1234",
     "type": "function",

@@ -46,8 +46,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
     """Checks a template with all rules.
 
     Returns:
-        Name → finding (None if the rule found no fault); skipped rule → reason; and the answers of the rules, by their
-        names without ``template-``.
+        A mapping rule → finding (None if the rule found no fault); a mapping skipped rule → reason; and the answers of
+        the rules, by the rules' names without ``template-``.
 
     Raises:
         ChatTemplateError: the template does not exist or is broken.
