@@ -73,7 +73,7 @@ impl Counts {
         self.0.len()
     }
 
-    /// Number of pretokens, counting repetitions.
+    /// Sum of the counts of all pretokens.
     #[getter]
     fn total(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.total())

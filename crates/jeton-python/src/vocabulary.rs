@@ -286,7 +286,7 @@ impl SpelledVocabulary {
         self.file.vocab.ids.contains(&id)
     }
 
-    /// Returns true if some spelling contains `mark` elsewhere than at its end.
+    /// Returns true if some spelling contains `mark` before its end.
     fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)

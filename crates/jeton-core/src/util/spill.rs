@@ -102,9 +102,9 @@ pub struct Resident {
 /// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
-/// The pages of vectors are counted after this many consecutive checks found that memory exceeds the limit even after a
-/// release. A single check proves nothing: between a release and the check after it, other threads can map as many
-/// pages as a small limit allows.
+/// If memory exceeds the limit even after a release, in this many consecutive checks, the pages of vectors are counted.
+/// A single check is not enough: between a release and the next check, other threads can map as many pages as a small
+/// limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
