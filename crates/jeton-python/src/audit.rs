@@ -31,7 +31,7 @@ impl Reachability {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }
 
-    /// Returns a column of u32 by id: 1 if the text of the entry, on its own, is encoded as this id only, else 0.
+    /// Returns a u32 for each id: 1 if the text of the entry, on its own, is encoded as this id only, else 0.
     fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
     }

@@ -128,7 +128,7 @@ impl Counts {
         shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
     }
 
-    /// Position after the last counted pretoken.
+    /// Position in the corpus after the last counted pretoken.
     #[getter]
     fn end(&self) -> u64 {
         self.0.end()

@@ -56,7 +56,7 @@ impl UnigramOptions {
         Ok(options)
     }
 
-    /// Returns the number of seeds besides the characters.
+    /// Returns the number of seeds in addition to the characters.
     pub(super) fn num_seeds(&self) -> usize {
         match self.seed_sentencepiece_size {
             0 => self.vocab_size.saturating_mul(8).max(100_000),
