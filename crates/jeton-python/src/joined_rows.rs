@@ -39,7 +39,7 @@ pub fn join_integers<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::OFFSETS, i64::from_le)?)
 }
 
-/// Start and size of each range, in integers.
+/// Start and size of each range, as numbers of integers.
 struct Ranges {
     ranges: Vec<(usize, usize)>,
     num_columns: usize,

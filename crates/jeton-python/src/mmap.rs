@@ -237,7 +237,8 @@ unsafe impl Mapping for Mapped {
     #[cfg(target_os = "linux")]
     fn resident(&self) -> Option<usize> {
         use std::os::unix::fs::FileExt;
-        // Bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped.
+        // Size in bytes of the entry of a page in `pagemap` (proc_pid_pagemap(5)). The highest bit of an entry means
+        // that the page is in memory.
         const ENTRY: usize = 8;
         let page = page_bytes()?;
         let map = File::open("/proc/self/pagemap").ok()?;

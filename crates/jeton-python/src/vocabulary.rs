@@ -126,7 +126,7 @@ impl Vocabulary {
         }))
     }
 
-    /// Returns a vocabulary in which these ordinary entries have another kind.
+    /// Returns a vocabulary in which the kind of these ordinary entries is `kind`.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();

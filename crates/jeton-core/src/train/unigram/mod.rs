@@ -315,7 +315,7 @@ mod tests {
         counts
     }
 
-    /// Returns words of syllables, enough for several chunks.
+    /// Returns words that consist of syllables, with their counts. They are long enough for several chunks.
     fn text(num: u64) -> Vec<(String, u64)> {
         const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
         let mut state = 1u64;
