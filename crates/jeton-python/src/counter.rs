@@ -63,7 +63,7 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
 
 #[pymethods]
 impl Counter {
-    /// Merges runs on disk; drops pretokens with a count below `min_count`.
+    /// Merges the files `runs` into the file `path`, and drops pretokens with a count below `min_count`.
     #[staticmethod]
     #[pyo3(signature = (runs, path, min_count, durable = true))]
     fn merge_runs(

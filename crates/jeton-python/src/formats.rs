@@ -286,7 +286,7 @@ impl SpelledVocabulary {
         Ok((std::mem::take(&mut file.rest), Self { file }))
     }
 
-    /// Reads encoder.json and vocab.bpe. Spellings are not converted.
+    /// Reads encoder.json and vocab.bpe. The spellings are not converted to bytes.
     #[staticmethod]
     fn from_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
         let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;

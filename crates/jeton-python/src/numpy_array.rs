@@ -101,9 +101,9 @@ fn copied<'py, T: Copy>(
     // Never writes more values than the array has.
     let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
     // SAFETY: `table` is NumPy's table, which is never freed and has `PyArray_Type` and `PyArray_New` at these indices.
-    // `shape` has the given number of dimensions; without data, NumPy allocates it, contiguous and aligned. The result
-    // is null with an exception set, or a new reference to an array, which begins with `ArrayFields`. No other code has
-    // the array while its data is written.
+    // `shape` has the given number of dimensions. No data is passed, so NumPy allocates the data, contiguous and
+    // aligned. The result is null with an exception set, or a new reference to an array, which begins with
+    // `ArrayFields`. No other code has the array while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
         let (none, dims) = (ptr::null_mut(), shape.len() as c_int);

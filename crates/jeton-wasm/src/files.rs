@@ -28,7 +28,7 @@ pub enum Opened {
     Entries(List, Extras),
 }
 
-/// Plan from which a tokenizer is built together with an opened file.
+/// Plan for building a tokenizer from an opened file.
 #[derive(Debug, Deserialize)]
 pub struct Plan {
     /// True if entries are spelled in the byte alphabet.

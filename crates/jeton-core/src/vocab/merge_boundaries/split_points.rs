@@ -281,7 +281,7 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
-        // Tests texts of each length, so that the last step has each length.
+        // Tests texts of every length, so that the last step of 64 bytes contains every possible number of bytes.
         for num_chars in 1..=parts.concat().chars().count() {
             let text: String = parts.concat().chars().take(num_chars).collect();
             let mut rest = &text[..];
