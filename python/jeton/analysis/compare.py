@@ -92,7 +92,7 @@ class Comparison:
 
     @cached_property
     def encodings(self) -> list[Encoding]:
-        """The encoding by each tokenizer. Computed on first use, because it takes about 100 times the memory of the text."""
+        """The encoding by each tokenizer. Computed on first use: it takes about 100 times the memory of the text."""
         return [self._encoding(tok, sys.maxsize) for tok in self.toks]
 
     @property

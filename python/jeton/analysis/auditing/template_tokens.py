@@ -176,7 +176,9 @@ def _is_matched(
     spelled: Rendering,
     text: str,
 ) -> bool:
-    """Tests whether a spelled special token becomes its id; without a tokenizer, whether the template itself wrote it.
+    """Tests whether a special token in a message is encoded as its id.
+
+    Without a tokenizer, tests whether the template itself wrote the special token.
 
     If the template wrote only part of the text, `tok.chat` raises an error, so the special token is not matched.
     """

@@ -76,7 +76,7 @@ class Changes:
         """Returns the first tokenizer with these changes applied.
 
         Raises:
-            JetonError: the changes cannot be applied without the others.
+            JetonError: these changes cannot be applied without the other changes.
         """
         keys = {change.key for change in changes}
         if self.all and self.all[0].key == _WHOLE:

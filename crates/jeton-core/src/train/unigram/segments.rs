@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// If the last words of lines are marked, all other words are followed by a space.
+    /// If the last words of lines are marked, each other word is followed by a space.
     #[test]
     fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {
