@@ -279,7 +279,7 @@ impl TekkenFile {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Reads `tokenizer.json`. Returns all small members as JSON text, and the vocabulary with the merges.
+    /// Reads `tokenizer.json`. Returns the vocabulary with the merges, and before it all other members as JSON text.
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
         let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;

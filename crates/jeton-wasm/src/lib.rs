@@ -10,7 +10,7 @@
 //! failure      core errors → class and message, as the Python binding converts them
 //! ```
 //!
-//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. All buffers are in this
+//! A call passes a request (JSON) and data (bytes), and returns JSON and bytes in one buffer. All buffers are in this
 //! module's memory. With [`allocate`], the caller creates the buffers that it passes; with [`release`], it frees them
 //! and the buffers of replies.
 //!
