@@ -21,7 +21,7 @@ use crate::signals::{run_with_signals, SignalCheck};
 /// Buffer size in bytes, for reading each run and for writing.
 const BUFFER: usize = 1 << 17;
 
-/// Counts documents, batch by batch.
+/// Counts the pretokens of documents, batch by batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
 

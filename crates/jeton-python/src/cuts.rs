@@ -1,4 +1,4 @@
-//! Cuts texts to a number of tokens. Also counts tokens: those of one text up to a limit, or those of many texts.
+//! Cuts texts to a number of tokens. Also counts the tokens of one text (up to a limit) or of many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};

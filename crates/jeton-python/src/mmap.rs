@@ -225,8 +225,8 @@ unsafe impl Mapping for Mapped {
     fn release(&self, keep: usize) {
         let keep = keep.next_multiple_of(PAGE).min(self.bytes);
         #[cfg(target_os = "linux")]
-        // SAFETY: the range is within the mapping. The mapping is a shared one of a file, so the advice does not change
-        // its content. If pages are larger than `PAGE`, the system can refuse the advice, which is harmless.
+        // SAFETY: the range is within the mapping. The file is mapped as shared, so the advice does not change the
+        // content. If pages are larger than `PAGE`, the system can refuse the advice, which is harmless.
         unsafe {
             libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
         };

@@ -41,7 +41,7 @@ struct Words {
 /// Default number of merges, if no vocabulary size is given.
 const DEFAULT_MERGES: usize = 30;
 
-/// Result of training, as the worker gets it.
+/// Result of training, in the form in which the worker receives it.
 #[derive(Debug, Serialize)]
 pub struct Run {
     merges: Vec<(u32, u32, u32)>, // (left, right, result)

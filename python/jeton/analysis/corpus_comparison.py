@@ -352,7 +352,7 @@ def _matrix(found: CorpusComparison) -> list[str]:
 
 
 def _passages(found: CorpusComparison, color: bool, most: int) -> list[str]:
-    """Returns the lines with the differences, and how each tokenizer splits them."""
+    """Returns lines with the most frequent differences, and with the tokens of each tokenizer."""
     share = found.passage_bytes / found.bytes if found.bytes else 0.0
     lines = [f"{found.passages:,} passages ({share:.1%} of the bytes) are split differently; the most frequent:"]
     width = max(map(display_width, found.names))

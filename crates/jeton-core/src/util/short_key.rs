@@ -10,7 +10,7 @@ pub(crate) const MAX_BYTES: usize = 15;
 /// Last byte of the key of a string that is longer than [`MAX_BYTES`].
 const LONGER: u128 = MAX_BYTES as u128 + 1;
 
-/// Key: up to 15 bytes, zeros, and the length in the last byte.
+/// Key of a string: its bytes (at most 15), zeros, and its length in the last byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);

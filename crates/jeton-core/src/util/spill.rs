@@ -48,7 +48,7 @@ const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Creates and maps a file of `bytes` bytes.
+    /// Creates and maps a file. `bytes` is its size in bytes.
     ///
     /// # Errors
     /// I/O errors, for example if the disk is full.

@@ -6,7 +6,7 @@
 //! number of pieces is at most 1.1 times the vocabulary size, and finally selects the pieces with the best scores.
 //!
 //! ```text
-//! valid     runs of characters that may be a piece
+//! valid     runs of characters that are allowed to be a piece
 //! segments  counts → distinct segments, which the other modules read
 //! suffixes  repeated substrings of the segments
 //! pieces    the pieces, and their occurrences

@@ -82,7 +82,7 @@ struct Terminator {
     is_aterm: bool,
     /// True for a full stop after a cased letter (SB7).
     after_cased: bool,
-    /// What follows the terminator: 0 for nothing, 1 for `Close+`, 2 for `Close* Sp+`.
+    /// Characters after the terminator: 0 for none, 1 for `Close+`, 2 for `Close* Sp+`.
     followed_by: u8,
 }
 
