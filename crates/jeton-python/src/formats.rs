@@ -279,7 +279,7 @@ impl TekkenFile {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Reads `tokenizer.json`. Returns the vocabulary with the merges, and before it all other members as JSON text.
+    /// Reads `tokenizer.json`. Returns (all members except the vocabulary and the merges as JSON text, vocabulary).
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
         let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;

@@ -29,7 +29,7 @@ pub struct Options {
     words: Option<Words>, // if set, trains on distinct words
 }
 
-/// Options of training that counts distinct words first.
+/// Options of training on distinct words (as opposed to training on the whole text).
 #[derive(Debug, Deserialize)]
 struct Words {
     stages: Value, // stages before pretokens are counted
@@ -38,7 +38,7 @@ struct Words {
     prefix: Option<String>,      // set for WordPiece: the prefix inside of words
 }
 
-/// Default number of merges, if no vocabulary size is given.
+/// Default number of merges for `Options::words`, if no vocabulary size is given.
 const DEFAULT_MERGES: usize = 30;
 
 /// Result of training, in the form in which the worker receives it.

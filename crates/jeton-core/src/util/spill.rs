@@ -615,8 +615,8 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Releases the memory of all pages if the vector is in a file. Call this after a loop that accesses the vector
-    /// in order.
+    /// Releases the memory of all pages, if the vector is in a file. Is called after loops that access the vector in
+    /// order.
     pub fn release(&self) {
         if let Some(mapping) = &self.mapping {
             mapping.release(0);

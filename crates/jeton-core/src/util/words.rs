@@ -27,7 +27,7 @@ const OTHER: u8 = 0;
 const MARK: u8 = 1;
 /// Class of letters and numbers of scripts without spaces.
 const UNSPACED: u8 = 2;
-/// Class of letters and numbers of scripts with spaces.
+/// Class of all other letters and numbers.
 const ALPHANUMERIC: u8 = 3;
 
 /// Returns the table, character → class, which is built on the first call.

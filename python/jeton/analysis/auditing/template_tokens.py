@@ -26,8 +26,8 @@ def tokens(template: Template, facts: Facts) -> Result:
     """Finds texts of the template that look like special tokens but are not single ids.
 
     A text looks like a special token if it begins and ends with the same punctuation as one of the tokenizer's special
-    tokens, such as ``<|`` and ``|>``. A text in single brackets can also be ordinary text, such as the JSON of tools,
-    so it is only considered in conversations without tools.
+    tokens, such as ``<|`` and ``|>``. A text in single brackets can also be ordinary text, so it is only considered in
+    conversations without tools.
     """
     tok = template.tok
     if tok is None:

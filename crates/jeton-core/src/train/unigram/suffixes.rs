@@ -3,9 +3,9 @@
 //! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped
 //! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in
 //! order. For each bucket it packs the compared characters of each suffix into 64-bit numbers, in one sequential pass
-//! over the text. It then sorts and scans the bucket without reading the text again. A bucket
-//! contains the suffixes whose first number is in a certain range, and the ranges come from a sample. So the bucket
-//! size bounds the memory, and the text is never accessed at random.
+//! over the text. It then sorts and scans the bucket without reading the text again. A bucket contains the suffixes
+//! whose first number is in a certain range, and the ranges come from a sample. So the bucket size bounds the memory,
+//! and the text is never accessed at random.
 //!
 //! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
 //! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner

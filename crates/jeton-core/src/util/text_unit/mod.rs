@@ -66,8 +66,8 @@ impl TextUnit {
     }
 }
 
-/// Returns true for characters of a certain set. Between any two adjacent characters of this set, there is a boundary
-/// of grapheme clusters.
+/// Returns true if `c` is in the set of characters that are always separated from each other: between two adjacent
+/// characters of this set, there is a boundary of grapheme clusters.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
