@@ -100,8 +100,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the text of each token of `text` whose id is one of `ids`, in order. The text of a token is the text that
-    /// the model reads, for example after normalization.
+    /// Returns the text of each token of `text` whose id is one of `ids`, in order. The text of a token is the text
+    /// that the model reads, for example after normalization.
     #[pyo3(signature = (text, ids, special))]
     fn token_texts(
         &self,

@@ -26,8 +26,8 @@ type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns four columns, each with one value for each id: the kind of its entry; the left part and the right part of
-    /// the last merge of the entry (2³² - 1 if there is none); 1 for an initial symbol, else 0.
+    /// Returns four columns, each with one value for each id: the kind of its entry; the left part and the right part
+    /// of the last merge of the entry (2³² - 1 if there is none); 1 for an initial symbol, else 0.
     fn merge_trees<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| self.0.model().merge_trees(vocab, keep_going);

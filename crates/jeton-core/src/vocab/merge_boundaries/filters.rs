@@ -14,7 +14,7 @@ const FIRST: u64 = 0xFF_FFFF;
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
     // Pairs of adjacent characters in tokens that begin inside of the left character or end inside of the right one.
-    // Maps the low 6 bits of the last byte of the left character to a bitmap of the first bytes of the right characters.
+    // Maps the low 6 bits of the last byte of a left character to a bitmap of the first bytes of right characters.
     split: [u16; 64],
     has_wholes: bool,
 }
