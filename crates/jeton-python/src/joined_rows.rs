@@ -26,7 +26,7 @@ pub fn join_ids<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::IDS, u32::from_le)?)
 }
 
-/// Joins ranges like `join_ids`, for columns of little-endian i64. Each element of a range has `width` integers.
+/// Like `join_ids`, for columns of little-endian i64. Each element of a range has `width` integers.
 #[pyfunction]
 pub fn join_integers<'py>(
     py: Python<'py>,

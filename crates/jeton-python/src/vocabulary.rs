@@ -1,5 +1,5 @@
-//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code does not read it, only passes it
-//! between calls.
+//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code only passes it from
+//! call to call, and does not read it.
 
 use std::collections::{HashMap, HashSet};
 

@@ -53,7 +53,7 @@ impl Ord for Offer {
     }
 }
 
-/// Replays the queue of a pretoken. `merges` are the core's merges as (position, id). None if the pretoken is too long,
+/// Replays the queue of a pretoken. `merges`: the core's merges as (position, id). None if the pretoken is too long,
 /// or if the replay differs from `merges`.
 pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merges: &[(usize, u32)]) -> Option<Agenda> {
     if symbols.len() > MOST_SYMBOLS {

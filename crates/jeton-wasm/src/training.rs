@@ -130,8 +130,8 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of initial symbols: the distinct characters of the words, the distinct characters after a prefix,
-/// and the end-of-word marks.
+/// Returns the number of initial symbols: the distinct characters; if there is a prefix, the distinct characters that
+/// are not the first of their word; and the end-of-word mark, if any.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {

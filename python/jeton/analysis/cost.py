@@ -56,7 +56,7 @@ class Cost:
 
     @property
     def price(self) -> float | None:
-        """Price of all tokens, in the unit of `price_per_million`; None if that was not given."""
+        """Price of all tokens, in the unit of `price_per_million`; None if no price was given."""
         return None if self.price_per_million is None else self.tokens * self.price_per_million / 1e6
 
     @property

@@ -195,7 +195,7 @@ mod x86 {
         }
     }
 
-    /// Appends any characters, four by four.
+    /// Appends characters of any length, four at a time.
     ///
     /// # Safety
     /// `out` must have a spare capacity of four bytes for each point, and [`STEP`] more bytes.

@@ -102,7 +102,7 @@ SCENARIOS = {
 
 
 class Rendering(NamedTuple):
-    """A rendered conversation: its text, and the runs that tile it, each with the origin of its text."""
+    """A rendered conversation: its text, and the runs into which it is divided, each with the origin of its text."""
 
     text: str
     runs: list[RenderedRun]
@@ -151,7 +151,7 @@ class Template:
             self.has_text_arguments = self._needs_text()
 
     def source(self, *, tools: bool = False) -> str:
-        """Returns the source of the template that is used with tools, or of the template that is used without tools.
+        """Returns the source of the template for conversations with tools (if `tools`) or without tools.
 
         Raises:
             ChatTemplateError: there is no such template.

@@ -111,7 +111,7 @@ def _prefix(template: Template, facts: Facts) -> Result:
 def _changed(
     scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
 ) -> tuple[str, Example]:
-    """Describes a change of the rendering, ``… becomes …``, and returns it with an example that has its position."""
+    """Returns a description of how the rendering changes, ``… becomes …``, and an example with the position."""
     (number, before), (_, after) = shorter, longer
     at = num_shared(before.text, after.text)
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"

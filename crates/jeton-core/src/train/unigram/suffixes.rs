@@ -197,7 +197,7 @@ impl<'a> SuffixText<'a> {
         Ok(suffixes)
     }
 
-    /// Splits suffixes into buckets by the first of the numbers into which they are packed. Returns the ranges of the
+    /// Splits suffixes into buckets, by the first 64-bit number of each packed suffix. Returns the ranges of the
     /// buckets, in order.
     fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
         let all = 0..suffixes.len();

@@ -84,7 +84,7 @@ impl MarkBoundaries {
         Self { joined, marks_join: true }
     }
 
-    /// Returns a value for which all positions before a `▁` are boundaries, also the position between two `▁`.
+    /// Returns a value for which all positions before a `▁` are boundaries, including positions between two `▁`.
     pub fn all() -> Self {
         Self::default()
     }

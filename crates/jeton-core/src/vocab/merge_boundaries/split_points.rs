@@ -183,7 +183,7 @@ impl SplitPoints {
             let start = at + place as usize;
             if let Some(&[a, b, c]) = text[start..].first_chunk() {
                 alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
-                // There is no branch on `after`, because it would be hard to predict. The only branch is taken at the
+                // There is no branch on `after`, because the CPU could hardly predict it. The only branch tests for the
                 // start of the text.
                 let is_boundary = start >= 3 && self.is_boundary(text, start);
                 after_boundary |= (u64::from(is_boundary) & after >> place) << place;
