@@ -253,8 +253,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for the search on the page. The bytes of a special token are its spelling; the bytes of other entries
-    /// are those that they decode to.
+    /// Returns all entries, for the search on the page. The bytes of a special token are its spelling; the bytes of
+    /// other entries are those that they decode to.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;
