@@ -84,9 +84,9 @@ impl Drop for Wide {
     }
 }
 
-/// Minimum number of characters of a string in a batch for which this conversion is faster than Python's.
+/// Minimum number of characters of a string in a batch for which the conversion in [`Wide`] is faster than Python's.
 const WORTH_A_DETOUR: usize = 256;
-/// Minimum number of characters of a single string for which this conversion is faster than Python's.
+/// Minimum number of characters of a single string for which the conversion in [`Wide`] is faster than Python's.
 const LONG: usize = 1 << 14;
 
 /// Minimum number of characters of a batch for which a second thread prefaults memory.
@@ -96,7 +96,7 @@ const WORTH_A_THREAD: usize = 1 << 22;
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Converts texts. With several `threads`, another thread prefaults the memory at the same time.
+    /// Converts texts. With several `threads`, another thread prefaults the memory of the result at the same time.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(interned!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {

@@ -31,7 +31,7 @@ impl Reachability {
         column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
     }
 
-    /// Returns a column of u32 by id: 1 if the text of the entry, on its own, is encoded as this id only, else 0.
+    /// Returns a u32 for each id: 1 if the text of the entry, on its own, is encoded as this id only, else 0.
     fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
         column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
     }
@@ -52,8 +52,8 @@ impl Reachability {
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns three columns of u32 by id: the kind of the entry, its shape (`audit::Shape`), and its number of
-    /// characters.
+    /// Returns three columns, with one u32 for each id: the kind of the entry, its shape (`audit::Shape`), and its
+    /// number of characters.
     fn entry_shapes<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
         let work = |keep_going: KeepGoing<'_>| audit::shapes(&self.0, keep_going);
         let (shapes, lengths) = run_with_signals(py, work, |failed| error::plain(py, failed))?;

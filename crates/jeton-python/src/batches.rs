@@ -100,8 +100,8 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the text of each token of `text` whose id is one of `ids`, in order. It is the text that the model
-    /// reads, for example after normalization.
+    /// Returns the text of each token of `text` whose id is one of `ids`, in order. The text of a token is the text
+    /// that the model reads, for example after normalization.
     #[pyo3(signature = (text, ids, special))]
     fn token_texts(
         &self,
@@ -175,7 +175,7 @@ impl Tokenizer {
         Ok(list)
     }
 
-    /// Decodes ids to text. Also returns, for each id, the number of characters of the text before it.
+    /// Decodes ids to text. Also returns, for each id, its position in the text: the number of characters before it.
     fn decode_with_starts<'py>(
         &self,
         py: Python<'py>,

@@ -59,7 +59,7 @@ impl From<Vec<u8>> for Column {
     }
 }
 
-/// Copies little-endian u32 of a buffer. Another thread can change the buffer during the copy.
+/// Copies a buffer of little-endian u32 values. Another thread can change the buffer during the copy.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
@@ -71,7 +71,7 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     Ok(ids)
 }
 
-/// Copies little-endian i64 of a buffer. Another thread can change the buffer during the copy.
+/// Copies a buffer of little-endian i64 values. Another thread can change the buffer during the copy.
 pub fn wide(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<i64>> {
     let mut values = vec![0i64; bytes.item_count() / 8];
     let len = std::mem::size_of_val(&values[..]);
@@ -114,10 +114,10 @@ impl Column {
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
             Integers::Bytes(bytes) => bytes.as_mut_ptr().cast(),
         };
-        // SAFETY: CPython passes a `view` to be filled. The integers, `len` bytes from `start` on and all
-        // initialized, are neither moved nor freed while this object exists, and the view has a reference to it. No
-        // reference to the integers is created after this: `as_mut_ptr` creates none, `__len__` only reads the
-        // length, and `drop`, which passes them on, runs after the last view is released.
+        // SAFETY: CPython passes a `view` to be filled. The `len` bytes from `start` on are the integers, which are
+        // initialized. They are neither moved nor freed while this object exists, and the view has a reference to the
+        // object. No reference to the integers is created after this: `as_mut_ptr` creates none, `__len__` only reads
+        // the length, and `drop`, which gives the integers to a buffer pool, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

@@ -41,8 +41,8 @@ impl Rows {
     }
 }
 
-/// Returns lists of distinct rows of ids, shorter rows first, then in ascending order. The rows are: the first ids of
-/// each text that together cover `num_bytes` bytes, each id of `singles`, and the rows of `more`.
+/// Returns distinct rows of ids as lists, shorter rows first, then in ascending order. The rows are: for each text, as
+/// many of its first ids as are needed to cover `num_bytes` bytes; each id of `singles`; and the row `more`.
 ///
 /// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: callback
 /// that gets a list of ids and returns the ids to use instead.

@@ -107,8 +107,8 @@ type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 impl Counts {
     /// Learns more merges. Starts with the counted pretokens as the tokenizer encodes them.
     ///
-    /// `protect`: counted pretokens whose encoding must not change. `extends`: true if the vocabulary is finished. New
-    /// entries must then not be spelled like its entries, and a vocabulary that ranks tokens gets no merge list.
+    /// `protect`: counted pretokens whose encoding must not change. `extends`: true if the vocabulary is finished. Then
+    /// a new entry must not be spelled like an existing one, and a vocabulary that ranks tokens gets no merge list.
     #[pyo3(signature = (tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run, extends = false, protect = None))]
     #[allow(clippy::too_many_arguments)]
     fn learn_more(

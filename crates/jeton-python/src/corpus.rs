@@ -116,8 +116,8 @@ impl TextColumn {
         Ok(spans.map(|spans| Self(Texts::Block(block, spans))))
     }
 
-    /// Creates a column of the values of an Arrow array of binary or string type, without nulls. `data` has the bytes
-    /// from the first offset to the last; the offsets are little-endian i64 from 0. None if a value is not UTF-8.
+    /// Creates a column from an Arrow array of binary or string type without nulls. `data` contains the bytes of all
+    /// values. `offsets` are little-endian i64, relative to the start of `data`. Returns None if a value is not UTF-8.
     ///
     /// With `borrow`, `data` is not copied; the caller promises that no other code accesses it.
     #[staticmethod]

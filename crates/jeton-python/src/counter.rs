@@ -21,7 +21,7 @@ use crate::signals::{run_with_signals, SignalCheck};
 /// Buffer size in bytes, for reading each run and for writing.
 const BUFFER: usize = 1 << 17;
 
-/// Counts documents, batch by batch.
+/// Counts the pretokens of documents, batch by batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
 
@@ -63,7 +63,7 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
 
 #[pymethods]
 impl Counter {
-    /// Merges runs on disk; drops pretokens with a count below `min_count`.
+    /// Merges the files `runs` into the file `path`, and drops pretokens with a count below `min_count`.
     #[staticmethod]
     #[pyo3(signature = (runs, path, min_count, durable = true))]
     fn merge_runs(
@@ -82,8 +82,8 @@ impl Counter {
 }
 
 impl Counter {
-    /// Takes the counter out of `self` for the duration of a call. The counter cannot be used by another thread
-    /// meanwhile, nor after an error.
+    /// Takes the counter out of `self` for the duration of a call. Until the call puts it back, no other thread can use
+    /// the counter; after an error, it is not put back.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }
@@ -120,8 +120,9 @@ impl Counter {
     }
 
     /// Counts the documents of columns, in order, without the first `skip` documents. An error about a document has the
-    /// document's index as `document`, and a position in bytes. After Ctrl-C, the batch has `patience` seconds to
-    /// finish. If it finishes in time, the counter stays valid; otherwise, and after any error, the counter is invalid.
+    /// attribute `document`, the index of the document, and a position in bytes. After Ctrl-C, the batch has `patience`
+    /// seconds to finish. If it finishes in time, the counter stays valid. Otherwise, and after any error, the counter
+    /// is invalid.
     #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
     fn add(
         &self,
@@ -157,7 +158,7 @@ impl Counter {
         })
     }
 
-    /// Returns the memory of the counts in bytes, and the position after all documents.
+    /// Returns the memory of the counts in bytes, and the position in the corpus after the counted documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }
@@ -173,8 +174,9 @@ impl Counter {
         Ok(())
     }
 
-    /// Merges the counts with runs; drops pretokens with a count below `min_count`. Returns the counts and the totals
-    /// of dropped pretokens. The counts spill to files if they exceed `memory`. The counter is empty afterwards.
+    /// Merges the counts with those of the files `runs`, and drops pretokens with a count below `min_count`. Returns
+    /// the counts and the totals of dropped pretokens. The counts spill to files if they exceed `memory`. The counter
+    /// is empty afterwards.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,

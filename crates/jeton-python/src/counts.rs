@@ -73,7 +73,7 @@ impl Counts {
         self.0.len()
     }
 
-    /// Number of pretokens, counting repetitions.
+    /// Sum of the counts of all pretokens.
     #[getter]
     fn total(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.total())
@@ -117,7 +117,7 @@ impl Counts {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
 
-    /// Returns, for each of `places`, the number of distinct pretokens that first appear before this position.
+    /// Returns, for each position of `places`, the number of distinct pretokens that first appear before it.
     fn distinct_before(&self, places: Vec<u64>) -> Vec<usize> {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }
@@ -128,7 +128,7 @@ impl Counts {
         shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
     }
 
-    /// Position after the last counted pretoken.
+    /// Position in the corpus after the last counted pretoken.
     #[getter]
     fn end(&self) -> u64 {
         self.0.end()

@@ -1,4 +1,4 @@
-//! Cuts texts to a number of tokens. Also counts tokens: those of one text up to a limit, or those of many texts.
+//! Cuts texts to a number of tokens. Also counts the tokens of one text (up to a limit) or of many texts.
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
@@ -79,8 +79,8 @@ impl Tokenizer {
         cut(self, text, at, special, work, |kept, _| Ok(kept))
     }
 
-    /// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, its
-    /// range of characters, its range of bytes, and the number of tokens.
+    /// Returns the parts of a text as tuples of the class `cls`: the text, its range of characters, its range of bytes,
+    /// and the number of tokens. `cls` must be a subclass of `tuple` that adds no fields.
     #[allow(clippy::too_many_arguments)]
     fn split<'py>(
         &self,
@@ -140,8 +140,8 @@ fn substring<'py>(text: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResul
     unsafe { Bound::from_owned_ptr_or_err(text.py(), ffi::PyUnicode_Substring(text.as_ptr(), start, end)) }
 }
 
-/// Creates an object of `class`, a subclass of `tuple` without other fields. Does not call `__new__`, because the
-/// call would be slower.
+/// Creates an object of `class`, which must be a subclass of `tuple` that adds no fields. Does not call `__new__`,
+/// because the call would be slower.
 fn tuple_of<'py, const N: usize>(
     class: &Bound<'py, PyType>,
     fields: [Bound<'py, PyAny>; N],

@@ -51,7 +51,7 @@ pub fn apply_template(
     Ok((out.tokens, out.type_ids, out.special_tokens_mask, sources.collect()))
 }
 
-/// Returns the offsets of a token without the white space at its ends.
+/// Returns the offsets of a token, without the white space at the start and the end of the token.
 #[pyfunction]
 pub fn trim_offsets(
     content: &[u8],

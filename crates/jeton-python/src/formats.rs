@@ -34,7 +34,7 @@ impl Vocabulary {
             let model = sentencepiece::read(data)?;
             let facts = model.facts.to_json()?;
             let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-            // HF's mask tokens include white space before them.
+            // HF's mask tokens also match the white space before them.
             let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect();
             Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
         };
@@ -180,7 +180,7 @@ impl Tokenizer {
     }
 }
 
-/// Returns the fields of a `.model` that are not pieces, as (number, content).
+/// Returns the fields of a `.model` that are not pieces, as (field number, content).
 #[pyfunction]
 pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
     let found = py.detach(|| sentencepiece::specs(data)).map_err(|failed| error::plain(py, failed))?;
@@ -256,7 +256,7 @@ impl TekkenFile {
         py.detach(|| tekken::read(data)).map(Self).map_err(|failed| error::plain(py, failed))
     }
 
-    /// All members except the ranked tokens, as JSON text.
+    /// JSON object with all members of the file except the ranked tokens.
     #[getter]
     fn rest(&self) -> &str {
         &self.0.rest
@@ -279,14 +279,14 @@ impl TekkenFile {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Reads `tokenizer.json`. Returns all small members as JSON text, and the vocabulary with the merges.
+    /// Reads `tokenizer.json`. Returns (all members except the vocabulary and the merges as JSON text, vocabulary).
     #[staticmethod]
     fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
         let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
         Ok((std::mem::take(&mut file.rest), Self { file }))
     }
 
-    /// Reads encoder.json and vocab.bpe. Spellings are not converted.
+    /// Reads encoder.json and vocab.bpe. The spellings are not converted to bytes.
     #[staticmethod]
     fn from_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
         let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;

@@ -32,7 +32,7 @@ const SHARED_STARTS: usize = 1 << 12;
 /// Tuples are shared for ranges shorter than this. Nearly all tokens are shorter.
 const SHARED_LENS: usize = 1 << 4;
 
-/// (start, length) of a range -> Python tuple, stored like the integers of `SHARED`.
+/// (start, length) of a range -> Python tuple. Ownership and access are as for `SHARED`.
 static PAIRS: [AtomicPtr<ffi::PyObject>; SHARED_STARTS * SHARED_LENS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SHARED_STARTS * SHARED_LENS];
 

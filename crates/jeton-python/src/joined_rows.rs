@@ -26,7 +26,7 @@ pub fn join_ids<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::IDS, u32::from_le)?)
 }
 
-/// Joins ranges like `join_ids`, for columns of little-endian i64. Each element of a range has `width` integers.
+/// Like `join_ids`, for columns of little-endian i64. Each element of a range has `width` integers.
 #[pyfunction]
 pub fn join_integers<'py>(
     py: Python<'py>,
@@ -39,7 +39,7 @@ pub fn join_integers<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::OFFSETS, i64::from_le)?)
 }
 
-/// Start and size of each range, in integers.
+/// Start and size of each range, as numbers of integers.
 struct Ranges {
     ranges: Vec<(usize, usize)>,
     num_columns: usize,

@@ -225,8 +225,8 @@ unsafe impl Mapping for Mapped {
     fn release(&self, keep: usize) {
         let keep = keep.next_multiple_of(PAGE).min(self.bytes);
         #[cfg(target_os = "linux")]
-        // SAFETY: the range is within the mapping. The mapping is a shared one of a file, so the advice does not change
-        // its content. If pages are larger than `PAGE`, the system can refuse the advice, which is harmless.
+        // SAFETY: the range is within the mapping. The file is mapped as shared, so the advice does not change the
+        // content. If pages are larger than `PAGE`, the system can refuse the advice, which is harmless.
         unsafe {
             libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
         };
@@ -237,7 +237,8 @@ unsafe impl Mapping for Mapped {
     #[cfg(target_os = "linux")]
     fn resident(&self) -> Option<usize> {
         use std::os::unix::fs::FileExt;
-        // Bytes for each page in `pagemap` (proc_pid_pagemap(5)); the highest bit means that the page is mapped.
+        // Size in bytes of the entry of a page in `pagemap` (proc_pid_pagemap(5)). The highest bit of an entry means
+        // that the page is in memory.
         const ENTRY: usize = 8;
         let page = page_bytes()?;
         let map = File::open("/proc/self/pagemap").ok()?;

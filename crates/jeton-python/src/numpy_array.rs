@@ -18,7 +18,7 @@ use pyo3::types::PyCapsule;
 /// Maximum number of ids of an array with its own memory. For more ids, copying costs more than a view.
 const MOST: usize = 1 << 10;
 
-/// Indices of `PyArray_Type` and `PyArray_New` in the table.
+/// Indices of `PyArray_Type` and `PyArray_New` in NumPy's table of C functions and types.
 const TYPE: usize = 2;
 const NEW: usize = 93;
 
@@ -101,9 +101,9 @@ fn copied<'py, T: Copy>(
     // Never writes more values than the array has.
     let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
     // SAFETY: `table` is NumPy's table, which is never freed and has `PyArray_Type` and `PyArray_New` at these indices.
-    // `shape` has the given number of dimensions; without data, NumPy allocates it, contiguous and aligned. The result
-    // is null with an exception set, or a new reference to an array, which begins with `ArrayFields`. No other code has
-    // the array while its data is written.
+    // `shape` has the given number of dimensions. No data is passed, so NumPy allocates the data, contiguous and
+    // aligned. The result is null with an exception set, or a new reference to an array, which begins with
+    // `ArrayFields`. No other code has the array while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
         let (none, dims) = (ptr::null_mut(), shape.len() as c_int);

@@ -60,9 +60,9 @@ pub fn gather<'py>(
             let room = made.spare_capacity_mut();
             debug_assert!(length <= room.len(), "the capacity is the sum of the lengths");
             // SAFETY: the range is in `values`, which the caller holds until the end of this function, so that its
-            // memory is neither moved nor freed. The range also fits the room, which is disjoint from it. If another
-            // thread writes to `values`, the bytes are arbitrary, as in NumPy: they are integers, and no reference to
-            // them is created.
+            // memory is neither moved nor freed. The range also fits the room, which is disjoint from it. Another
+            // thread can write to `values`; the copied bytes are then arbitrary, as in NumPy. This is sound: any bytes
+            // are valid integers, and no reference to `values` is created.
             unsafe { std::ptr::copy_nonoverlapping(from.0.add(start), room.as_mut_ptr().cast(), length) };
             // SAFETY: `length` more bytes are initialized.
             unsafe { made.set_len(made.len() + length) };

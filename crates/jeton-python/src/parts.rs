@@ -1,4 +1,4 @@
-//! Single stages before the model, for tests that compare them with other libraries.
+//! Runs single stages that precede the model, for tests that compare them with other libraries.
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::aligned_text::{AlignedText, Chunk};

@@ -1,4 +1,4 @@
-//! Trains by the rules of peer libraries, for `training/presets/`.
+//! Training as in other libraries, for `training/presets/`.
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
@@ -36,7 +36,7 @@ pub fn character_map<'py>(
     Ok(PyBytes::new(py, &blob))
 }
 
-/// Returns the rules of a character map, by ascending source.
+/// Returns the rules of a character map, as pairs (source, replacement) in ascending order of the source.
 #[pyfunction]
 pub fn character_rules(py: Python<'_>, map: &[u8]) -> PyResult<Vec<(String, String)>> {
     let rules = py.detach(|| compile::decompile(map)).map_err(|failed| error::plain(py, failed))?;

@@ -111,7 +111,7 @@ fn filled<'py>(
     }
 }
 
-/// Returns lists in which all elements of each row are `value`, and short rows are padded with `fill`.
+/// Returns rows of the given lengths as lists. All elements are `value`; short rows are padded with `fill`.
 #[pyfunction]
 #[pyo3(signature = (value, lengths, *, width=0, left=false, fill=0))]
 pub fn constant_lists(

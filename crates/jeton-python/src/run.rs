@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-/// If `save` failed, returns its error instead of the result, unless the result is the exception of Ctrl-C.
+/// Returns the error of `save` if it failed, else the result `done`. The exception of Ctrl-C in `done` has precedence.
 fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
     match failed {
         Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 
 use crate::callback;
 
-/// Interval at which long work calls the interpreter. Ctrl-C must take effect within a second; the interval is a tenth
-/// of it.
+/// Interval at which long work calls the interpreter: a tenth of a second, because Ctrl-C must take effect within a
+/// second.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Cancellation check that runs signal handlers and a progress callback, and stores the exception they raise.

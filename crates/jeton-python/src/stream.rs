@@ -106,7 +106,7 @@ impl TextStream {
     ///     and ignored.
     ///
     /// Raises:
-    ///     UnknownTokenError: an id is outside the vocabulary or in a gap. The exception has its position in `ids`. The
+    ///     UnknownTokenError: an id is outside the vocabulary or in a gap. The exception has the id's position. The
     ///         stream is unchanged: none of `ids` was read.
     ///     DecodeError: ``errors="strict"`` and the bytes are not UTF-8. The exception has the byte's position in the
     ///         whole text. The text that the same call decoded before this byte is in `text`. Every later call raises

@@ -19,15 +19,15 @@ use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
-/// Stands for no id.
+/// Value that means "no id".
 const NONE: u32 = u32::MAX;
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns four columns by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1
-    /// for an initial symbol.
+    /// Returns four columns, each with one value for each id: the kind of its entry; the left part and the right part
+    /// of the last merge of the entry (2³² - 1 if there is none); 1 for an initial symbol, else 0.
     fn merge_trees<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| self.0.model().merge_trees(vocab, keep_going);
@@ -42,9 +42,9 @@ impl Tokenizer {
         ))
     }
 
-    /// Removes `num_removed` of the removable entries. Each time, the least frequent entry is removed from which no
-    /// remaining entry is merged. Returns 1 for each id that remains, else 0. `counts`: i64 by id; `remains` and
-    /// `removable`: u32 by id.
+    /// Removes `num_removed` of the removable entries, one after another. Each time, the candidates are the entries
+    /// that are not a part of a remaining entry, and the least frequent candidate is removed. Returns 1 for each id
+    /// that remains, else 0. `counts`: i64 for each id; `remains` and `removable`: u32 for each id.
     fn without_rare<'py>(
         &self,
         py: Python<'py>,
@@ -69,7 +69,7 @@ impl Tokenizer {
         column::view(py, remains.into_iter().map(u32::from).collect::<Vec<u32>>())
     }
 
-    /// Encodes counted pretokens; returns the number of occurrences of each id, as i64 by id.
+    /// Encodes counted pretokens. Returns the number of occurrences of each id as i64, in order of the ids.
     fn count_ids<'py>(&self, py: Python<'py>, counts: &Counts) -> PyResult<View<'py>> {
         let vocab = self.0.vocab();
         let make = |keep_going: KeepGoing<'_>| {
@@ -117,8 +117,8 @@ impl Tokenizer {
         append(py, self, &contents, AppendOptions { next_id, bridges: false, extends_alphabet: true, keeps_crossed })
     }
 
-    /// Returns, for each id of `tok`, the id of `other` with the same bytes in decoded text; 2³² - 1 for none.
-    /// Special tokens are only equal to special tokens.
+    /// Returns, for each id of this tokenizer, the id of `other` that is decoded to the same bytes; 2³² - 1 if there is
+    /// none. A special token only corresponds to a special token.
     fn vocabulary_map<'py>(&self, py: Python<'py>, other: &Tokenizer) -> PyResult<View<'py>> {
         let make = || {
             let mut ids: HashMap<(bool, Vec<u8>), u32> = HashMap::with_capacity(other.0.vocab().num_tokens());
@@ -172,8 +172,8 @@ fn append<'py>(
     Ok((vocabulary, column::view(py, made.ids)?, column::view(py, fates)?, made.merges.len()))
 }
 
-/// Returns the vocabulary with appended entries. New pieces get scores below all existing scores, descending in the
-/// order of the pieces.
+/// Returns the vocabulary with appended entries. The scores of new pieces are lower than all existing scores; each new
+/// piece has a lower score than the one before it.
 fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -> Result<Vocabulary> {
     let vocab = tok.vocab();
     let mut entries: jeton_core::vocab::List = vocab.iter().collect();

@@ -25,8 +25,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text to encode, or number of ids to decode, without releasing the GIL. For such short calls,
-/// releasing it costs more than other threads gain.
+/// Texts of up to this many bytes are encoded, and up to this many ids are decoded, without releasing the GIL. In such
+/// short calls, releasing it costs more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;
@@ -296,7 +296,7 @@ impl Tokenizer {
         self.decode_slice(py, &arguments::ids(ids)?, skip_special)
     }
 
-    /// Decodes ids to text. Invalid UTF-8 becomes U+FFFD in the way of the library that the tokenizer comes from.
+    /// Decodes ids to text. Invalid UTF-8 is replaced by U+FFFD as in the library that the tokenizer comes from.
     #[pyo3(signature = (ids, skip_special=false))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;

@@ -1,5 +1,5 @@
-//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code does not read it, only passes it
-//! between calls.
+//! `Vocabulary`: entries and merges of a tokenizer under construction. Python code only passes it from
+//! call to call, and does not read it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -126,7 +126,7 @@ impl Vocabulary {
         }))
     }
 
-    /// Returns a vocabulary in which these ordinary entries have another kind.
+    /// Returns a vocabulary in which the kind of these ordinary entries is `kind`.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
@@ -141,8 +141,8 @@ impl Vocabulary {
     }
 
     /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all pieces are ordinary
-    /// entries without flags. `order`: order of the merges that replace the scores, "scores" or "ids". With None, the
-    /// scores are kept.
+    /// entries without flags. Merges replace the scores; their order is `order`, "scores" or "ids". If `order` is None,
+    /// the scores are kept.
     #[pyo3(signature = (order=None))]
     fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
         let order = match order {
@@ -251,7 +251,7 @@ fn first_eight(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Vocabulary and merges of a `tokenizer.json`. Spellings are not converted yet.
+/// Vocabulary and merges of a `tokenizer.json`. The spellings are not converted to bytes yet.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpelledVocabulary {
     pub file: hf_json::TokenizerFile,
@@ -286,7 +286,7 @@ impl SpelledVocabulary {
         self.file.vocab.ids.contains(&id)
     }
 
-    /// Returns true if some spelling contains `mark` elsewhere than at its end.
+    /// Returns true if some spelling contains `mark` before its end.
     fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)

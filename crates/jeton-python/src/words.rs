@@ -1,4 +1,4 @@
-//! `Words` finds the words of texts, and runs of characters of scripts without spaces, and counts the tokens in them.
+//! `Words` finds the words of texts, and the runs of scripts without spaces, and counts the tokens in both.
 //! `main_script` finds the main script of a text.
 
 use std::str::Utf8Error;
@@ -38,8 +38,8 @@ fn counts(found: TokensInWords) -> Counts {
     (found.words.tokens, found.words.whole, found.runs.tokens)
 }
 
-/// Returns the name of the script that most characters have: `Japanese` for Han with kana, `None` if there are no
-/// letters.
+/// Returns the name of the script to which most characters belong. The name is `Japanese` for Han with kana, and `None`
+/// if the text has no letters.
 #[pyfunction]
 pub fn main_script(py: Python<'_>, text: &str) -> &'static str {
     py.detach(|| scripts::main_script(text))
@@ -65,7 +65,7 @@ impl Words {
         self.words.num_words()
     }
 
-    /// Number of characters of all runs, without combining marks.
+    /// Number of characters in the runs of scripts without spaces; combining marks are not counted.
     #[getter]
     fn num_run_chars(&self) -> usize {
         self.words.num_run_chars()

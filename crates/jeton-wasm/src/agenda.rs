@@ -1,6 +1,6 @@
 //! Replay of the priority queue with which SentencePiece's BPE encodes a pretoken, including its stale entries.
-//! `explanation/agenda.py` in the Python package does the same and explains it. A test compares the two on the answers
-//! of the page.
+//! `explanation/agenda.py` in the Python package does the same and explains it. A test of the page compares the results
+//! of both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,7 +53,7 @@ impl Ord for Offer {
     }
 }
 
-/// Replays the queue of a pretoken. `merges` are the core's merges as (position, id). None if the pretoken is too long,
+/// Replays the queue of a pretoken. `merges`: the core's merges as (position, id). None if the pretoken is too long,
 /// or if the replay differs from `merges`.
 pub fn of(tok: &Tokenizer, text: &[u8], symbols: &[u32], starts: &[usize], merges: &[(usize, u32)]) -> Option<Agenda> {
     if symbols.len() > MOST_SYMBOLS {

@@ -1,4 +1,4 @@
-//! Engine of the page: it has the loaded tokenizers, and converts requests to replies.
+//! Engine of the page: stores the loaded tokenizers, and answers requests.
 
 use jeton_core::error::Error;
 use jeton_core::pretokenize;
@@ -24,7 +24,7 @@ pub struct Facts {
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
-    /// Other properties for the worker, which gets them with the tokenizer.
+    /// Other properties. Only the worker uses them; it receives them when it loads the tokenizer.
     #[serde(flatten)]
     pub others: serde_json::Map<String, serde_json::Value>,
 }
@@ -52,14 +52,14 @@ pub struct Reply {
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
-    /// Loads the bundle in the data. Reply: number of the tokenizer, facts, sizes, special tokens.
+    /// Loads the bundle in the request's data. Reply: number of the tokenizer, facts, sizes, special tokens.
     Load,
-    /// Reads the file in the data, which `Spelled`, `Inside` and `Build` then use. Reply: facts about the file.
+    /// Opens the file in the request's data, for later requests `Spelled`, `Inside` and `Build`. Reply: facts about it.
     Open { format: Format },
     /// Returns the ids of the entries with these spellings in the opened file.
     Spelled { spellings: Vec<String> },
-    /// Returns other facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
-    /// whether some entry contains `mark` elsewhere than at its end.
+    /// Returns three facts about the opened file: the piece at index `piece`, whether an entry has the id `id`, and
+    /// whether some entry contains `mark` before its end.
     Inside { piece: usize, id: u32, mark: String },
     /// Builds a tokenizer from the opened file. The reply is that of `Load`.
     Build { options: serde_json::Value, facts: Box<Facts>, plan: Box<Plan> },
@@ -70,13 +70,13 @@ enum Request {
     Forget { tok: usize },
     /// Returns the names of all named patterns.
     Patterns,
-    /// Returns the number of ids of the text in the data.
+    /// Returns the number of ids of the text in the request's data.
     Count { tok: usize, special: bool, template: bool },
-    /// Returns the ids of the text in the data. They are returned as data, in u32.
+    /// Returns the ids of the text in the request's data. The reply's data are the ids, as u32.
     Encode { tok: usize, special: bool, template: bool },
-    /// Returns the ids and spans of the text in the data, and the bytes of each id.
+    /// Returns the ids and spans of the text in the request's data, and the bytes of each id.
     Tokenize { tok: usize, special: bool, template: bool },
-    /// Returns all steps of encoding the text in the data.
+    /// Returns all steps of encoding the text in the request's data.
     Explain { tok: usize, special: bool },
     /// Returns the properties of some entries.
     Entries { tok: usize, ids: Vec<u32> },
@@ -84,9 +84,9 @@ enum Request {
     Steps { tok: usize, id: u32 },
     /// Returns the list of all merges.
     Merges { tok: usize },
-    /// Returns all entries: ids, kinds as the API names them, and lengths. The bytes of the entries are the data.
+    /// Returns all entries: ids, kinds as the API names them, and lengths. The reply's data are the entries' bytes.
     Listing { tok: usize },
-    /// Learns merges from the text in the data.
+    /// Learns merges from the text in the request's data.
     Train(Box<training::Options>),
 }
 
@@ -253,8 +253,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for the search. The bytes of a special token are its spelling; the bytes of other entries
-    /// are those that they decode to.
+    /// Returns all entries, for the search on the page. The bytes of a special token are its spelling; the bytes of
+    /// other entries are those that they decode to.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;

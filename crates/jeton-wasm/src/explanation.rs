@@ -1,4 +1,4 @@
-//! Steps of a model as JSON, in the form that `Explanation.to_json` in Python has for pretokens.
+//! Steps of a model as JSON. The form is that of the pretokens in Python's `Explanation.to_json`.
 
 use jeton_core::error::Result;
 use jeton_core::model::explain::{Candidate, Split, Step, Story};

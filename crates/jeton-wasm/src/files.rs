@@ -28,7 +28,7 @@ pub enum Opened {
     Entries(List, Extras),
 }
 
-/// Plan from which a tokenizer is built together with an opened file.
+/// Plan for building a tokenizer from an opened file.
 #[derive(Debug, Deserialize)]
 pub struct Plan {
     /// True if entries are spelled in the byte alphabet.
@@ -108,7 +108,7 @@ impl Opened {
         }
     }
 
-    /// Returns true if some spelling contains `mark` elsewhere than at its end.
+    /// Returns true if some spelling contains `mark` before its end.
     pub fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         match self {

@@ -10,7 +10,7 @@
 //! failure      core errors → class and message, as the Python binding converts them
 //! ```
 //!
-//! A call passes a request as JSON and data as bytes, and returns JSON and bytes in one buffer. All buffers are in this
+//! A call passes a request (JSON) and data (bytes), and returns JSON and bytes in one buffer. All buffers are in this
 //! module's memory. With [`allocate`], the caller creates the buffers that it passes; with [`release`], it frees them
 //! and the buffers of replies.
 //!
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn release(start: *mut u8, len: usize) {
 /// Executes a request. A reply has two little-endian u32, the lengths of the JSON and of the data, followed by both.
 ///
 /// # Safety
-/// Each pair of arguments must be a buffer from [`allocate`], or part of one.
+/// Each pair of arguments must be the address and the length of a buffer from [`allocate`], or of a part of one.
 #[no_mangle]
 pub unsafe extern "C" fn call(request: *const u8, request_len: usize, data: *const u8, data_len: usize) -> *mut u8 {
     // SAFETY: the caller passes two buffers with their lengths, and nothing changes them during the call.

@@ -29,7 +29,7 @@ pub struct Options {
     words: Option<Words>, // if set, trains on distinct words
 }
 
-/// Options of training on words.
+/// Options of training on distinct words (as opposed to training on the whole text).
 #[derive(Debug, Deserialize)]
 struct Words {
     stages: Value, // stages before pretokens are counted
@@ -38,10 +38,10 @@ struct Words {
     prefix: Option<String>,      // set for WordPiece: the prefix inside of words
 }
 
-/// Number of merges of training on words if no size is given.
+/// Default number of merges for `Options::words`, if no vocabulary size is given.
 const DEFAULT_MERGES: usize = 30;
 
-/// Result of training, as the worker gets it.
+/// Result of training, in the form in which the worker receives it.
 #[derive(Debug, Serialize)]
 pub struct Run {
     merges: Vec<(u32, u32, u32)>, // (left, right, result)
@@ -130,8 +130,8 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of initial symbols: the distinct characters of the words, the distinct characters after a prefix,
-/// and the end-of-word marks.
+/// Returns the number of initial symbols: the distinct characters; if there is a prefix, the distinct characters that
+/// are not the first of their word; and the end-of-word mark, if any.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {

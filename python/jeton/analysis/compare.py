@@ -75,7 +75,7 @@ class Comparison:
 
     @cached_property
     def spans(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[tokens, 2], the half-open byte ranges of its tokens."""
+        """Byte ranges of the tokens, half-open: one array int64[tokens, 2] for each tokenizer."""
         import numpy as np
 
         columns = [tok._byte_spans(self.text, self._permitted(tok)) for tok in self.toks]
@@ -92,7 +92,7 @@ class Comparison:
 
     @cached_property
     def encodings(self) -> list[Encoding]:
-        """The encoding by each tokenizer. Computed on first use: it takes some hundred times the memory of the text."""
+        """The encoding by each tokenizer. Computed on first use: it takes about 100 times the memory of the text."""
         return [self._encoding(tok, sys.maxsize) for tok in self.toks]
 
     @property
@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def _ends(self) -> list[NDArray[np.int64]]:
-        """For each tokenizer int64[bytes + 1]: the end of the token that begins at each byte; 0 if no token does."""
+        """End of the token that begins at each byte, or 0 if none does: int64[bytes + 1] for each tokenizer."""
         import numpy as np
 
         columns = []
@@ -126,7 +126,7 @@ class Comparison:
 
     @cached_property
     def _marks(self) -> list[NDArray[np.bool_]]:
-        """For each tokenizer bool[bytes + 1]: True at its token boundaries, except the ends of the text."""
+        """True at token boundaries, except at both ends of the text: bool[bytes + 1] for each tokenizer."""
         columns = []
         for ends in self._ends:
             cuts = ends > 0
@@ -245,7 +245,7 @@ class Comparison:
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
         """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
-        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
+        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # 4 more: the last drawn character has up to 4 tokens
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
         return shown, translate("and {number} more tokens", number=f"{more:,}") if more else ""
@@ -275,8 +275,8 @@ def compare(
     """Encodes one text with several tokenizers, or two texts with one, and compares the results.
 
     Args:
-        toks: name -> tokenizer, or a list of tokenizers, named by their numbers from 1; for two texts, one `Tokenizer`.
-        text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
+        toks: name -> tokenizer, or a list of tokenizers, which are named 1, 2, …; for two texts, one `Tokenizer`.
+        text: as in `Tokenizer.encode`. If `toks` is one `Tokenizer`: a pair of texts, A and B.
         special: as in `Tokenizer.encode`; each tokenizer ignores special tokens that it does not have.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`ComparisonTexts`: the texts on which two tokenizers are compared, such as before and after a conversion.
+"""`ComparisonTexts`: texts on which two tokenizers are compared, such as a tokenizer and its converted copy.
 
 The texts are `edge_cases`, special tokens, and `generated_texts`. They are the same on every machine.
 """
@@ -24,8 +24,8 @@ class ComparisonTexts:
 
     Attributes:
         a, b: tokenizers whose tokens the texts contain.
-        num: number of texts generated from the tokens of `a`. A quarter of this number is generated from `b`, and a
-            quarter are byte strings.
+        num: number of texts generated from the tokens of `a`. In addition, ``num // 4`` texts are generated from the
+            tokens of `b`, and for byte-level tokenizers ``num // 4`` byte strings.
         seed: seed of the generator.
 
     Examples:

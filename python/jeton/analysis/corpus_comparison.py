@@ -103,7 +103,7 @@ class CorpusComparison:
         return self._f1(self.boundaries, a, b)
 
     def token_agreement(self, a: str, b: str) -> float:
-        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean of the totals."""
+        """Returns the F1 of two tokenizers' tokens: number of equal tokens, divided by the mean number of tokens."""
         return self._f1(self.equal_tokens, a, b)
 
     def vocab_overlap(self, a: str, b: str) -> float:
@@ -224,7 +224,7 @@ def compare_corpus(
     See also `compare`, which shows one text in detail, and `measure`, which measures compression and fertility.
 
     Args:
-        toks: several tokenizers, as a mapping name -> tokenizer or a list, named by their numbers from 1.
+        toks: several tokenizers: a mapping name -> tokenizer, or a list, in which they are named 1, 2, …
         corpus: as in `jeton.train`; weights of sources have no effect.
         max_differences: maximum number of differences in the result; the most frequent are returned.
         threads, progress: as in `jeton.train`.
@@ -352,7 +352,7 @@ def _matrix(found: CorpusComparison) -> list[str]:
 
 
 def _passages(found: CorpusComparison, color: bool, most: int) -> list[str]:
-    """Returns the lines with the differences, and how each tokenizer splits them."""
+    """Returns lines with the most frequent differences, and with the tokens of each tokenizer."""
     share = found.passage_bytes / found.bytes if found.bytes else 0.0
     lines = [f"{found.passages:,} passages ({share:.1%} of the bytes) are split differently; the most frequent:"]
     width = max(map(display_width, found.names))

@@ -56,7 +56,7 @@ class Cost:
 
     @property
     def price(self) -> float | None:
-        """Price of all tokens, in the unit of `price_per_million`; None if that was not given."""
+        """Price of all tokens, in the unit of `price_per_million`; None if no price was given."""
         return None if self.price_per_million is None else self.tokens * self.price_per_million / 1e6
 
     @property
@@ -71,7 +71,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CostTable:
-    """Costs of a corpus by several tokenizers. `str` returns a table in text.
+    """Costs of a corpus with each of several tokenizers. `str` returns a table in text.
 
     Attributes:
         costs: a `Cost` for each tokenizer.
@@ -117,7 +117,7 @@ def cost(
     """Counts the tokens of a corpus, their price, and the documents that exceed a context window.
 
     Args:
-        toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, named by their numbers from 1.
+        toks: a tokenizer; or several: a mapping name -> tokenizer, or a list, in which they are named 1, 2, …
         corpus: as in `jeton.train`; weights of sources have no effect.
         price: price of a million tokens, in any currency: a number for all tokenizers, or name -> price.
         window: size of the context window, in tokens: a number for all tokenizers, or name -> size.

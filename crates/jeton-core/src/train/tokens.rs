@@ -71,7 +71,7 @@ impl Spellings {
 }
 
 impl Tokens {
-    /// Creates the tokens before the first merge.
+    /// Creates the tokens that exist before the first merge.
     ///
     /// # Errors
     /// Spellings of more than 1 GiB in total.
@@ -157,7 +157,7 @@ impl Tokens {
         self.lengths.fill(1);
     }
 
-    /// Updates the counts after `merged` occurrences of the pair became `result`.
+    /// Updates the counts after a merge: `merged` is the number of pairs that were replaced by `result`.
     pub fn merged(&mut self, left: u32, right: u32, result: u32, merged: u64) {
         self.uses[result as usize] = merged;
         self.uses[left as usize] -= merged;

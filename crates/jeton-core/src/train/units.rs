@@ -1,7 +1,7 @@
 //! Counts of the characters, or bytes, in all pretokens, on several threads.
 //!
-//! Cost: one pass over the pretokens. Each thread has a table of all code points, of 10 MB. A page of the table takes
-//! memory only if one of its code points occurs, so a text in one script uses few pages.
+//! Cost: one pass over the pretokens. Each thread has a table of 10 MB with an entry for each code point. A page of the
+//! table takes memory only if one of its code points occurs, so a text in one script uses few pages.
 
 use super::count::Counts;
 use crate::error::Result;

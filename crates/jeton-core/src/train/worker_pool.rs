@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// to wake a parked thread.
 const SPINS: usize = 4096;
 
-/// One step of a merge, which is run on every shard.
+/// Step of a merge. Each step is run on every shard.
 #[derive(Debug, Clone, Copy)]
 pub enum ShardTask {
     /// Merge a pair everywhere.

@@ -21,8 +21,8 @@ pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 /// Buffers of offsets.
 pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
 
-/// Range of sizes of pooled buffers, in bytes. The size of a buffer is the number of its written bytes, because
-/// untouched capacity takes no memory.
+/// Buffers are pooled if their size in bytes is in this range. The size of a buffer is the number of its written bytes,
+/// because untouched capacity takes no memory.
 const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=48 << 20;
 
 /// Pool of one buffer.

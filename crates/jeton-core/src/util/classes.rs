@@ -78,15 +78,15 @@ impl Classes {
         self.of(if has_three { of_three } else { first & 0x1F }, if has_three { third } else { second })
     }
 
-    /// Returns the class of a code point, given the index of its block and its last 6 bits. The last byte of its UTF-8,
-    /// which ends with the same 6 bits, can be passed instead of them.
+    /// Returns the class of a code point. `block`: index of its block; `last`: a number whose last 6 bits are those of
+    /// the code point, such as the last byte of its UTF-8.
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
         VALUES[usize::from(BLOCKS[block]) + last % BLOCK]
     }
 
-    /// Returns the end of the longest run of characters in the classes `mask` that starts at `at`. If there is no such
-    /// run, returns `at`.
+    /// Returns the end of the longest run that starts at `at` and consists of characters in the classes `mask`. If
+    /// there is no such run, returns `at`.
     ///
     /// Letters are read eight bytes at a time. The lengths of words are hard to predict, and one misprediction per word
     /// costs more than the arithmetic on eight bytes (English, o200k: 382 MB/s, compared to 223 MB/s byte by byte).

@@ -1,8 +1,8 @@
 //! Leftmost-longest search for many patterns: Aho–Corasick on a double-array trie.
 //!
 //! A node at the end of a pattern and all nodes below it have no failure link, because the search does not need a match
-//! that begins later. If the failure link of a node inside a pattern leads to a match, this match is the result unless
-//! the pattern itself matches.
+//! that begins later. If the failure link of a node inside a pattern leads to the end of a shorter pattern, the shorter
+//! pattern is the match unless the longer one also matches.
 //!
 //! Between matches, the search compares 64 bytes at a time with the first two bytes of the patterns. Two bytes are more
 //! selective than one: added tokens often begin with `<|` or two spaces, but a single `<` or space is frequent in text.

@@ -78,8 +78,8 @@ impl PropertyTable {
         self.at(code / BLOCK, code)
     }
 
-    /// Returns the value of a code point, given the index of its block and its last 6 bits. The last byte of its UTF-8,
-    /// which ends with the same 6 bits, can be passed instead of them.
+    /// Returns the value of a code point. `block`: index of its block; `last`: a number whose last 6 bits are those of
+    /// the code point, such as the last byte of its UTF-8.
     #[inline(always)]
     pub(crate) fn at(&self, block: usize, last: usize) -> u8 {
         self.values[usize::from(self.blocks[block]) + last % BLOCK]

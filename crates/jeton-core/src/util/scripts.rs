@@ -1,6 +1,6 @@
 //! Scripts of characters, and the main script of a text.
 //!
-//! Source: Unicode's property Script, from `regex-syntax`. Left out: rare scripts share the name `Other`.
+//! Source: Unicode's property Script, from `regex-syntax`. All rare scripts have the name `Other`.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 use super::atomic_cell::made_once;
 
-/// Names of the scripts. Characters of other scripts have the name `Other`; characters without a script, `None`.
+/// Names of the scripts. The name of all other scripts is `Other`; for characters without a script, it is `None`.
 const NAMES: [&str; 43] = [
     "Latin",
     "Cyrillic",
@@ -99,8 +99,8 @@ pub(crate) fn script(c: char) -> usize {
     ranges().get(at).filter(|&&(first, ..)| first <= c).map_or(OTHER, |&(.., script)| script)
 }
 
-/// Returns the name of the script that most characters of a text have; `Japanese` for Han with kana; `None` if no
-/// character has a script.
+/// Returns the name of the script to which most characters of a text belong. The name is `Japanese` for Han with kana,
+/// and `None` if no character has a script.
 ///
 /// ```
 /// use jeton_core::util::scripts::main_script;

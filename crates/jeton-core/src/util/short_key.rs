@@ -7,10 +7,10 @@
 /// Maximum length in bytes of a string that fits its key.
 pub(crate) const MAX_BYTES: usize = 15;
 
-/// Last byte of the key of a longer string.
+/// Last byte of the key of a string that is longer than [`MAX_BYTES`].
 const LONGER: u128 = MAX_BYTES as u128 + 1;
 
-/// Key: up to 15 bytes, zeros, and the length in the last byte.
+/// Key of a string: its bytes (at most 15), zeros, and its length in the last byte.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
@@ -55,7 +55,7 @@ impl ShortKey {
         Self::new(sixteen.to_le_bytes(), string.len())
     }
 
-    /// Creates the key of a longer string, with 120 bits that the caller defines.
+    /// Creates the key of a string that is longer than [`MAX_BYTES`], with 120 bits that the caller defines.
     pub(crate) fn longer(bits: u128) -> Self {
         Self((bits & !(0xFF << 120) | LONGER << 120).to_le())
     }
@@ -72,7 +72,7 @@ impl ShortKey {
         self.0.to_le()
     }
 
-    /// Returns the string. Must not be called on the key of a longer string.
+    /// Returns the string. Must not be called if the string is longer than [`MAX_BYTES`].
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the pointer is to an integer of 16 initialized bytes, which is borrowed for as long as `self`. Bytes
@@ -81,9 +81,9 @@ impl ShortKey {
         &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
     }
 
-    /// Returns an integer. The integers of strings of up to 15 bytes have the same order as the strings, with two
-    /// strings that are equal after padding ordered by length. So the integer of a string of 15 bytes, plus one, is
-    /// greater than the integers of all strings of up to 15 bytes that padding extends to this string.
+    /// Returns an integer that orders strings of up to 15 bytes: first by their bytes after zero padding, then by their
+    /// length. So the integer of a string of 15 bytes, plus one, is greater than the integers of all strings that are
+    /// padded to the same 15 bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

@@ -48,7 +48,7 @@ const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Creates and maps a file of `bytes` bytes.
+    /// Creates and maps a file. `bytes` is its size in bytes.
     ///
     /// # Errors
     /// I/O errors, for example if the disk is full.
@@ -85,7 +85,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Releases the physical memory of the pages after the first `keep` bytes. The next access reads them from the file.
     fn release(&self, keep: usize);
 
-    /// Returns the number of bytes that are currently mapped; `None` if the system does not report it.
+    /// Returns how many bytes of the mapping are in physical memory; `None` if the system does not report it.
     fn resident(&self) -> Option<usize>;
 }
 
@@ -94,7 +94,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
 pub struct Resident {
     /// Anonymous memory.
     pub own: usize,
-    /// Pages of mapped files.
+    /// Memory of mapped files.
     pub mapped: usize,
 }
 
@@ -102,9 +102,9 @@ pub struct Resident {
 /// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
-/// The pages of vectors are counted after this many consecutive checks found that memory exceeds the limit even after a
-/// release. A single check proves nothing: between a release and the check after it, other threads can map as many
-/// pages as a small limit allows.
+/// If memory exceeds the limit even after a release, in this many consecutive checks, the pages of vectors are counted.
+/// A single check is not enough: between a release and the next check, other threads can map as many pages as a small
+/// limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     /// Locks the registry of mapped vectors. Returns `None` in a child process forked from the one that created the
-    /// limit: another thread may have held the lock at the fork, and it would never be released.
+    /// limit: if another thread held the lock at the time of the fork, the child would wait for the lock forever.
     fn registry(&self) -> Option<MutexGuard<'_, Registry>> {
         (process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -196,9 +196,8 @@ impl Shared {
         *resident = after;
     }
 
-    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit. If less than
-    /// half is left for them, other tables are the reason that the limit is exceeded, and if more pages were released,
-    /// each access would cost a page fault.
+    /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit, even if other
+    /// tables take more than the other half. If still more pages were released, each access would cost a page fault.
     ///
     /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
     /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other
@@ -329,8 +328,8 @@ impl MemoryLimit {
         }
     }
 
-    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. After
-    /// that, the pages are not treated as memory that the process had before the limit was created.
+    /// Applies this limit to the pages of vectors that were created under other limits, and releases these pages. From
+    /// then on, the pages count toward this limit, although they are older than it.
     pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
         let Some(shared) = &self.shared else { return };
         let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
@@ -373,15 +372,15 @@ impl MemoryLimit {
 /// Number of steps of a loop over mapped pages between two checks. In these steps the loop maps about a megabyte.
 const STEPS: u32 = 1 << 12;
 
-/// Check of mapped pages for loops that read vectors in order. Such a loop can map pages faster than the enforcing
-/// thread releases them.
+/// Enforces the memory limit from inside a loop that reads vectors in order. Such a loop can map pages faster than the
+/// thread of [`MemoryLimit::enforce_during`] releases them.
 pub struct PageCheck<'a> {
     memory: &'a MemoryLimit,
     steps: u32,
 }
 
 impl<'a> PageCheck<'a> {
-    /// Creates a check of the pages of a limit.
+    /// Creates a check that enforces the limit `memory`.
     pub fn new(memory: &'a MemoryLimit) -> Self {
         Self { memory, steps: 0 }
     }
@@ -397,7 +396,7 @@ impl<'a> PageCheck<'a> {
     }
 }
 
-/// Ends the enforcing thread, even if the work panics.
+/// Guard that ends the thread of [`MemoryLimit::enforce_during`], even if the work panics.
 struct End<'a> {
     done: &'a AtomicBool,
     keeper: Option<&'a std::thread::Thread>,
@@ -616,7 +615,8 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Releases all pages of a vector in a file; for use after a loop that accesses the vector in order.
+    /// Releases the memory of all pages, if the vector is in a file. Is called after loops that access the vector in
+    /// order.
     pub fn release(&self) {
         if let Some(mapping) = &self.mapping {
             mapping.release(0);

@@ -10,7 +10,7 @@
 //! to the longest entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure";
 //! xor instead of plus as in darts-clone (s-yata/darts-clone).
 
-/// Stands for no entry.
+/// Value that means "no entry".
 pub(super) const NONE: u32 = u32::MAX;
 const NO_PARENT: u32 = u32::MAX - 1; // parent of the root
 const BLOCK: usize = 256;
@@ -88,8 +88,8 @@ impl Trie {
         self.matches_after(ROOT, text, at)
     }
 
-    /// Iterates over the entries whose content is the path to `node` and then any number of bytes of the text from `at`
-    /// on. The first of these is the entry of `node` itself, if there is one.
+    /// Iterates over the entries that consist of the path to `node`, followed by zero or more bytes of the text from
+    /// `at` on. The first of these entries is that of `node` itself, if there is one.
     #[inline]
     pub fn matches_after<'a>(
         &'a self,

@@ -57,7 +57,7 @@ pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// Number of bytes of one write.
+/// Number of bytes that one vector store writes.
 const STEP: usize = 16;
 
 /// Maximum initial capacity in bytes.
@@ -159,7 +159,7 @@ mod x86 {
                     return false;
                 }
             }
-            // SAFETY: as above; these are all remaining points.
+            // SAFETY: as in the loop; `rest` contains all remaining points.
             unsafe { append_any(self, rest, out) }
         }
     }
@@ -195,7 +195,7 @@ mod x86 {
         }
     }
 
-    /// Appends any characters, four by four.
+    /// Appends characters of any length, four at a time.
     ///
     /// # Safety
     /// `out` must have a spare capacity of four bytes for each point, and [`STEP`] more bytes.

@@ -3,8 +3,8 @@
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
 //! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. They break after
 //! each character or, in scripts of class ALetter such as Tibetan, never inside a clause. Therefore letters and numbers
-//! of such scripts are *runs* instead of words. A run is measured in characters, each with its combining marks.
-//! Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
+//! of such scripts are *runs* instead of words. The length of a run is its number of characters without combining
+//! marks. Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!
@@ -27,7 +27,7 @@ const OTHER: u8 = 0;
 const MARK: u8 = 1;
 /// Class of letters and numbers of scripts without spaces.
 const UNSPACED: u8 = 2;
-/// Class of letters and numbers of all other scripts.
+/// Class of all other letters and numbers.
 const ALPHANUMERIC: u8 = 3;
 
 /// Returns the table, character → class, which is built on the first call.
@@ -153,13 +153,13 @@ impl Words {
         (after(text.checked_sub(1)), after(Some(text)))
     }
 
-    /// Returns the number of characters of all runs, without combining marks.
+    /// Returns the number of characters in all runs; combining marks are not counted.
     pub fn num_run_chars(&self) -> usize {
         self.num_run_chars
     }
 }
 
-/// Numbers of tokens in ranges of one or several texts.
+/// Number of ranges of one or several texts, and number of tokens in these ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensInRanges {
     /// Number of ranges.
@@ -185,9 +185,9 @@ impl std::ops::Add for TokensInRanges {
 /// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
-    /// Index of the first range that does not end before the last added token.
+    /// Index of the first range that ends at or after the start of the last added token.
     at: usize,
-    /// Number of tokens in ranges, not counting the first token of each range.
+    /// Number of tokens in ranges, without the first token of each range.
     more: usize,
     /// Number of ranges with more than one token.
     divided: usize,
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(count(&ranges, &[(0, 3), (3, 6), (6, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 10)]), (3, 3, 3));
         assert_eq!(count(&ranges, &[(0, 1), (1, 2), (2, 4), (4, 8), (8, 9), (9, 10)]), (3, 7, 0));
-        // An empty span belongs to the range that ends there; at the start of the text, to none.
+        // An empty span is counted in the range that ends at its position. At the start of the text, it is in no range.
         assert_eq!(count(&ranges, &[(0, 0), (0, 3), (3, 3), (3, 6), (6, 6), (6, 6), (6, 10)]), (3, 6, 1));
         assert_eq!(count(&[], &[(0, 1)]), (0, 0, 0));
     }

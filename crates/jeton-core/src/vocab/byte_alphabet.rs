@@ -1,7 +1,7 @@
 //! GPT-2's byte alphabet: one printable character for each of the 256 bytes, so that files can spell any bytes as text.
 //!
-//! A byte that is printable in Latin-1 is spelled as this Latin-1 character; the other bytes, in order, as U+0100,
-//! U+0101 and so on.
+//! A byte that is printable in Latin-1 is spelled as this Latin-1 character. The other bytes are spelled, in order, as
+//! U+0100, U+0101 and so on.
 //! Source: openai/gpt-2 src/encoder.py, `bytes_to_unicode`.
 
 const fn table() -> [u16; 256] {

@@ -17,9 +17,9 @@ pub const MARK: [u8; 3] = [0xE2, 0x96, 0x81];
 /// Spelling of `▁` in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
-    /// As `▁`, like in the vocabulary.
+    /// Texts contain `▁`, like the vocabulary.
     Written,
-    /// As a space.
+    /// Texts contain a space instead of `▁`.
     Spaces {
         /// True if a pretoken begins at each mark.
         begin_pretokens: bool,

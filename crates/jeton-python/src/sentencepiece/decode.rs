@@ -146,7 +146,7 @@ impl PieceModel {
     }
 }
 
-/// Returns the output type for pieces: if they are `bytes`, texts become `bytes`.
+/// Returns the output type for decoding pieces. If the pieces are `bytes`, the texts of the output are `bytes`, too.
 fn as_input(output: Output, is_bytes: bool) -> Output {
     match output {
         Output::Pieces if is_bytes => Output::BytePieces,

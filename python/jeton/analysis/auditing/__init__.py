@@ -1,4 +1,4 @@
-"""Audit of a tokenizer: entries without use, unsafe tokens, policies of digits and white space, chat templates.
+"""Audit of a tokenizer: unused entries, unsafe tokens, treatment of digits and white space, chat templates.
 
 ```text
 audit           runs the rules; the results are findings (finding), collected in an Audit (report)

@@ -38,7 +38,7 @@ def audit(
     """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
     An entry is *reached* if the ids of some text include it; the report shows such a text. Otherwise it is proved
-    unreachable, or undecided. An entry also counts as reached if it is a token only within a longer text.
+    unreachable, or undecided. The text can be longer than the entry: some entries are tokens only in a context.
 
     Args:
         tok: the tokenizer.

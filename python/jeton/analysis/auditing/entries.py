@@ -71,7 +71,7 @@ PRIVATE = {
 }
 
 
-MAX_SHOWN = GIANT_BYTES  # a report shows up to this many characters in full, which covers ordinary entries
+MAX_SHOWN = GIANT_BYTES  # entries of up to this many characters are shown in full: all ordinary entries
 SHOWN = 64  # number of characters that a report shows of a longer entry or text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["SEVERITIES", "Example", "Finding"]
 
 # The most severe first. "error": text is encoded wrongly or unsafely; "warning": entries are wasted or risky; "note":
-# facts that may be intended.
+# facts that are possibly intended.
 SEVERITIES = ("error", "warning", "note")
 
 

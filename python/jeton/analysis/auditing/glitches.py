@@ -35,7 +35,7 @@ SHARE = 0.02  # at most this share of the candidates is listed; the paper verifi
 def indicators(
     rows: NDArray[np.float32], untrained: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Returns each row's norm, and its cosine distance to the mean of untrained rows (None if they are too few).
+    """Returns each row's norm, and its cosine distance to the mean of untrained rows (None if too few are untrained).
 
     Args:
         rows: float32[n, width].
@@ -59,7 +59,7 @@ def indicators(
 
 
 def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | None:
-    """Returns a finding of entries that texts can produce, but whose rows resemble untrained rows.
+    """Returns a finding of entries that texts can produce, but whose embedding rows resemble untrained rows.
 
     Raises:
         ConfigError: the matrix has fewer rows than the vocabulary has ids.

@@ -1,7 +1,7 @@
 """Conversations for checks of chat templates, and their renderings, with a tokenizer or without.
 
-The messages contain words that no template contains, so each can be located in a rendering. Without a tokenizer, a
-special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
+The messages contain words that no template contains, so each message can be located in a rendering. Without a
+tokenizer, a special token of a role is rendered as the name of its variable: ``{{ eos_token }}``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ TOOLS: list[Json] = [
     }
     for name in ("first", "second")
 ]
-# Some templates require that ids of tool calls have nine letters and digits.
+# The id has nine letters or digits, because some templates require this of the ids of tool calls.
 CALL: Json = {
     "id": "Qcall1234",
     "type": "function",
@@ -102,7 +102,7 @@ SCENARIOS = {
 
 
 class Rendering(NamedTuple):
-    """A rendered conversation: its text, and the runs that tile it, each with the origin of its text."""
+    """A rendered conversation: its text, and the runs into which it is divided, each with the origin of its text."""
 
     text: str
     runs: list[RenderedRun]
@@ -151,7 +151,7 @@ class Template:
             self.has_text_arguments = self._needs_text()
 
     def source(self, *, tools: bool = False) -> str:
-        """Returns the source of the template that is used with tools, or of the template that is used without tools.
+        """Returns the source of the template for conversations with tools (if `tools`) or without tools.
 
         Raises:
             ChatTemplateError: there is no such template.
@@ -215,7 +215,7 @@ class Template:
         return ids
 
     def _needs_text(self) -> bool:
-        """Tests whether the template fails on a tool call's arguments as an object, but renders them as text."""
+        """Tests whether the template fails if the arguments of a tool call are an object, but renders them as text."""
         scenario = SCENARIOS["tool results"]
         if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
             return False

@@ -54,7 +54,7 @@ def chat_check(
 ) -> TemplateCheck:
     """Checks a chat template: prefixes, stop token, system, tools, reasoning, special tokens, and the date.
 
-    Every answer follows from renderings of conversations; no list of the spellings of known models is used.
+    Every answer follows from renderings of conversations. No list of the special tokens of known models is used.
 
     Args:
         tok: the tokenizer; None: only the checks that need no ids are made.
@@ -166,7 +166,7 @@ def _stop(stop: Mapping[str, Any]) -> str:
         words.append(translate("written by the next message"))
     if stop["token"] == stop["eos"]:
         words.append(translate("the same as eos"))
-    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # not a placeholder, as used without a tokenizer
+    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # `{{…` stands for eos if there is no tokenizer
         words.append(translate("not eos"))
     if stop["after_call"] not in (None, stop["token"]):
         words.append(translate("after calls: {token}", token=stop["after_call"]))

@@ -1,4 +1,4 @@
-"""Rules for special tokens in chat templates: tokens of several ids, a second bos, tokens spelled in messages."""
+"""Rules for special tokens in chat templates: tokens with several ids, a second bos, tokens spelled in messages."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def tokens(template: Template, facts: Facts) -> Result:
     """Finds texts of the template that look like special tokens but are not single ids.
 
     A text looks like a special token if it begins and ends with the same punctuation as one of the tokenizer's special
-    tokens, such as ``<|`` and ``|>``. A single bracket can also be ordinary text, so it counts only in conversations
-    without tools.
+    tokens, such as ``<|`` and ``|>``. A text in single brackets can also be ordinary text, so it is only considered in
+    conversations without tools.
     """
     tok = template.tok
     if tok is None:
@@ -176,7 +176,9 @@ def _is_matched(
     spelled: Rendering,
     text: str,
 ) -> bool:
-    """Tests whether a spelled special token becomes its id; without a tokenizer, whether the template itself wrote it.
+    """Tests whether a special token in a message is encoded as its id.
+
+    Without a tokenizer, tests whether the template itself wrote the special token.
 
     If the template wrote only part of the text, `tok.chat` raises an error, so the special token is not matched.
     """

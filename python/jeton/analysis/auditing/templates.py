@@ -1,10 +1,10 @@
 """Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
 Each rule renders the conversations of `renderings` and looks at the origin of the rendered text. So the rules apply to
-any template, and need no list of the spellings of known models. Training on a conversation, and caching its prefix,
-require that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a stop
-token, which must end the assistant's turns in the template and be the role `eos`. Rules for other special tokens are in
-`template_tokens`.
+any template, and need no list of the special tokens of known models. Training on a conversation, and caching its
+prefix, require that the rendering of n messages is a prefix of the rendering of n + 1 messages. Generation ends at a
+stop token. This token must end the assistant's turns in the template and have the role `eos`. Rules for other special
+tokens are in `template_tokens`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
     """Checks a template with all rules.
 
     Returns:
-        Name → finding (None if the rule found no fault); skipped rule → reason; and the answers of the rules, by their
-        names without ``template-``.
+        A mapping rule → finding (None if the rule found no fault); a mapping skipped rule → reason; and the answers of
+        the rules, by the rules' names without ``template-``.
 
     Raises:
         ChatTemplateError: the template does not exist or is broken.
@@ -73,8 +73,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 
 def _prefix(template: Template, facts: Facts) -> Result:
-    """Finds messages whose rendering is not a prefix of the rendering with more messages, with or without prompts."""
-    examples: dict[str, Example] = {}  # change -> example; a change that occurs in several conversations counts once
+    """Finds conversations whose rendering, with or without prompt, is not a prefix of that with more messages."""
+    examples: dict[str, Example] = {}  # change -> its first example, even if it occurs in several conversations
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
@@ -111,7 +111,7 @@ def _prefix(template: Template, facts: Facts) -> Result:
 def _changed(
     scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
 ) -> tuple[str, Example]:
-    """Describes a change of the rendering, ``… becomes …``, and returns it with an example that has its position."""
+    """Returns a description of how the rendering changes, ``… becomes …``, and an example with the position."""
     (number, before), (_, after) = shorter, longer
     at = num_shared(before.text, after.text)
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
@@ -130,7 +130,7 @@ def _changed(
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
-    """Finds the generation prompt, and the replies whose rendering starts with it."""
+    """Finds the generation prompt, and tests whether renderings with a reply start with the rendering of the prompt."""
     starts: dict[str, bool | None] = {}
     examples = []
     for name in ("plain", "reasoning", "tool results", "reasoning and tools"):
@@ -168,7 +168,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
 
 
 def _stop(template: Template, facts: Facts) -> Result:
-    """Finds the stop token: the last special token that follows an answer, whether or not a message follows it."""
+    """Finds the stop token: the last special token that the template writes after any answer, final or not."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
     own = _proved_stop(template) or _last_token(template, end[: num_shared(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}
@@ -215,7 +215,7 @@ def _stop(template: Template, facts: Facts) -> Result:
 
 
 def _proved_stop(template: Template) -> str | None:
-    """Returns the stop token of a reply that ends a conversation, from the mask of the ids that the model generates."""
+    """Returns the stop token that `Tokenizer.chat` finds after the last reply of a conversation, or None."""
     if template.tok is None:
         return None
     tools = TOOLS if template.needs_tools else None

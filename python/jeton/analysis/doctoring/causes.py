@@ -2,8 +2,8 @@
 
 Jeton builds a tokenizer for each reader and compares the definitions (`changes`). Each difference is applied to the
 first tokenizer by itself; if its ids then equal those of the second reader on all texts, this difference is the cause.
-Otherwise, differences that are not needed for equal ids are removed one by one; those that remain are the causes. So a
-stated cause is proved for these texts.
+Otherwise, all differences are applied together, and those without which the ids are still equal are removed one by one;
+those that remain are the causes. So a stated cause is proved for these texts.
 
 If Jeton cannot read a reader's definition, the reader is compared with variants of the first tokenizer: `▁` added at
 other positions, no normalizer, another pattern. If no variant gives the reader's ids, the cause is unknown, and only
@@ -64,7 +64,7 @@ class Results:
     framed: list[Ids] | None
 
     def differing(self, other: Results) -> list[int]:
-        """Returns the indices of texts with different ids. Indices of `FRAMED` start after the last text."""
+        """Returns the indices of texts with different ids. The texts of `FRAMED` are numbered after the other texts."""
         pairs = zip(self.ids, other.ids, strict=True)
         found = [i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and a != b]
         if self.framed is not None and other.framed is not None:
@@ -80,7 +80,7 @@ class Results:
 
 
 def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Results:
-    """Encodes the texts; `spelled` is True for texts that contain the spelling of an added token."""
+    """Encodes the texts. `spelled`: for each text, whether it contains the spelling of an added token."""
     ids = [
         None if has_added and not reader.matches_added else reader.ids(text)
         for text, has_added in zip(texts, spelled, strict=True)
@@ -124,8 +124,8 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    # The combined results can differ on texts that only readers without a definition have encoded. So search with the
-    # texts of each reader that has a definition, too.
+    # The differing texts of the combined results can come from readers without a definition only. So also search with
+    # the results of each single reader that has a definition.
     for reader, alone in theirs:
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
@@ -134,7 +134,7 @@ def causes_of(
 
 
 def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
-    """Adds the reason why a library uses another definition than the file has."""
+    """Adds a remark to the cause: the reason why a library uses a definition that differs from that of the file."""
     first = readers[0]
     if first.is_gguf and cause.cause == "pattern":
         if first.pre in ("", "default"):
@@ -248,7 +248,7 @@ class _Search:
         return Cause(change.cause, change.words, True, text, num_texts)
 
     def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
-        """Yields pairs of tokenizers that reproduce the ids of the two sides, pairs with equal types of model first."""
+        """Yields pairs of tokenizers that reproduce the two sides' ids. Pairs with the same model type are first."""
         sides = []
         for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
             twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}
@@ -258,7 +258,7 @@ class _Search:
         yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
 
     def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
-        """Applies changes, and returns indices of texts whose ids then still differ; all of them if `complete`."""
+        """Applies changes. Returns indices of texts whose ids still differ: all indices if `complete`, else some."""
         try:
             tok = changes.apply(chosen)
         except (JetonError, KeyError, ValueError):
@@ -301,7 +301,7 @@ class _Search:
         return Cause("unknown", translate("no cause was proved: the definitions are equal"), False)
 
     def _only_refusals(self) -> bool:
-        """Tests whether exactly one side refuses each differing text, so that refusals explain all differences."""
+        """Tests whether refusals explain all differences: exactly one side refuses each text with different ids."""
         pairs = zip(self._ours.ids, self._theirs.ids, strict=True)
         differing = [(a, b) for a, b in pairs if a is not None and b is not None and a != b]
         return all(isinstance(a, Refused) != isinstance(b, Refused) for a, b in differing)
@@ -401,7 +401,7 @@ _CLEANED = (
 def _cleaned(text: str) -> str:
     """Changes decoded text as ``clean_up_tokenization_spaces`` of transformers does.
 
-    Source: huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization), as facts.
+    Source: the list of replacements in huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization).
     """
     for old, new in _CLEANED:
         text = text.replace(old, new)

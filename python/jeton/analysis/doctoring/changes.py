@@ -1,7 +1,7 @@
 """Differences of two tokenizers' definitions, as changes that can be applied one by one.
 
-`Changes` lists the differences: a component of a stage that one of the two lacks or has with another option, an option
-of the model, flags of added tokens, tokens and merges. ``apply`` applies any selection of changes to the first
+`Changes` lists the differences: components that only one tokenizer has, or that have different options in the two;
+options of the model; flags of added tokens; tokens and merges. ``apply`` applies any selection of changes to the first
 tokenizer; all changes together give the second. So experiments show which changes affect ids.
 
 Differences that only make sense together form one change, such as all components that write `▁`, or another type of
@@ -76,7 +76,7 @@ class Changes:
         """Returns the first tokenizer with these changes applied.
 
         Raises:
-            JetonError: the changes cannot be applied without the others.
+            JetonError: these changes cannot be applied without the other changes.
         """
         keys = {change.key for change in changes}
         if self.all and self.all[0].key == _WHOLE:
@@ -99,7 +99,7 @@ class Changes:
         return Tokenizer(definition, self._vocabulary(keys, definition))
 
     def _is_another(self) -> bool:
-        """Tests whether most ids have different tokens, so that no single difference makes sense on its own."""
+        """Tests whether most ids differ in content between the tokenizers, so that no single change is meaningful."""
         ours, theirs = (side.contents for side in self._sides)
         same = sum(theirs.get(id) == content for id, content in ours.items())
         return 2 * same < min(len(ours), len(theirs))
@@ -122,7 +122,7 @@ class Changes:
             elif key[0] == "only_a":
                 for id in key[1]:
                     del added[id]
-            else:  # new tokens may have the ids of removed ones
+            else:  # new tokens can have the ids of removed ones
                 added |= {id: theirs.added[id] for id in key[1]}
                 from_theirs |= set(key[1])
         source = theirs if ("vocabulary",) in keys else ours
@@ -134,7 +134,7 @@ class Changes:
     # ── lists of changes ────────────────────────────────────────────────────────────────────────────────────────────
 
     def _of_kind(self) -> Iterable[Change]:
-        """Yields one change of all stages, because SentencePiece's and Hugging Face's components cannot be mixed."""
+        """Yields a single change for all stages; SentencePiece's and Hugging Face's components cannot be mixed."""
         if any(part["type"] == "SentencePiece" for part in self._b.definition.normalizer):
             words = translate("it normalizes as SentencePiece, which tokenizer.json cannot express exactly")
         else:
@@ -147,7 +147,7 @@ class Changes:
             yield from self._of_stage(name)
 
     def _of_marks(self) -> Iterable[Change]:
-        """Yields one change for the components of both stages that write ▁."""
+        """Yields one change for all components that write ▁, in the normalizer and the pretokenizer."""
         if not any(segment.is_marks for segments in self._stages.values() for segment in segments):
             return
         a, b = (prefix_scheme(tok.definition) for tok in (self._a, self._b))
@@ -156,7 +156,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        # The components express another pattern only together, so they form one change.
+        # Several components together express the other pattern, so they form one change.
         if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)
@@ -265,7 +265,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A component of the first tokenizer and its counterpart in the second; None where it is missing."""
+    """A component of the first tokenizer, and its counterpart in the second tokenizer. A missing one is None."""
 
     a: Component | None
     b: Component | None

@@ -34,8 +34,8 @@ const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 /// it and the probability of one piece is still positive.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
-/// If the sum at a position is smaller than this while other sums exceed [`SMALL`], every segmentation with a boundary
-/// at the position is too improbable to matter.
+/// If the sum of probabilities at a position is smaller than this, while the sums at other positions exceed [`SMALL`],
+/// every segmentation with a boundary at the position is too improbable to matter.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
 /// Splits the segments into chunks with about equally many characters. The boundaries depend only on the text.

@@ -6,7 +6,7 @@
 //! number of pieces is at most 1.1 times the vocabulary size, and finally selects the pieces with the best scores.
 //!
 //! ```text
-//! valid     runs of characters that may be a piece
+//! valid     runs of characters that are allowed to be a piece
 //! segments  counts → distinct segments, which the other modules read
 //! suffixes  repeated substrings of the segments
 //! pieces    the pieces, and their occurrences
@@ -83,8 +83,8 @@ pub struct UnigramRun<'a> {
     pub memory: &'a MemoryLimit,
     /// Pieces of an earlier run with equal counts and options.
     pub done: Option<SavedPieces>,
-    /// Called after each step. The flag is true if training ends here because it was interrupted. The callback may save
-    /// the pieces, and cancels training by returning false.
+    /// Called after each step. The flag is true if training ends here because it was interrupted. The callback can save
+    /// the pieces. It cancels training by returning false.
     pub save: &'a mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
 }
 
@@ -315,7 +315,7 @@ mod tests {
         counts
     }
 
-    /// Returns words of syllables, enough for several chunks.
+    /// Returns words that consist of syllables, with their counts. They are long enough for several chunks.
     fn text(num: u64) -> Vec<(String, u64)> {
         const SYLLABLES: [&str; 8] = ["ta", "ri", "mo", "ken", "su", "la", "ok", "é"];
         let mut state = 1u64;
@@ -410,7 +410,7 @@ mod tests {
         assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
-    /// In a long word, which is never cut, the sums do not underflow to 0, and no step takes quadratic time.
+    /// Long words are not cut. Nevertheless, their sums do not underflow to 0, and no step takes quadratic time.
     #[test]
     fn long_words_keep_their_probability() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);

@@ -147,7 +147,7 @@ impl PieceTable {
         self.spans.len()
     }
 
-    /// Returns a node for each piece, for a pass over the text. `value` computes the node's value from the score.
+    /// Returns one trie node for each piece, by id. `value` computes the value of a node from the piece's score.
     ///
     /// # Errors
     /// I/O errors of spill files.

@@ -10,8 +10,8 @@
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
 //! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
-//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is Jeton's
-//! own.
+//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words only;
+//! Jeton splits the words into segments.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -26,7 +26,7 @@ use crate::util::spill::{MemoryLimit, SpillVec};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Follower of a segment if several different characters follow it, or if the character after its word is unknown.
+/// Value of a segment's follower if different characters follow it, or if the character after its word is unknown.
 pub(super) const MANY: u32 = u32::MAX;
 
 /// Separator between a segment and its follower in the table. This byte does not occur in UTF-8.
@@ -34,7 +34,7 @@ const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// Mark that is counted after the last word of a line.
+/// Character that ends the last word of a line in the counts, if `marked_ends`.
 const END: char = END_OF_TEXT as char;
 /// First character of every word that is not the first word of a line.
 const SPACE: char = '\u{2581}';
@@ -112,7 +112,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns a character in the form in which followers are compared.
+    /// Returns the value that represents a character when followers are compared.
     pub fn follower(&self, symbol: CharIndex) -> u32 {
         follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }
@@ -245,7 +245,7 @@ fn characters(
     characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
     let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     let (mut covered, mut kept) = (0u64, 0);
-    // The shares are compared in 32 bits, as in SentencePiece.
+    // The covered share is compared in 32-bit floating point, as in SentencePiece.
     while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
         covered = covered.saturating_add(characters[kept].1);
         kept += 1;
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// A word is followed by a space, or is at the end of a line if ends are marked.
+    /// If the last words of lines are marked, each other word is followed by a space.
     #[test]
     fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {

@@ -3,9 +3,9 @@
 //! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped
 //! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in
 //! order. For each bucket it packs the compared characters of each suffix into 64-bit numbers, in one sequential pass
-//! over the text. It then sorts and scans the bucket without reading the text again. A bucket is a range of the
-//! suffixes' first numbers, and its boundaries come from a sample. So the bucket size bounds the memory, and the text
-//! is never accessed at random.
+//! over the text. It then sorts and scans the bucket without reading the text again. A bucket contains the suffixes
+//! whose first number is in a certain range, and the ranges come from a sample. So the bucket size bounds the memory,
+//! and the text is never accessed at random.
 //!
 //! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
 //! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner
@@ -143,7 +143,7 @@ impl<'a> SuffixText<'a> {
         Self { words, memory, stored, bits, in_a_number, numbers, most }
     }
 
-    /// Returns the number of compared characters of the suffix that begins at `at`, in a segment that ends at `end`.
+    /// Returns how many characters of a suffix are compared. `at`: start of the suffix; `end`: end of its segment.
     fn reach(&self, at: usize, end: usize) -> usize {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
@@ -152,12 +152,13 @@ impl<'a> SuffixText<'a> {
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
-        // Shifts in the zeros. If there are no symbols, the number is 0, and the masked shift does not matter.
+        // Appends zero bits for the missing symbols. If there are no symbols, the number is 0, so the result is correct
+        // although the mask changes the shift.
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
-    /// Sorts the suffixes whose first character is in `group`. Returns them, and the candidates with the highest scores
-    /// among their prefixes.
+    /// Sorts the suffixes whose first character is in `group`. Returns the sorted suffixes, and the candidates with the
+    /// highest scores among the prefixes of these suffixes.
     fn job(
         &self,
         job: u32,
@@ -196,15 +197,15 @@ impl<'a> SuffixText<'a> {
         Ok(suffixes)
     }
 
-    /// Splits suffixes into buckets by the first of the numbers into which they are packed. Returns the ranges of the
+    /// Splits suffixes into buckets, by the first 64-bit number of each packed suffix. Returns the ranges of the
     /// buckets, in order.
     fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
         let all = 0..suffixes.len();
         if all.len() <= self.most {
             return Ok(vec![all]);
         }
-        // Twice as many buckets as necessary, so that they are half full on average. Boundaries are only estimates, so
-        // some buckets are larger.
+        // The number of buckets is twice the necessary number, so they are half full on average. The boundaries are
+        // only estimates, so some buckets are fuller.
         let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
         let mut pages = PageCheck::new(self.stored);
         let mut first_number = |segment: &mut usize, at: u32| {
@@ -418,7 +419,7 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the length of the common prefix of a suffix and the previous one.
+    /// Returns the length of the common prefix of the previous suffix and the one with these packed characters.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;
@@ -426,7 +427,7 @@ impl<'a> CandidateScan<'a> {
         differs * self.text.in_a_number + equal / self.text.bits as usize
     }
 
-    /// Returns the symbol of the previous suffix at index `depth`.
+    /// Returns the character at index `depth` of the previous suffix.
     fn symbol(&self, depth: usize) -> CharIndex {
         let (number, at) = (self.last[depth / self.text.in_a_number], depth % self.text.in_a_number);
         let shift = (self.text.in_a_number - 1 - at) * self.text.bits as usize;
@@ -453,7 +454,8 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the follower of the first `length` characters of a node that contains the previous suffix.
+    /// Returns the character that follows the first `length` characters of `node`. The node must contain the previous
+    /// suffix.
     fn next(&self, node: &OpenNode, length: usize) -> u32 {
         if node.length == length {
             return node.next;

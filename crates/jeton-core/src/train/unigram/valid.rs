@@ -5,7 +5,7 @@
 //!
 //! Cost: one check for each character of each run, up to the maximum length of a piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
-//! Left out: white space inside of pieces or at their ends.
+//! Left out: options that permit white space inside of pieces or at their ends.
 
 use serde::Deserialize;
 

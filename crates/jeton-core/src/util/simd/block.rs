@@ -5,7 +5,7 @@
 
 use super::detection::Portable;
 
-/// 64 bytes of a text.
+/// Block of 64 bytes of a text. Each instruction set has its own implementation.
 pub(crate) trait Block: Copy {
     /// Proof that the processor has the instructions that the methods use.
     type Proof: Copy;

@@ -38,7 +38,7 @@ impl HasAvx512 {
     }
 }
 
-/// A level, with the proof that the processor has it.
+/// A SIMD level, with the proof that the processor has its instructions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Detected {
     Portable,

@@ -66,8 +66,8 @@ impl TextUnit {
     }
 }
 
-/// Returns true if `c` is always separated by a boundary of grapheme clusters from an adjacent character for which this
-/// function also returns true.
+/// Returns true if `c` is in the set of characters that are always separated from each other: between two adjacent
+/// characters of this set, there is a boundary of grapheme clusters.
 pub(crate) fn is_separate_grapheme(c: char) -> bool {
     restart::graphemes().of(c) == restart::LONE
 }
@@ -139,8 +139,8 @@ impl Iterator for BoundariesBack<'_> {
                     }));
                 }
                 unit => {
-                    // A unit can be much longer than a block, so the text after the block is cut off as early as the
-                    // boundaries permit.
+                    // The last unit can be much longer than a block. Therefore only as much text is read after the
+                    // block as is needed to find the boundaries in the block.
                     let known = &self.text[..restart::known_until(unit, self.text, self.end)];
                     self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
                 }

@@ -14,7 +14,7 @@ use super::unit::TextUnit;
 use crate::util::atomic_cell::made_once;
 use crate::util::property_table::PropertyTable;
 
-/// Class of a character whose boundaries depend on more than its neighbor.
+/// Class of a character whose boundaries depend on more than the adjacent character.
 pub(super) const UNCERTAIN: u8 = 0;
 /// Class of letters and numbers. Adjacent characters of this class can belong to the same word.
 pub(super) const LETTER: u8 = 1;
@@ -23,7 +23,7 @@ pub(super) const SPACE: u8 = 2;
 /// Class of a character that always has a boundary next to a letter, a space or another character of this class.
 pub(super) const LONE: u8 = 3;
 
-/// Returns the largest restart point up to `at`; 0 if there is none.
+/// Returns the last restart point at or before `at`; 0 if there is none.
 pub(super) fn before(unit: TextUnit, text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut after = match text[at..].chars().next() {
@@ -69,7 +69,7 @@ pub(super) fn known_until(unit: TextUnit, text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the last character boundary up to `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -82,7 +82,7 @@ struct Terminator {
     is_aterm: bool,
     /// True for a full stop after a cased letter (SB7).
     after_cased: bool,
-    /// What follows the terminator: 0 for nothing, 1 for `Close+`, 2 for `Close* Sp+`.
+    /// Characters after the terminator: 0 for none, 1 for `Close+`, 2 for `Close* Sp+`.
     followed_by: u8,
 }
 
@@ -91,10 +91,11 @@ pub(super) struct Sentences<'a> {
     text: &'a str,
     /// Start of the next sentence.
     start: usize,
-    /// End of the text whose sentences are returned. The text after it is only read to decide which sentences end
-    /// before it.
+    /// Only sentences that end at or before this position are returned. The text after it is read only to decide
+    /// whether a sentence ends before it.
     limit: usize,
-    /// Start of the searched text. There is no letter, terminator or separator from here up to `stop`, exclusive.
+    /// Position at which the search for `stop` began. From here up to `stop`, exclusive, there is no letter, terminator
+    /// or separator.
     stop_from: usize,
     /// Position of the next letter, terminator or separator, and true if it is a lower-case letter (SB8).
     stop: Option<(usize, bool)>,

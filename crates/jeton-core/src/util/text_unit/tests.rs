@@ -73,7 +73,7 @@ fn backward_boundaries_equal_forward_ones_in_reverse() {
     }
 }
 
-/// Checks texts that are longer than a block.
+/// Checks the backward iterator on texts that are longer than one of its blocks.
 #[test]
 fn boundaries_back_join_across_blocks() {
     let texts: Vec<String> = texts(rounds() / 20, 60).collect();
@@ -85,7 +85,7 @@ fn boundaries_back_join_across_blocks() {
     }
 }
 
-/// Checks that the rest of a text after a boundary has the boundaries of the whole text.
+/// Checks that a text after one of its boundaries, taken alone, has the same further boundaries as the whole text.
 #[test]
 fn a_text_can_be_divided_from_left_to_right() {
     for text in texts(rounds() / 10, 40) {

@@ -9,12 +9,12 @@ const BITS: u32 = 19;
 /// Mask that selects the left character in a pair of characters of three bytes each, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
-/// Bloom filter of the pairs of adjacent characters of three bytes that occur in tokens.
+/// Bloom filter of the pairs of adjacent three-byte characters that occur in tokens.
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // Adjacent characters in tokens that contain one of them only in part: low 6 bits of the last byte of the left
-    // character -> bitmap of the first bytes of right characters.
+    // Pairs of adjacent characters in tokens that begin inside of the left character or end inside of the right one.
+    // Maps the low 6 bits of the last byte of a left character to a bitmap of the first bytes of right characters.
     split: [u16; 64],
     has_wholes: bool,
 }
@@ -84,7 +84,7 @@ impl MarkBoundaries {
         Self { joined, marks_join: true }
     }
 
-    /// Returns a value for which all positions before a `▁` are boundaries, also the position between two `▁`.
+    /// Returns a value for which all positions before a `▁` are boundaries, including positions between two `▁`.
     pub fn all() -> Self {
         Self::default()
     }
@@ -117,7 +117,8 @@ fn place(pair: u64) -> usize {
     (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
-/// Returns the first 8 bytes of a text of at least 6 bytes, as a little-endian integer.
+/// Returns the first 8 bytes of a text as a little-endian integer; zeros replace missing bytes. The text must have at
+/// least 6 bytes, for two characters of three bytes each.
 #[inline(always)]
 pub fn pair(text: &[u8]) -> u64 {
     match text.first_chunk() {

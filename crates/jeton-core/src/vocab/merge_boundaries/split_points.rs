@@ -4,7 +4,8 @@
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
 //! [`LetterBoundaries`]. Then the ids of the text are the ids of its parts in order, because no merge crosses a split
 //! point. For characters that are spelled in bytes, the caller must check this: no merge is allowed to join the tokens
-//! of these bytes. The parts repeat, so they are often in a cache. [`Marks`] determines how texts spell `▁`.
+//! of these bytes. The same parts occur in many texts, so they are often in a cache. [`Marks`] determines how texts
+//! spell `▁`.
 //!
 //! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
 
@@ -182,7 +183,7 @@ impl SplitPoints {
             let start = at + place as usize;
             if let Some(&[a, b, c]) = text[start..].first_chunk() {
                 alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
-                // There is no branch on `after`, because it would be hard to predict. The only branch is taken at the
+                // There is no branch on `after`, because the CPU could hardly predict it. The only branch tests for the
                 // start of the text.
                 let is_boundary = start >= 3 && self.is_boundary(text, start);
                 after_boundary |= (u64::from(is_boundary) & after >> place) << place;
@@ -203,7 +204,7 @@ impl SplitPoints {
     }
 }
 
-/// Returns the block of 64 bytes that begins at byte `from` of a step.
+/// Returns the 64 bytes of `step` from byte `from` on, as a block.
 #[inline(always)]
 fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
     B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
@@ -280,7 +281,7 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
-        // Tests texts of each length, so that the last step has each length.
+        // Tests texts of every length, so that the last step of 64 bytes contains every possible number of bytes.
         for num_chars in 1..=parts.concat().chars().count() {
             let text: String = parts.concat().chars().take(num_chars).collect();
             let mut rest = &text[..];
