@@ -294,7 +294,7 @@ def _round(state: RenderBudget, value: Any, precision: Any = 0, method: Any = "c
 
 
 def _listed(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
-    """Bounds the memory of an operation that lists a value's elements."""
+    """Bounds the memory of an operation that creates a list of a value's elements."""
     made = _length(value) * _per_item(value)
     state.afford(made + _length(value) * SLOT)
     state.charge(made)

@@ -355,7 +355,7 @@ class _Comparison:
         return self._changed(start, runs)
 
     def _changed(self, index: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
-        """Returns kind and cause for a message that differs."""
+        """Returns the kind and the cause of the difference, for a message that both conversations have."""
         if (rewritten := self._rewritten(index, runs)) is not None:
             cause = translate("{what}, because message {number} differs", what=rewritten, number=index)
             return "history", cause
@@ -375,7 +375,14 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Returns kind and cause for `number` messages inserted at `start` (removed there if `number` is negative)."""
+        """Returns the kind and the cause of the difference, for messages that were inserted or removed at `start`.
+
+        Args:
+            messages: the messages that contain the inserted or removed ones.
+            start: index of the first inserted or removed message.
+            number: number of inserted messages, or the negative number of removed ones.
+            runs: the runs at which the renderings differ.
+        """
         side, index = (1, start) if number > 0 else (0, start)
         if (rewritten := self._rewritten(start, runs)) is not None:
             last = self._first_cause(start) if number > 0 else start

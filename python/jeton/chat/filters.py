@@ -160,10 +160,10 @@ def _tojson(
 
 
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter that cuts its arguments into pieces, which lose their origins, and joins the pieces.
+    """Wraps a filter that cuts its arguments into pieces and joins the pieces. Pieces have no origins.
 
-    The filter gets text without origins. If it got text with origins, pieces could be joined with such text and would
-    then count as text of the template.
+    The filter gets text without origins, too. If it got text with origins, it could join pieces with such text; they
+    would then be treated as text of the template.
     """
 
     @wraps(filter)

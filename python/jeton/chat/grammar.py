@@ -88,7 +88,7 @@ class MessageStyle(NamedTuple):
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # the template printed a whole list of parts
+_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # matches if the template printed a list of parts as such
 _STYLES = [
     MessageStyle(reasoning, is_text)
     for is_text in (False, True)

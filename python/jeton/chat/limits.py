@@ -54,7 +54,7 @@ __all__ = [
 
 MAX_SOURCE = 1 << 17  # characters, whose compilation takes 3 s and 250 MB; published templates have less than 50,000
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
-MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
+MAX_OUTPUT = 1 << 18  # bytes of printed text; each can become a token, which takes 450 bytes in an `Encoding`
 MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
@@ -258,7 +258,7 @@ class RenderBudget:
     def hold(self, value: Any) -> Any:
         """Converts an iterator to a list, which can be inspected before use; returns other values unchanged."""
         if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
-            return value  # Jinja's `loop` has `__next__` and `__len__`
+            return value  # Jinja's `loop` has `__next__` and `__len__`; it must not be converted
         held = []
         for item in value:
             self.charge(SLOT)

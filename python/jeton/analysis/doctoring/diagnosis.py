@@ -100,7 +100,7 @@ class Diagnosis:
 
     @property
     def agrees(self) -> bool:
-        """True if all checked readers give the same ids and texts, or all give those that the lock file records."""
+        """True if all readers agree with the lock file or, if no lock file was checked, with each other."""
         return not self.lock_differences and (self.lock == "checked" or not self.differences)
 
     def to_json(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class LanguageTable:
         return self.relative_rows()[self._row(language)][self._column(tokenizer)]
 
     def relative_rows(self) -> list[tuple[float, ...]]:
-        """Returns for each language its numbers of tokens relative to the baseline, by tokenizer."""
+        """Returns a row for each language: the tokens of each tokenizer, divided by those of the baseline language."""
         base = [cell.tokens for cell in self.cells[self._row(self.baseline)]]
         return [tuple(cell.tokens / least for cell, least in zip(row, base, strict=True)) for row in self.cells]
 
