@@ -67,7 +67,7 @@ def measure(
     progress: Progress = None,
     limits: Limits | None = None,
 ) -> Measure | MeasureTable:
-    """Encodes a corpus and measures its compression; with several tokenizers, a table of tokenizers × sources.
+    """Encodes a corpus and measures its compression; several tokenizers give a table of tokenizers × sources.
 
     Args:
         tok: a tokenizer, or several for a table: name -> tokenizer, or a list, named by their numbers from 1. The first

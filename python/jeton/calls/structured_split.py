@@ -28,9 +28,9 @@ Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fie
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
-# Maximum number of boundaries that are tried for one chunk. All are in the reach, which is within the limit. So nearly
-# always the first one fits: a prefix of the reach has more tokens than the reach only if a token crosses the end of the
-# prefix, and few tokens cross line ends.
+# Maximum number of boundaries that are tried for one chunk. All are in the reach, the longest text from the start of
+# the chunk that is within the limit. The first boundary nearly always fits: text up to a boundary has more tokens than
+# the reach only if a token crosses the boundary, and few tokens cross line ends.
 MAX_TRIES = 64
 
 

@@ -497,7 +497,7 @@ class Conversation:
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
-        """Returns a rendering with its messages numbered as in the conversation, skipped messages included."""
+        """Converts indices of messages in a rendering to indices in the conversation, which has skipped messages."""
         return Rendering(
             rendering.text,
             [

@@ -438,9 +438,10 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Returns the longest tail of a prompt with which `between` begins; an empty text if there is none.
+        """Renders prompts with other values of the template's boolean variables, and compares them with `between`.
 
-        The prompts are rendered with other values of the template's boolean variables.
+        Returns:
+            The longest end of a prompt, from its last message on, with which `between` begins; else an empty text.
         """
         chat = self._chat
         found = ""

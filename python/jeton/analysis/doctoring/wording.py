@@ -59,7 +59,7 @@ _CAUSES = {"normalizer": "normalizer", "pretokenizer": "pattern"}
 
 
 def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, str]:
-    """Returns the cause and its sentence, for a component that one tokenizer lacks or has with another type."""
+    """Returns a cause and a sentence for it: one tokenizer lacks the other's component, or has another type instead."""
     cause = _CAUSES[stage]
     adds = [part is not None and bool(part.get("add_prefix_space")) for part in (a, b)]
     if stage == "pretokenizer" and None in (a, b) and any(adds):
