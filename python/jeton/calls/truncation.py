@@ -80,7 +80,7 @@ class Truncation:
         to one text.
 
         Raises:
-            ConfigError: the stride is larger than the maximum number of ids of text in a row.
+            ConfigError: the stride is larger than the number of ids that a row has besides those of the template.
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(

@@ -149,7 +149,7 @@ class _Part(NamedTuple):
 
 
 class Conversation:
-    """A chat as ids, in which sampled ids stay as the model sampled them; created by `Tokenizer.conversation`.
+    """A chat as ids, in which sampled ids are never replaced by other ids; created by `Tokenizer.conversation`.
 
     The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
 
@@ -647,7 +647,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the length of the longest common start of two texts that has equal ids after `before` in both."""
+        """Returns the length of the longest common prefix that has equal ids in both texts, if they follow `before`."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -692,7 +692,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of the encoded text, which begins with context
+    at = part.end - len(part.encoded.ids)  # index of the text's first id; the text begins with ids before `part`
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

@@ -259,7 +259,7 @@ class _Comparison:
         return without is not None and char >= len(without) and text.startswith(without)
 
     def _special(self, char: int) -> tuple[str, str]:
-        """Returns kind and cause for a special token of one chat that is plain text in the other."""
+        """Returns the kind and the cause of the difference, for a special token that is text in the other chat."""
         first = self.first or 0
         spelling = {id: token for token, id in self.prompts.tok.special_tokens.items()}
         tokens = [spelling.get(chat.ids[first]) for chat in self.chats]

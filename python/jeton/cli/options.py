@@ -277,7 +277,7 @@ def tokenizers_option(*, required: bool = False) -> Callable[[Function], Functio
 
 
 def special_option(command: Function) -> Function:
-    """Adds --special; `permission` converts its values."""
+    """Adds --special; the command converts the values of this option with `permission`."""
     return click.option(
         "--special",
         multiple=True,
@@ -288,7 +288,7 @@ def special_option(command: Function) -> Function:
 
 
 def text_options(command: Function) -> Function:
-    """Adds --files, --field, --special, --add-special-tokens and --errors, passed as `options`."""
+    """Adds --files, --field, --special, --add-special-tokens and --errors; passes their values as one `options`."""
 
     @click.option(
         "--files",

@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Returns the readers `more` of the files at `place`, renamed where their names are also names of `readers`."""
+    """Returns `more`, the readers of the files at `place`. A reader whose name is also in `readers` is renamed."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)

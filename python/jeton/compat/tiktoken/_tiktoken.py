@@ -316,7 +316,7 @@ class CoreBPE:
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """Returns the bytes of each of many ids.
+        """Returns the bytes of each id.
 
         Raises:
             KeyError: an id is not in the vocabulary.

@@ -313,7 +313,7 @@ class Encoding:
         return found
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """Returns the bytes of each of many ids.
+        """Returns the bytes of each id.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -385,7 +385,7 @@ class Encoding:
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Calls `encode_ordinary`, for text without lone surrogates; tiktoken's method splits the text in Python."""
+        """Calls `encode_ordinary`; the text must have no lone surrogates. In tiktoken, this method splits in Python."""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
