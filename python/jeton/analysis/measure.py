@@ -123,7 +123,7 @@ def measure(
 
 
 def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
-    """Returns the ids of all texts, concatenated. A single text is also encoded on all threads."""
+    """Returns the ids of all texts, concatenated. Even a single text is encoded on all threads."""
     if len(texts) == 1:
         return tok.encode_array(texts[0], **options)
     return tok.encode_batch(texts, **options).ids

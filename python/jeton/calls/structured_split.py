@@ -88,7 +88,10 @@ class _Splitter:
         self._window = min(4 * limit, len(text)) + MARGIN
 
     def end(self, start: int, least: int) -> int | None:
-        """Returns an end after `least` for the chunk from `start`; None if every such chunk exceeds the limit."""
+        """Returns the end of the chunk that begins at `start`.
+
+        It is after `least`. None if every chunk that ends there or later exceeds the limit.
+        """
         window, reach = self._reach(start)
         if start + reach == len(self._text):
             return start + reach

@@ -2,8 +2,8 @@
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
-template did not write is replaced. The text between two of them is encoded without permitted special tokens. A special
-token is put before it, so that its context is the same as in the whole text.
+template did not write is replaced. A segment is the text between two of these tokens; it is encoded without permitted
+special tokens. The preceding special token is put before the segment, so that its context is that in the whole text.
 
 `encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
 `tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without

@@ -505,7 +505,7 @@ def _rendered(renderer: Renderer, context: Sequence[Mapping[str, Any]], probe: _
 
 
 def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str) -> MessageStyle:
-    """Finds the style of messages whose reasoning and arguments can be found in the rendering."""
+    """Returns the style of messages for which the template prints the reasoning and the arguments, by trial."""
     reasoning = None
     for style in _STYLES[:3]:
         probes = (_Probe(style, True, True, _arguments("str", number)) for number in (0, 1))

@@ -243,7 +243,7 @@ class RenderBudget:
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:
-        """Charges a membership test before it runs."""
+        """Charges the cost of a membership test (``in``) before it runs."""
         number: int = len(values) if hasattr(values, "__len__") else 0
         if isinstance(values, str):
             self.step(number)

@@ -712,8 +712,8 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
     """Pairs a message's marks in two conversations: the whole one, and the one that ends with this message.
 
-    The pairs are in order. Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the
-    whole conversation has, such as the name of a tool before its result, have no pair.
+    The pairs are in order. Marks that only one of the two conversations has are not paired: for example, the whole one
+    can lack reasoning, and the other one lacks the name of a tool before its result.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):

@@ -1,8 +1,8 @@
 """`doctor`: loads a tokenizer with every library that can load it, and compares the results.
 
 Each installed library reads the files of the folder that it supports (`readers`). All readers encode the same texts
-(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group without the
-reference, experiments find the cause of the difference (`causes`).
+(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group that does not
+contain it, experiments find the cause of the difference (`causes`).
 
 Cost: a few seconds, most of them for importing transformers.
 """
