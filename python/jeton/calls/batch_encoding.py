@@ -303,7 +303,7 @@ def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegm
 
 
 def _ranges(starts: Int64, lengths: Int64) -> Int64:
-    """Concatenates the integers of ranges: row by row, in the order of the columns."""
+    """Concatenates the integers of the ranges from `starts` with `lengths`, in row-major order of these arrays."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)

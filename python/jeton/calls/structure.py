@@ -140,7 +140,7 @@ def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Cl
 
 
 def _continues(text: str, begin: int, first: int) -> bool:
-    """Tests whether a line continues the one before: begins with ``{``, a closing bracket or a word like ``else``."""
+    """Tests whether a line continues the preceding one: it begins with ``{``, a closing bracket or, say, ``else``."""
     if text[first] == "{":
         return text[max(begin - 80, 0) : begin].rstrip()[-1:] not in ",;([{}"
     return _CONTINUATION.match(text, first) is not None

@@ -65,7 +65,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = state.hold(values[0])
         elif name == "reverse" and not hasattr(values[0], "__reversed__"):
             held = state.hold(values[0])
-            if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
+            if held is not values[0]:  # `held` is a new list; as Jinja does, reverse the iterator into a list
                 held.reverse()
                 return held
         if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter fails, or `truncate` slices a list

@@ -354,7 +354,7 @@ class _Controls:
 
 
 def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
-    """Returns a function of a tool's name and a parameter's name, which returns the type in the tool's schema."""
+    """Returns a function (name of a tool, name of a parameter) -> type of the parameter in the tool's schema."""
     types: dict[tuple[str, str], Any] = {}
     for tool in tools:
         function = tool.get("function", tool)

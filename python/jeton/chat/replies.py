@@ -602,9 +602,9 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a mark of a message; None if this mark does not have the text `text`.
+        """Returns the template's text after a mark of a message, the one after which `behind` more of its marks follow.
 
-        The mark is the one that `behind` marks of the message follow.
+        None if the text of this mark is not `text`, or if the message has fewer marks.
         """
         if isinstance(one, ChatTemplateError):
             return None

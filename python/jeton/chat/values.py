@@ -26,7 +26,7 @@ __all__ = [
 _SHOWN = 40  # maximum number of characters of a text that a description shows
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 # Kinds of text that programs put into prompts and that change with each request. If two texts differ, the description
-# of the difference names the first kind whose pattern matches there in both texts.
+# of the difference names the first kind whose pattern matches in both texts at the difference.
 KINDS = {
     "a time": re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?"),
     "a date": re.compile(

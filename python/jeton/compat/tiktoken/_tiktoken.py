@@ -224,9 +224,9 @@ class CoreBPE:
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """Tokenizer without a pattern, for bytes that are decoded as Latin-1.
+        """Tokenizer without a pattern. Bytes are passed to it as Latin-1 text, one character for each byte.
 
-        This keeps the bytes together, because the core splits at bytes that are not UTF-8.
+        As bytes, they would not stay together, because the core splits at bytes that are not UTF-8.
         """
         return self._of_latin1(whole_first=True)
 
