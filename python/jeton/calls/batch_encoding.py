@@ -35,7 +35,7 @@ MAX_IDS = 1 << 30
 
 
 class Item(NamedTuple):
-    """Item of a template: a text (0 is the first, 1 the second of a pair), or ids that the template adds."""
+    """Item of a template: ids that the template adds, or a text (`text` is 0 or 1: the first or second of a pair)."""
 
     text: int | None
     ids: tuple[int, ...]

@@ -205,9 +205,9 @@ def _covers(
 def _masked(
     text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
 ) -> str:
-    """Replaces the characters of `theirs` with characters that occur in no special token.
+    """Replaces the characters in the ranges `theirs` with characters that occur in none of the special tokens.
 
-    White space does not change, nor does the number of bytes of each character.
+    White space and the ranges `kept` are not replaced. Each replacement has as many bytes as its character.
     """
     used = set("".join(tokens))
     masks = {}

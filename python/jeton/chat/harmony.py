@@ -518,7 +518,7 @@ class HarmonyParser:
     """
 
     def __init__(self, tok: HarmonyTokenizer, ids: Mapping[str, int], role: Role | None, strict: bool) -> None:
-        """Starts inside a header if its role is given, else before a message. Created by `Harmony.parser`."""
+        """Starts in the header of a message of `role`, or before a message if `role` is None; see `Harmony.parser`."""
         self.messages: list[HarmonyMessage] = []
         self._tok, self._id = tok, ids
         self._ends = {ids[token] for token in ("<|end|>", "<|return|>", "<|call|>")}

@@ -68,8 +68,8 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
     """Returns for each token whether it begins and ends in one of the ranges.
 
-    A token does not count as generated if it begins before the text that the model generates, or if it ends after this
-    text, because the model's text is encoded without the text after it. An empty span counts as one character.
+    A token is not generated if it begins before the text that the model generates, or ends after it: a model generates
+    its tokens before there is any text after them. An empty span is treated as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.

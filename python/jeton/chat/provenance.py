@@ -90,7 +90,7 @@ class TracedStr(str):
     _runs: tuple[OriginRun, ...]
 
     def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
-        """Creates a string from runs that cover it. Without runs, all of it is text of the caller, never control."""
+        """Creates a string. `runs` cover the text; None: the caller wrote it, and it cannot become special tokens."""
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
         return self

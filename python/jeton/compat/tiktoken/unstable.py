@@ -1,8 +1,8 @@
 """Encodes text that is cut off: bytes with an incomplete character, and text that will be continued.
 
 Further text can change the tokens of the pattern's last match. `encode_with_unstable` removes these tokens, and lists
-the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from
-there on. Each candidate is encoded again; the candidates of a position form a batch.
+the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from this
+position on. Each candidate is encoded again; the candidates of a position form a batch.
 
 Left out: completions of more than one token after the removed bytes.
 
