@@ -435,7 +435,7 @@ class Conversation:
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the start of the new text in a rendering, that is, of the text that follows the text of `ids`.
+        """Finds the start of the new text in a rendering, that is, of the text that follows the reply and its closing.
 
         Args:
             rendering: messages, the reply, and messages after it.

@@ -187,7 +187,7 @@ class TracedStr(str):
         return self._locate(str.rsplit(self, sep, maxsplit), sep)
 
     def _locate(self, pieces: list[str], sep: str | None) -> list[str]:
-        """Returns the pieces of a split with origins: finds `pieces`, separated by `sep` or spaces, in this string."""
+        """Returns `pieces`, the result of a split of this string at `sep` or white space (None), with their origins."""
         cuts: list[tuple[int, int]] = []
         at = 0
         for piece in pieces:

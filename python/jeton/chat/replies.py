@@ -348,7 +348,7 @@ class _Derivation:
         return role, mark.base
 
     def _header(self, message: int, first: int, tail: str, has_text: bool) -> int | None:
-        """Returns the length of the header: the text before a reply that belongs to the prompt; None if it is unknown.
+        """Returns the length of the header, which is the text before a reply that is in its prompt; None if unknown.
 
         Args:
             message: index of the message.
@@ -401,7 +401,7 @@ class _Derivation:
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
         """Returns the end of the last header before a reply; None if there is none.
 
-        A header is text of the template that begins like the generation prompt; it ends before the first difference.
+        A header is text of the template that begins like the generation prompt; it ends where the two first differ.
         """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
