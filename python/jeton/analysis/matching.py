@@ -126,7 +126,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Pairs the positions of each rank that occurs equally often in both: first with first, second with second, …"""
+    """Pairs the n-th position of each rank in `a` with its n-th position in `b`, if both have equally many."""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)

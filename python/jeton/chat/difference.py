@@ -417,7 +417,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first equal message before `start` that is rendered differently; None if there is none."""
+        """Describes the first message before `start` that is rendered differently, although it is the same; or None."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -194,7 +194,7 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 def _covers(
     theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, match: AddedTokenMatch
 ) -> bool:
-    """Tests whether a special token includes characters of `theirs`, outside of `kept`; white space does not count."""
+    """Tests whether a special token, without white space at its ends, overlaps `theirs` but not `kept`."""
     start, end = match.start, match.end
     if not text[start:end].isspace():  # else the token itself is white space
         start += len(text[start:end]) - len(text[start:end].lstrip())

@@ -265,7 +265,7 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns, in order, the origins of all text after `start` that the template did not write; omits list indices."""
+    """Returns the origins, without list indices, of the text after `start` that is not the template's, in order."""
     origins = []
     at = 0
     for run in rendering.runs:

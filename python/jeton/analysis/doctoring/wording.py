@@ -101,7 +101,7 @@ def _of_prefix(adds: bool, option: str) -> tuple[str, str]:
 
 
 def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], theirs: Mapping[int, AddedToken]) -> str:
-    """Returns the sentence for a flag that has another value in the added tokens of the second tokenizer."""
+    """Returns a sentence which says that `flag` has another value in these added tokens of the second tokenizer."""
     names = names_of(ours[id].content for id in ids)
     value = getattr(theirs[ids[0]], flag)
     return translate("{flag} is {value} for the added tokens {names}", flag=flag, value=_short(value), names=names)

@@ -83,7 +83,7 @@ class LanguageTable:
         return [tuple(cell.tokens / least for cell, least in zip(row, base, strict=True)) for row in self.cells]
 
     def gini(self, tokenizer: str) -> float:
-        """Returns the inequality of numbers of tokens over languages: 0.0 if all are equal, near 1.0 if few have most.
+        """Returns the inequality of languages in tokens: 0.0 if all have equally many, near 1.0 if one has nearly all.
 
         Source: the Gini coefficient, as in Foroutan et al. 2025, "Parity-Aware Byte-Pair Encoding", arXiv 2508.04796.
         """

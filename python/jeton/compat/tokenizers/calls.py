@@ -297,7 +297,7 @@ class Call:
 
 
 def _forget_range(pieces: list[Encoding], sequence: int) -> None:
-    """Removes the range of the truncated text, which the original does not set without a post-processor."""
+    """Removes the range of the truncated text: without a post-processor, Hugging Face's library does not set it."""
     for piece in pieces:
         piece.columns()["ranges"].pop(sequence, None)
 
