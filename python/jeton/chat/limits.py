@@ -377,5 +377,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering. There always is one: Jinja evaluates nothing at compile time."""
+    """Returns the state of the current rendering. There always is one, because Jinja only evaluates at run time."""
     return _RUNNING.get()

@@ -128,9 +128,9 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
 
 
 def _with_value(param: click.Parameter, value: str) -> str:
-    """Returns an option or argument with a value, given as Python source; for a list, with each of its values.
+    """Returns the name of an option or argument with its value; with a list of values, the name and each value.
 
-    A value that is empty or contains white space is quoted.
+    `value` is Python source. A value that is empty or contains white space is quoted.
     """
     name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
     if not value or (isinstance(param, click.Option) and param.is_flag):

@@ -116,7 +116,7 @@ def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
 
 
 def of_entries(a: Tokenizer, b: Tokenizer, ours: Mapping[int, bytes], theirs: Mapping[int, bytes]) -> str:
-    """Returns the sentence for entries that differ, given as id → content."""
+    """Returns a sentence that describes how two sets of entries (id → content) differ."""
     missing = [id for id in ours if id not in theirs]
     extra = [id for id in theirs if id not in ours]
     other = [id for id in ours if id in theirs and ours[id] != theirs[id]]
