@@ -381,7 +381,7 @@ _RANKS = {"reasoning": 0, "content": 2, "end": 3}
 
 
 def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_Start]:
-    """Yields the possible starts of a reply, those with the longest text of the template first."""
+    """Yields the possible starts of a reply. Those after longer text of the template are first."""
     prompt = grammar.prompt
     edges = sorted(
         grammar.edges.get("start", ()), key=lambda edge: (-len(edge.literal), edge.literal, _RANKS.get(edge.target, 1))

@@ -291,7 +291,7 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns the name of a field, without an index except for tool calls; all fields of reasoning have one name."""
+    """Returns the name of a field. Only tool calls keep their list index; all fields of reasoning have one name."""
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field

@@ -38,7 +38,7 @@ def names_of(names: Iterable[str]) -> str:
 
 
 def of_marks(a: str, b: str) -> tuple[str, str]:
-    """Returns the cause, and the sentence that says where the second tokenizer and the first one add ▁."""
+    """Returns a cause and a sentence for it, which says where each of the two tokenizers adds ▁."""
     meanings: dict[str, Callable[[], str]] = {
         "always": lambda: translate("before the text and after each added token"),
         "first": lambda: translate("before the text only"),

@@ -191,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """Replaces tokens by the text that they match, for the ids for which Hugging Face returns this text."""
+        """Replaces each token for which Hugging Face returns the text that it matched, by this text."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
