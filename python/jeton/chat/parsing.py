@@ -370,7 +370,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """A possible start of a reply: its first edge, where its first slot begins, and how it differs from the prompt."""
+    """A possible start of a reply: its first edge, the start of its first slot, and its differences from the prompt."""
 
     edge: Edge
     at: int

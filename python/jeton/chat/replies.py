@@ -409,7 +409,7 @@ class _Derivation:
         if at < 0:
             return None
         length = self._edge(begin + at, num_shared(between[at:], self._added))
-        # A match of only the opening token is not enough, because this token can begin a turn of any role.
+        # It is not enough if only the opening token matches, because this token can begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
 

@@ -213,7 +213,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Evaluates ``obj[argument]``, except for slices."""
-        if type(obj) is GivenDict and type(argument) is str and argument in obj:  # most look-ups of most templates
+        if type(obj) is GivenDict and type(argument) is str and argument in obj:  # fast path for the most frequent case
             return obj[argument]
         if type(argument) not in SIMPLE:
             current().compare(argument)

@@ -72,7 +72,7 @@ def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """Returns a value as JSON; keys are not sorted, because templates print them in this order."""
+    """Returns a value as JSON. Keys are not sorted, because templates print them in the order of the value."""
     return json.dumps(value, ensure_ascii=False)
 
 

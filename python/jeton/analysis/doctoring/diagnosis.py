@@ -138,7 +138,7 @@ class Diagnosis:
         return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
 
     def lock_lines(self) -> list[str]:
-        """Returns the lines of the report about the lock file."""
+        """Returns the lines about the lock file, for the report."""
         if self.lock == "written":
             return [translate("lock file: written")]
         if self.lock is None:

@@ -93,7 +93,7 @@ class LanguageTable:
         return 2 * weighted / (len(costs) * sum(costs)) - (len(costs) + 1) / len(costs)
 
     def groups(self, by: Literal["script", "family"] = "script") -> list[LanguageGroup]:
-        """Groups languages by script or family; groups with the most tokens of the first tokenizer come first."""
+        """Groups languages by script or family, in descending order of the first tokenizer's relative tokens."""
         choice(by, "by", GROUPINGS)
         rows: dict[str, list[int]] = {}
         for index, language in enumerate(self.languages):
