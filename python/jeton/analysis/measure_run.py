@@ -115,7 +115,7 @@ class _Encoder:
         self._only_splits = only_splits(tok)
 
     def measure(self, texts: list[bytes], words: _core.Words | None) -> Measure:
-        """Returns the counts of the tokens of a batch."""
+        """Encodes a batch, and returns its numbers of tokens and the time."""
         import numpy as np
 
         seconds = None

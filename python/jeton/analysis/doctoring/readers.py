@@ -156,7 +156,7 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    # A file with the name of a tokenizer counts, so that reading it raises this error again; other files are ignored.
+    # True if the file's name is that of a tokenizer: reading it will raise this error again. Other files are ignored.
     except PermissionError:
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):

@@ -30,10 +30,10 @@ BATCH = 4096
 
 
 def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:
-    """Returns the texts for the tokenizers of all readers; the first one is the reference.
+    """Returns the texts on which readers are compared.
 
     Args:
-        twins: the tokenizers.
+        twins: the tokenizers of all readers; the first one is the reference.
         own: texts that the user passed.
     """
     texts = dict.fromkeys(chain(EDGE_CASES, FRAMED, added_token_texts(twins), own))

@@ -49,7 +49,7 @@ def _build(
     level: SymbolLevel = "byte",
     whole_first: bool = True,
 ) -> _core.Tokenizer:
-    """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
+    """Builds the core's tokenizer of a vocabulary in which the rank of a token is its id."""
     from ...definition import Bpe, Definition  # imported on use, because it takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
