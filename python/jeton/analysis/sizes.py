@@ -50,7 +50,7 @@ def sizes(
         sizes: vocabulary sizes. None: the powers of two from 1,024 to 131,072 that training on the corpus can reach.
         hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and the same number for
             the head.
-        tied: the head shares the parameters of the embedding.
+        tied: whether the head shares the parameters of the embedding.
         test: text to measure on; with it, the whole `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
             documents over 64 KiB. The seed of the `Corpus` selects them.

@@ -247,7 +247,7 @@ class BatchEncoder:
         return words
 
     def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
-        """Encodes texts. `truncates` says that they are truncated afterwards, so that `first_hf_offsets` is needed."""
+        """Encodes texts. If they will be truncated (`truncates`), the result also has `first_hf_offsets`."""
         if self.with_words:
             ids, offsets, words = self.core.encode_batch_with_words(texts, self.special, self.threads)
             own = np.frombuffer(words, "<i8")

@@ -274,7 +274,7 @@ def _join(state: RenderBudget, value: Any, d: Any = "", attribute: Any = None) -
 
 
 def _free(state: RenderBudget, *args: Any, **kwargs: Any) -> None:
-    """Needs no bound: the operation has a constant cost."""
+    """Does nothing: the cost of the operation is constant, so it needs no bound."""
 
 
 def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,7 +1,7 @@
 """Bounds for formatting by ``%``, ``str.format`` and ``str.format_map``, whose fields can have any width.
 
-The upper bound of a field's length is its width, or the length of its value plus its precision. Formats are parsed
-field by field, as in CPython; a format that cannot be parsed is rejected.
+The upper bound of a field's length is the larger of two numbers: its width, and the length of its value plus its
+precision. Formats are parsed field by field, as in CPython; a format that cannot be parsed is rejected.
 
 Source:
     "printf-style String Formatting" and "Format Specification Mini-Language" in the Python Library Reference.
