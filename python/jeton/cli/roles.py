@@ -58,7 +58,7 @@ class RoleOptions:
 
 
 def role_options(command: Function) -> Function:
-    """Adds an option for each role, such as --bos, and --chat-template, passed as `roles`."""
+    """Adds --chat-template and an option for each role, such as --bos; passes their values as one `roles`."""
 
     @click.option(
         "--chat-template",
