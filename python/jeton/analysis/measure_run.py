@@ -105,7 +105,7 @@ class MeasureRun:
 
 
 class _Encoder:
-    """A tokenizer to measure, with its unknown token and the way to find its spans."""
+    """A tokenizer to measure, the id of its unknown token, and whether it splits texts without changing them."""
 
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
         self._tok, self._threads, self._repeat = tok, threads, repeat

@@ -254,7 +254,7 @@ class Conversation:
         """Appends the ids that the model sampled for the current turn, without a change, and closes the turn.
 
         The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
-        writes the same at the end of a chat and before a message. Otherwise `add` appends it.
+        writes the same text at the end of a chat as before a message. Otherwise `add` appends it.
 
         Args:
             ids: the sampled ids, with or without the stop token.
