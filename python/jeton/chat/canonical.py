@@ -394,7 +394,7 @@ class _PrefixSpaces:
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
-        """Tests if a space is added at `place`: ``"start"``, ``"first"`` text after special ids, or ``"later"``."""
+        """Tests if a space is added at ``"start"``, before the ``"first"`` text after special ids, or ``"later"``."""
         if place not in self._known:
             self._known[place] = any(self._is_added(char, place) for char in self._chars())
         return self._known[place]

@@ -292,7 +292,7 @@ class _Derivation:
                 yield (begin + at, begin + at + len(token)), begin + header
 
     def _following(self, message: int) -> int:
-        """Returns the index of the first mark that comes from a message after this one."""
+        """Returns the index of the first mark of a message after `message`, which has no marks itself."""
         marks = self._whole.marks
         before = max((own[-1] for index, own in self._own.items() if index < message), default=-1)
         later = (at for at in range(before + 1, len(marks)) if marks[at].message is not None)

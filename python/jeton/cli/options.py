@@ -112,7 +112,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         code, _, command = part.removesuffix(")").rpartition(" (")
-        if code and command.startswith("jeton "):  # of `jeton.errors.call`
+        if code and command.startswith("jeton "):  # `jeton.errors.call` made this part
             clauses[-1] += command
             continue
         name, equals, value = re.sub(r" (of|to) jeton\.Corpus$", "", part).partition("=")

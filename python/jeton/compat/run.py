@@ -7,8 +7,8 @@
 Python processes that the program starts use the drop-ins, too. Processes of `multiprocessing` get this process's
 `sys.path`; others get the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
 
-At exit, standard error lists the calls of this process that took a slow path, and the names of the installed library
-that the drop-in does not have.
+At exit, standard error lists the calls of this process that took a slow path, and the names that the program looked up
+and that only the installed library has, not the drop-in.
 """
 
 from __future__ import annotations
