@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of earlier ids that are encoded again with new text, from the last special token on
+_CONTEXT = 16  # maximum number of the last ids, up to a special token, that are encoded again together with new text
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}

@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
     if sys.flags.safe_path:
         sys.path[:0] = shims
     else:
-        sys.path[1:1] = shims  # after the program's folder, as Python inserts the folders of PYTHONPATH
+        sys.path[1:1] = shims  # after the program's folder, where Python inserts the folders of PYTHONPATH
     sys.modules["__main__"] = _new_main()
     _run(kind, program[0], arguments)
 

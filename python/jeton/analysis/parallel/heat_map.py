@@ -42,7 +42,7 @@ def plot_languages(
     Args:
         scripts: script -> its languages, in the order of the map.
         relative: language -> for each tokenizer, the number of tokens relative to the baseline.
-        baseline: name of the language with whose number of tokens the others are compared.
+        baseline: name of the language that the others are compared with.
         tokenizers: names of the tokenizers.
         path: path of the file.
     """

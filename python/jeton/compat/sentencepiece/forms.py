@@ -70,7 +70,7 @@ def encoded(form: Any, input: Any, return_bytes: Any) -> int:
 
 
 def decoded(form: Any, return_bytes: Any) -> int:
-    """Returns the core's number of the form of a decoded text.
+    """Returns the core's number for a form of decoded text.
 
     Raises:
         ValueError: decoded texts have no such form.
