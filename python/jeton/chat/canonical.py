@@ -301,7 +301,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Selects rows of sorted pairs that ascend strictly in both columns; the last row is always selected."""
+    """Selects the rows that exceed all earlier rows in both columns and are below the last row, and the last row."""
     import numpy as np
 
     if not len(rows):

@@ -341,7 +341,7 @@ def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0,
 
 
 def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
-    """Bounds comparisons of keys; without `case_sensitive`, lowercase copies of all keys are created first."""
+    """Bounds the cost of comparing keys. Unless `case_sensitive`, lowercase copies of all keys are created first."""
     number = total = copies = longest = 0
     for key in keys:
         size = state.size(key)

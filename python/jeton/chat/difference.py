@@ -281,7 +281,7 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """Returns the kind and the cause of the first change that makes the rendering differ from A where B differs."""
+        """Returns the kind and the cause of the first change after which A's rendering changes where B's differs."""
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:

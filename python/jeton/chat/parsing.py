@@ -492,7 +492,7 @@ def _stripped(text: str) -> re.Pattern[str]:
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """Returns a message if a content still has template text that begins reasoning or a call; None if not."""
+    """Returns a message if the content still has text by which the template begins reasoning or a call; else None."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):
