@@ -679,7 +679,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Returns the length of the template's text that ends reasoning: the part that also precedes other content."""
+        """Returns the length of the prefix of `after` that ends the reasoning: it also precedes other content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):

@@ -491,7 +491,7 @@ def _fixed(padding: Mapping[str, Any], width: int) -> dict[str, Any]:
 
 
 def columns_of(state: bytes) -> Encoding:
-    """Creates an encoding from the pickled state of an encoding of the original package."""
+    """Creates an encoding from the pickled state of an `Encoding` of Hugging Face's package."""
     made = Encoding()
     made.__setstate__(state)
     return made
