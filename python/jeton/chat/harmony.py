@@ -489,7 +489,7 @@ class Harmony:
 
 
 def _dropped(messages: Sequence[_Message]) -> range:
-    """Returns the messages whose reasoning is dropped: if the last reply is final, those before the first final one."""
+    """Returns the range of messages whose reasoning is dropped: up to the first final reply, if the last is final."""
     replies = [message for message in messages if message.role == "assistant"]
     if not replies or replies[-1].channel != "final":
         return range(0)

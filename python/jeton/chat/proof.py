@@ -80,7 +80,7 @@ class Rendering(NamedTuple):
         return at
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Returns the first index from `start` to `end` at which the template itself wrote `text`; -1 if none does."""
+        """Returns the first index from `start` to `end` at which the template itself wrote `text`; else -1."""
         at = self.text.find(text, start, end)
         while at >= 0 and not self.is_template(at, at + len(text)):
             at = self.text.find(text, at + 1, end)

@@ -108,7 +108,7 @@ def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], their
 
 
 def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause and its sentence, for an option of the model that differs."""
+    """Returns a cause and a sentence for it, for an option of the model that differs."""
     cause = {"whole_first": "ignore_merges", "unk_token": "unknown_token", "fuse_unk": "unknown_token"}
     name = cause.get(option, option)
     spelled = "ignore_merges" if option == "whole_first" else option
