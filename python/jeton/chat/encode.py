@@ -130,7 +130,7 @@ def tokenize(tok: ChatTokenizer, text: str, segments: MaskedChat | None) -> Enco
 
 
 def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedChat | None) -> NDArray[np.int64]:
-    """Returns the `char_spans` of `tokenize`, int64[n, 2]. `ids`: the first result of `encode`."""
+    """Returns the `char_spans` of `tokenize`, int64[n, 2]. `ids` and `segments` are the results of `encode`."""
     import numpy as np
 
     if segments is None:

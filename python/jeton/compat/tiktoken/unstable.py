@@ -132,7 +132,7 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Returns the ids of `unstable` if it is split before its last character, as ``\\s+(?!\\S)`` can split it.
+    """Splits `unstable` before its last character, as ``\\s+(?!\\S)`` can split it, and returns the ids of both parts.
 
     Returns None if the last character is not white space, or is the only one.
     """
