@@ -2,8 +2,8 @@
 
 Each batch of documents is read once and encoded by every tokenizer. The core finds the words of the batch
 (`util/words.rs`), and the tokens are compared with them. If the lengths of a byte-level tokenizer's tokens add up to
-the text, their spans follow from these lengths. Otherwise the core encodes the documents once more, with spans, which
-is slower.
+the length of the text, the spans of the tokens follow from these lengths. Otherwise the core encodes the documents
+once more, with spans, which is slower.
 
 Memory: a few batches of documents; if a text file is one document, the whole file.
 """

@@ -98,7 +98,10 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """Yields the starts of lines, except of lines that continue the line before or are inside a string or comment."""
+    """Yields the start and the level of each line of code that does not continue the preceding line.
+
+    Lines inside a multi-line string or comment are left out.
+    """
     depth = 0
     hidden = 0  # end of the multi-line string or comment; lines before it are not boundaries
     before = -1  # indentation of the last line of code

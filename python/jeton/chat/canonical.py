@@ -400,7 +400,7 @@ class _PrefixSpaces:
         return self._known[place]
 
     def _chars(self) -> list[str]:
-        """Returns a list of one character that encoding and decoding do not change; empty if there is none."""
+        """Returns a list with one character that encoding and decoding do not change; empty if there is none."""
         for char in ("a", *self._text[:1000].replace("\ufffd", "").split()):
             try:
                 ids = self._tok.encode(char[0], special="none", add_special_tokens=False)

@@ -203,7 +203,7 @@ class TextOptions:
 
 
 def common_options(command: Function) -> Function:
-    """Adds --json, -q, --progress and --threads, passed as first argument, a `CommonOptions`."""
+    """Adds --json, -q, --progress and --threads; passes their values as first argument, a `CommonOptions`."""
 
     @click.option("--json", "as_json", is_flag=True, help="Output JSON, one object per line.")
     @click.option("-q", "--quiet", is_flag=True, help="Print only results, warnings and errors.")
