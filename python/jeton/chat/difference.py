@@ -292,7 +292,10 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A with one change taken from B, and a function for its kind and cause; likely changes come first."""
+        """Yields A's request with one change of B, and a function that returns the kind and the cause of this change.
+
+        Likely changes come first.
+        """
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(

@@ -31,7 +31,7 @@ class ReaderRow:
         name: file and library.
         version: version of the library.
         detail: class that the library chose for the tokenizer, or another remark.
-        group: letter that readers with equal ids share; ``"A"`` is the reference's. None: the reader was not checked.
+        group: letter that readers with equal ids share, ``"A"`` with the reference; None if the reader was not checked.
         reason: why the reader was not checked.
         num_different: number of texts whose ids differ from the reference's.
     """

@@ -81,7 +81,7 @@ def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, 
 
 
 def of_field(stage: str, kind: str, field: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause and its sentence, for a component's option that differs."""
+    """Returns a cause and a sentence for it, for a component's option that differs."""
     if field in ("add_prefix_space", "add_dummy_prefix"):
         return _of_prefix(bool(b), field)
     if field == "precompiled_charsmap":

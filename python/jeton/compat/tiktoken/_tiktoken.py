@@ -292,7 +292,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. If tokens share an id, the mergeable one is used, or the first special one."""
+        """Id of the encoding -> bytes of its mergeable token or, if it has none, of its first special token."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
