@@ -106,7 +106,7 @@ class BatchEncoder:
         return self._rows(items, (first, second), truncation, room)
 
     def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
-        """Returns the maximum number of ids of text in a row; None if it is not limited."""
+        """Returns how many ids a row can have in addition to those of the template; None if there is no limit."""
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())

@@ -49,7 +49,7 @@ class _MissingModules(MetaPathFinder):
         self._prefixes = tuple(library + "." for library in libraries)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        """Records the import and finds no module; Python calls it after all other finders have failed."""
+        """Records the import and finds no module. Python calls this method after all other finders have failed."""
         if fullname.startswith(self._prefixes):
             report.missing(fullname)
 

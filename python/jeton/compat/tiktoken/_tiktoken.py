@@ -217,7 +217,7 @@ class CoreBPE:
         return found if found is None or self._external is None else self._external[found]
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
-        """Returns the ids of bytes that the pattern does not split."""
+        """Returns the ids of bytes, without splitting them by the pattern."""
         if not isinstance(piece, bytes):
             raise TypeError(f"a piece must be bytes, not {type(piece).__name__}")
         return self.external(self.unsplit.encode_text(piece.decode("latin-1")))

@@ -380,7 +380,7 @@ class Encoding:
     # ── private, in tiktoken too ─────────────────────────────────────────────────────────────────────────────────
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """Returns the ids of a text or bytes that the pattern does not split, without special tokens."""
+        """Returns the ids of a text or bytes, without special tokens, and without splitting by the pattern."""
         piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         return self._core_bpe.encode_single_piece(piece)
 

@@ -4,8 +4,8 @@ A call computes only ids, because most callers use only these. On the first acce
 texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
 affect its results.
 
-If a result of the engine may differ from the original's, the original package computes the result (`fallback`). If
-it is not installed, the call raises an error.
+If a result of the engine may differ from that of Hugging Face's package, this package computes the result (`fallback`).
+If it is not installed, the call raises an error.
 """
 
 from __future__ import annotations
