@@ -89,7 +89,7 @@ def sizes(
     with make_reporter(progress) as report:
         try:
             tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-            first_merges(tok, min(asked[0], tok.vocab_size))  # error if `tok` cannot be pruned or a size is too small
+            first_merges(tok, min(asked[0], tok.vocab_size))  # checks that `tok` can be pruned to the smallest size
         except ConfigError as error:
             if error.option == "vocab_size":  # the caller passed it as an item of `sizes`
                 error.rename(f"{MARK}vocab_size", f"{MARK}sizes")

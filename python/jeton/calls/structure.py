@@ -98,9 +98,10 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """Yields the start and the level of each line of code that does not continue the preceding line.
+    """Yields the start and the level of each line of code at which a chunk can begin.
 
-    Lines inside a multi-line string or comment are left out.
+    Left out are lines inside a multi-line string or comment, and lines that belong to the preceding line: they continue
+    it, are indented more, or directly follow a comment or decorator.
     """
     depth = 0
     hidden = 0  # end of the multi-line string or comment; lines before it are not boundaries

@@ -88,7 +88,7 @@ class Command(click.Command):
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
-    A call in Python is replaced by the command that does the same. An option of `jeton.Corpus` is one of the command.
+    A call in Python is replaced by the command that does the same; an option of `jeton.Corpus`, by that of the command.
     A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option, or
     a value that the option does not accept.
 
