@@ -237,7 +237,7 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks an item of a content. Returns its text, or the object with its tools as a list in the order of keys."""
+    """Checks an item of a content. Returns its text, or the object with its tools as a list, sorted by key."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")

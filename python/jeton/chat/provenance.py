@@ -236,7 +236,7 @@ class TracedStr(str):
         )
 
     def _same_length(self, text: str) -> str:
-        """Copies the origins to `text` if it has the same length; else its characters cannot be mapped one to one."""
+        """Returns `text` with the origins; without them if its length differs, so that characters do not correspond."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:

@@ -1,8 +1,8 @@
 """Texts that reveal differences between readers of one tokenizer, short texts first.
 
-The texts are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
-`generated_texts`. If two definitions differ, a fast search among the entries of the vocabulary and more generated texts
-finds further texts.
+The texts are `edge_cases`, spellings of added tokens between different neighbors, the texts of the user, and
+`generated_texts`. If two definitions differ, a fast search tries the entries of the vocabulary and more generated
+texts; those on which the definitions give different ids are added.
 """
 
 from __future__ import annotations
