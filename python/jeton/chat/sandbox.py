@@ -373,7 +373,7 @@ def _is_method(owner: Any, name: str) -> bool:
     return any(isinstance(owner, kind) and name in names for kind, names in _OF_OTHERS.items())
 
 
-@pass_context  # prevents Jinja from calling it at compile time
+@pass_context  # prevents Jinja from calling this function at compile time
 def _final(context: Any, value: Any) -> Any:
     """Converts the value of ``{{ … }}`` to text."""
     return value if isinstance(value, str | Undefined) else current().text(value)
