@@ -132,7 +132,7 @@ class _Encoder:
         """Returns the ids of all texts, and the index at which each text begins and ends in them."""
         import numpy as np
 
-        if len(texts) == 1:  # a single text is also encoded on all threads
+        if len(texts) == 1:  # even a single text is encoded on all threads
             ids = self._tok.encode_array(texts[0], threads=self._threads)
             return ids, np.array([0, len(ids)])
         batch = self._tok.encode_batch(texts, threads=self._threads)

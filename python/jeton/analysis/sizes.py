@@ -118,7 +118,10 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
 
 
 def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -> tuple[list[int], int]:
-    """Returns each id's count in the encoded corpus, and the corpus's bytes. Matches special tokens, as in training."""
+    """Returns the count of each id in the encoded corpus, and the number of bytes of the corpus.
+
+    Special tokens are matched, as in training.
+    """
     import numpy as np
 
     uses = np.zeros(tok.vocab_size, np.int64)

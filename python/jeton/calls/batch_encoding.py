@@ -228,7 +228,7 @@ class BatchEncoder:
     ) -> Int64:
         """Returns the offsets of the ids of all rows.
 
-        `index` has the index of each id into the concatenated ids of the template and of all texts.
+        `index` is, for each id, its position in the concatenated ids of the template and of all texts.
         """
         of_template = np.zeros((num_template_ids, 2), np.int64)
         columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]

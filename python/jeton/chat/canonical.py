@@ -383,7 +383,7 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Test of where the encoder adds, before a text, a space that decoding does not remove again.
+    """Tests in which positions the encoder adds a space before a text and decoding does not remove this space.
 
     Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
     ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.

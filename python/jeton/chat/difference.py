@@ -2,8 +2,8 @@
 
 A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
 (`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
-again with one change of the second request at a time. The cause is the change whose rendering differs at the same
-character. The search does not depend on the spellings of any particular template.
+again, each time with one of the changes that make it the second request. The cause is the change with which the
+rendering differs at the same character. The search does not depend on the spellings of any particular template.
 
 Left out: differences after the first one.
 """

@@ -153,7 +153,7 @@ class ReplyGrammar:
     ending: str = ""
 
     def starts(self, slot: str) -> list[str]:
-        """Returns the template's texts that can precede a slot, if it is the first slot of a reply."""
+        """Returns the texts that the template can write before `slot` if it is the first slot of a reply."""
         return [edge.literal for edge in self.edges.get("start", ()) if edge.target == slot]
 
     def reaches(self, slot: str) -> bool:

@@ -1,4 +1,4 @@
-"""Masks: for each id of a chat, whether the model generates it, from ranges of characters.
+"""Masks: for each id of a chat, whether the model generates it. They are computed from ranges of characters.
 
 The ranges are those in ``{% generation %}`` blocks of the template (`marked_spans`), or those of `replies`, which are
 derived for any template. `differences` compares both.
@@ -42,7 +42,7 @@ class MaskDifference(NamedTuple):
 
 
 def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
-    """Subtracts ranges from ranges, both sorted and disjoint.
+    """Returns the ranges `spans` without the parts in the ranges `removed`. Both are sorted and disjoint.
 
     Examples:
         >>> without([(0, 5), (7, 9)], [(2, 3), (4, 8)])

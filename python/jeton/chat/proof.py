@@ -247,7 +247,7 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes how a rendering that should begin with an earlier rendering differs from it.
+    """Describes the first difference of a rendering from an earlier rendering, with which it should begin.
 
     Args:
         old: the earlier rendering; its messages are numbered as in the conversation.

@@ -39,7 +39,7 @@ from .values import num_shared
 __all__ = ["RenderedMessages", "ReplySpans", "Span", "find_replies", "traced"]
 
 Span = tuple[int, int]  # half-open range of characters
-# JSON values in the template's text, which cache keys ignore: turns that differ only in such values share a key.
+# JSON values in the template's text. Cache keys ignore them, so turns that differ only in such values share a key.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
