@@ -114,7 +114,7 @@ def measure(
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
-    opened = [(name, open_corpus(source)) for name, source in sources]  # first, because a file can be missing
+    opened = [(name, open_corpus(source)) for name, source in sources]  # before any work: a file can be missing
     with make_reporter(progress) as report:
         cells = [tuple(row) for row in run.measure(opened, report)]
     if not is_table:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of the last ids, up to a special token, that are encoded again together with new text
+_CONTEXT = 16  # maximum number of ids before new text, from the last special token on, that are encoded again with it
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
@@ -497,7 +497,7 @@ class Conversation:
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
-        """Converts indices of messages in a rendering to indices in the conversation, which has skipped messages."""
+        """Converts a rendering's indices of messages to indices in the conversation, which include skipped messages."""
         return Rendering(
             rendering.text,
             [
@@ -647,7 +647,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the length of the longest common prefix that has equal ids in both texts, if they follow `before`."""
+        """Returns the length of the longest common prefix that has equal ids in both texts, encoded after `before`."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -692,7 +692,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the text's first id; the text begins with ids before `part`
+    at = part.end - len(part.encoded.ids)  # index of the first id of `part.encoded`, which begins with earlier ids
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

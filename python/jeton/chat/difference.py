@@ -420,7 +420,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first message before `start` that is rendered differently, although it is the same; or None."""
+        """Describes the first message before `start` that is equal in both requests but rendered otherwise, if any."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

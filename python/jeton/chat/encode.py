@@ -3,7 +3,7 @@
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
 template did not write is replaced. A segment is the text between two of these tokens; it is encoded without permitted
-special tokens. The preceding special token is put before the segment, so that its context is that in the whole text.
+special tokens. A special token is put before it, so that the segment has the same context as in the whole text.
 
 `encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
 `tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without

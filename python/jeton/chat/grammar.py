@@ -88,7 +88,7 @@ class MessageStyle(NamedTuple):
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # matches if the template printed a list of parts as such
+_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # matches if a list of parts is printed as a whole
 _STYLES = [
     MessageStyle(reasoning, is_text)
     for is_text in (False, True)
@@ -505,7 +505,7 @@ def _rendered(renderer: Renderer, context: Sequence[Mapping[str, Any]], probe: _
 
 
 def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str) -> MessageStyle:
-    """Returns the style of messages for which the template prints the reasoning and the arguments, by trial."""
+    """Returns the style of messages with which the template prints reasoning and arguments; tries all styles."""
     reasoning = None
     for style in _STYLES[:3]:
         probes = (_Probe(style, True, True, _arguments("str", number)) for number in (0, 1))

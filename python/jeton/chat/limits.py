@@ -144,7 +144,7 @@ class RenderBudget:
         self._deadline = time.monotonic() + self._seconds
         self._credit = _CREDIT
         self._depth = 0
-        self._sizes: dict[int, tuple[Any, int]] = {}  # `id` of a container -> (it, to keep it alive; its size)
+        self._sizes: dict[int, tuple[Any, int]] = {}  # `id(x)` -> (container x, which stays alive; its size)
 
     # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -486,7 +486,7 @@ def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxe
 
 
 def _stripped(text: str) -> re.Pattern[str]:
-    """Returns a pattern that matches a text with any or no white space at its ends, whatever it has there itself."""
+    """Returns a pattern that matches a text without regard to white space at its ends."""
     core = re.escape(text.strip())
     return re.compile(rf"\s*{core}\s*" if core else "")
 

@@ -348,7 +348,7 @@ class _Derivation:
         return role, mark.base
 
     def _header(self, message: int, first: int, tail: str, has_text: bool) -> int | None:
-        """Returns the length of the header, which is the text before a reply that is in its prompt; None if unknown.
+        """Returns the length of the header, the text that precedes a reply and is part of its prompt; None if unknown.
 
         Args:
             message: index of the message.
@@ -602,7 +602,7 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a mark of a message, the one after which `behind` more of its marks follow.
+        """Returns the template's text after a mark of a message. `behind` is the number of its marks after this mark.
 
         None if the text of this mark is not `text`, or if the message has fewer marks.
         """

@@ -1,4 +1,4 @@
-"""Jinja environment of chat templates: configured as in `transformers`, metered, and with the origin of each character.
+"""Jinja environment of chat templates, configured as in `transformers`, metered by `limits`; records origins of text.
 
 Jinja's immutable sandbox denies a template access to Python's internals. This environment also meters every operation.
 Operators, comparisons, slices, literals and loops compile to calls of the `Sandbox` (`compiling`). Methods, filters,

@@ -78,7 +78,7 @@ def plot_languages(
 
 
 def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
-    """Divides the rows among panels. No panel ends with a heading, or with only one of several languages of a script.
+    """Divides the rows among panels. No panel ends with a heading; a divided script has at least two rows in each.
 
     Examples:
         >>> rows = [("Latin script", None), ("French", (1.0,)), ("Cyrillic script", None), ("Russian", (2.0,))]

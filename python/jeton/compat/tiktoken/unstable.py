@@ -116,7 +116,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
-    """Returns the slice of `tokens`, which must be sorted, whose tokens begin with `prefix`."""
+    """Returns the slice of the tokens that begin with `prefix`; `tokens` must be sorted."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
     after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all tokens with the prefix
