@@ -146,7 +146,7 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
-    """Returns the chain of runs, ascending in `start` and `other`, with the most ids. Uses a Fenwick tree of maxima."""
+    """Of all chains that ascend in `start` and `other`, returns the one with the most ids (Fenwick tree of maxima)."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
     # A Fenwick tree. A node has the maximum number of ids of the chains that end in its range, and the last run of such
     # a chain.

@@ -47,7 +47,7 @@ class MeasureRun:
         toks: name -> tokenizer.
         limits: number of threads, and memory that bounds the size of a batch.
         words: whether to count words.
-        repeat: number of times that each batch is encoded; the shortest time counts. 0: time is not measured.
+        repeat: number of times that each batch is encoded; the shortest time is used. 0: time is not measured.
         max_bytes: maximum number of bytes to measure of each source; None: no limit.
     """
 
@@ -110,7 +110,7 @@ class _Encoder:
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
         self._tok, self._threads, self._repeat = tok, threads, repeat
         if repeat:
-            tok._core.make_tables()  # otherwise the time of the first long text would include building them
+            tok._core.make_tables()  # otherwise the time of the first long text would include building the tables
         self._unk = _unk_id(tok)
         self._only_splits = only_splits(tok)
 

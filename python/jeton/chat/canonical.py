@@ -163,7 +163,7 @@ class _Comparison:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """For each old id, the index of the character of `decoded` at which it begins."""
+        """For each old id, the index in `decoded` of the character at which the id begins."""
         return self.tok.decode_with_offsets(self.old.tolist())[1]
 
     @cached_property

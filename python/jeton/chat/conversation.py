@@ -582,7 +582,7 @@ class Conversation:
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Excludes messages in the middle from later renderings, if no other text changes without these messages."""
+        """Excludes messages in the middle from later renderings, if the text of the other messages stays the same."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return

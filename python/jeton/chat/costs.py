@@ -95,7 +95,7 @@ def _split(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) 
     if isinstance(sep, str):
         _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
     else:
-        state.afford(len(text) * VALUE // 2)  # for the split: at most every second character begins a word
+        state.afford(len(text) * VALUE // 2)  # memory of the split: at most every second character begins a word
         _pieces(state, text, len(str.split(text)) + 1, maxsplit)
 
 

@@ -58,7 +58,7 @@ class CountingTokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatCount:
-    """Estimated prompt tokens of a request. Its string is a report.
+    """Estimated prompt tokens of a request. `str` returns a report.
 
     Attributes:
         messages: tokens of each message.
@@ -168,7 +168,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Returns the number of tokens of a message's structure, and the texts whose tokens are to be counted."""
+    """Returns the number of tokens of a message's structure, and the texts whose tokens the caller must add."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")

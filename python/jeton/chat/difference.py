@@ -35,7 +35,7 @@ __all__ = ["ChatDifference", "chat_diff"]
 
 @dataclass(frozen=True, slots=True)
 class ChatDifference:
-    """The first difference of two chats, A and B. Its string is a report.
+    """The first difference of two chats, A and B. `str` returns a report.
 
     Attributes:
         kind: ``"same"``; ``"continues"`` if one begins with all ids of the other; else the kind of change: ``"tool"``,
@@ -72,7 +72,7 @@ class ChatDifference:
 
     @property
     def shared(self) -> int:
-        """Number of ids at the start that both have in common."""
+        """Number of ids at the start that both chats have in common."""
         return min(self.lengths) if self.position is None else self.position
 
     def to_json(self) -> dict[str, Any]:

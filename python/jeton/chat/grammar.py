@@ -135,7 +135,7 @@ class ReplyGrammar:
     """Grammar of a template's replies, from `derive`.
 
     Attributes:
-        prompt: the end of the generation prompt, from the first character that is not common to all replies.
+        prompt: the end of the generation prompt, after the prefix with which all rendered replies begin.
         style: form of messages that this template reads.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
         codecs: label of a value's slot -> (type, codec) of the value, such as ``("str", "raw")``.
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null. `slots` cannot find them, as they are not unique."""
+        """Splits the text after a key at a truth value or null. `slots` does not find them: they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -463,7 +463,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds slots for lists and objects written by the template's own rules. Edges are copied from the number slot."""
+    """Adds slots for lists and objects written by the template's own rules. They get the edges of the number slot."""
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:

@@ -25,7 +25,7 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that only the template's ``{% generation %}`` blocks or only `replies` count as generated.
+    """A range of characters that is generated according to ``{% generation %}`` or to `replies`, but not to both.
 
     Attributes:
         start, end: the range.

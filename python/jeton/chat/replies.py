@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Raises an error if the message, which has no own runs, could be in text computed from several messages."""
+        """Raises an error if the message, which has no own runs, could be part of text made from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "

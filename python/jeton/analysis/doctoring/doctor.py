@@ -149,7 +149,7 @@ class _Comparison:
         return tuple(rows)
 
     def _number(self, differing: Sequence[int]) -> int:
-        """Returns the number of differing texts; texts of `FRAMED` count only if no other text differs."""
+        """Returns the number of differing texts. Texts of `FRAMED` are counted only if no other text differs."""
         return sum(index < len(self.texts) for index in differing) or len(differing)
 
     def differences(self) -> tuple[Disagreement, ...]:

@@ -71,7 +71,7 @@ def _find_constructors() -> None:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Returns the encoding with a name. The file of a published encoding is read from the cache, or downloaded.
+    """Returns the encoding of the given name. The file of a published encoding is read from the cache or downloaded.
 
     Raises:
         ValueError: there is no such encoding.
