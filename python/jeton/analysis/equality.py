@@ -76,7 +76,7 @@ class Equality(NamedTuple):
     Attributes:
         compared: number of texts compared.
         refused: number of texts that both tokenizers refuse.
-        same_fingerprint: True if equality is certain for all texts.
+        same_fingerprint: True if the fingerprints are equal, so that the results are equal for all texts.
         first: the first difference, or None.
     """
 

@@ -106,7 +106,7 @@ def generate_bytes(tok: Tokenizer | None, n: int, seed: int = 0, *, special: boo
                 else:
                     kind = kinds[int(draw() * len(kinds))]
                     fragment = kind[int(draw() * len(kind))].encode()
-            if draw() < 0.15:  # truncate, often inside a character
+            if draw() < 0.15:  # cut off the start, often inside a character
                 fragment = fragment[int(draw() * (len(fragment) + 1)) :]
             fragments.append(fragment)
         yield b"".join(fragments)

@@ -111,7 +111,14 @@ def _common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
 
 
 def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, size: int) -> list[Run]:
-    """Returns the chain of anchors of `size` ids within a range of each sequence, from the ranks `a` and `b`."""
+    """Returns a chain of anchors of `size` ids.
+
+    Args:
+        a, b: ranks of the runs of `size` ids in the two sequences.
+        start, end: range of the first sequence in which to search.
+        other, other_end: range of the second sequence in which to search.
+        size: number of ids of an anchor.
+    """
     ours, theirs = _pairs(a[start : max(end - size + 1, start)], b[other : max(other_end - size + 1, other)])
     if not len(ours):
         return []
@@ -126,7 +133,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Pairs the positions of each rank that occurs equally often in both: first with first, second with second, …"""
+    """Pairs the n-th position of each rank in `a` with its n-th position in `b`, if both have equally many."""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)
@@ -139,7 +146,7 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
-    """Returns the chain of runs, ascending in `start` and `other`, with the most ids. Uses a Fenwick tree of maxima."""
+    """Of all chains that ascend in `start` and `other`, returns the one with the most ids (Fenwick tree of maxima)."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
     # A Fenwick tree. A node has the maximum number of ids of the chains that end in its range, and the last run of such
     # a chain.
@@ -163,7 +170,7 @@ def _heaviest_chain(runs: list[Run]) -> list[Run]:
 
 
 def _without_overlaps(chain: list[Run]) -> Iterator[Run]:
-    """Cuts off the start of each run that overlaps the previous run in either sequence."""
+    """Yields the runs. If a run overlaps the previous run in either sequence, the start of the run is cut off."""
     end = other_end = 0
     for run in chain:
         cut = max(end - run.start, other_end - run.other, 0)

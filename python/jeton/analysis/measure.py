@@ -67,7 +67,7 @@ def measure(
     progress: Progress = None,
     limits: Limits | None = None,
 ) -> Measure | MeasureTable:
-    """Encodes a corpus and measures its compression; with several tokenizers, a table of tokenizers × sources.
+    """Encodes a corpus and measures its compression; several tokenizers give a table of tokenizers × sources.
 
     Args:
         tok: a tokenizer, or several for a table: name -> tokenizer, or a list, named by their numbers from 1. The first
@@ -114,7 +114,7 @@ def measure(
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
-    opened = [(name, open_corpus(source)) for name, source in sources]  # error before any work if a file is missing
+    opened = [(name, open_corpus(source)) for name, source in sources]  # before any work: a file can be missing
     with make_reporter(progress) as report:
         cells = [tuple(row) for row in run.measure(opened, report)]
     if not is_table:
@@ -123,7 +123,7 @@ def measure(
 
 
 def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
-    """Returns the ids of all texts, concatenated. A single text is also encoded on all threads."""
+    """Returns the ids of all texts, concatenated. Even a single text is encoded on all threads."""
     if len(texts) == 1:
         return tok.encode_array(texts[0], **options)
     return tok.encode_batch(texts, **options).ids

@@ -2,8 +2,8 @@
 
 Each batch of documents is read once and encoded by every tokenizer. The core finds the words of the batch
 (`util/words.rs`), and the tokens are compared with them. If the lengths of a byte-level tokenizer's tokens add up to
-the text, their spans follow from these lengths. Otherwise the core encodes the documents once more, with spans, which
-is slower.
+the length of the text, the spans of the tokens follow from these lengths. Otherwise the core encodes the documents
+once more, with spans, which is slower.
 
 Memory: a few batches of documents; if a text file is one document, the whole file.
 """
@@ -47,7 +47,7 @@ class MeasureRun:
         toks: name -> tokenizer.
         limits: number of threads, and memory that bounds the size of a batch.
         words: whether to count words.
-        repeat: number of times that each batch is encoded; the shortest time counts. 0: time is not measured.
+        repeat: number of times that each batch is encoded; the shortest time is used. 0: time is not measured.
         max_bytes: maximum number of bytes to measure of each source; None: no limit.
     """
 
@@ -105,17 +105,17 @@ class MeasureRun:
 
 
 class _Encoder:
-    """A tokenizer to measure, with its unknown token and the way to find its spans."""
+    """A tokenizer to measure, the id of its unknown token, and whether it splits texts without changing them."""
 
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
         self._tok, self._threads, self._repeat = tok, threads, repeat
         if repeat:
-            tok._core.make_tables()  # otherwise the time of the first long text would include building them
+            tok._core.make_tables()  # otherwise the time of the first long text would include building the tables
         self._unk = _unk_id(tok)
         self._only_splits = only_splits(tok)
 
     def measure(self, texts: list[bytes], words: _core.Words | None) -> Measure:
-        """Returns the counts of the tokens of a batch."""
+        """Encodes a batch, and returns its numbers of tokens and the time."""
         import numpy as np
 
         seconds = None
@@ -132,7 +132,7 @@ class _Encoder:
         """Returns the ids of all texts, and the index at which each text begins and ends in them."""
         import numpy as np
 
-        if len(texts) == 1:  # a single text is also encoded on all threads
+        if len(texts) == 1:  # even a single text is encoded on all threads
             ids = self._tok.encode_array(texts[0], threads=self._threads)
             return ids, np.array([0, len(ids)])
         batch = self._tok.encode_batch(texts, threads=self._threads)

@@ -236,8 +236,10 @@ class MeasureTable:
         return table_csv(self.records())
 
     def to_terminal(self, *, width: int | None = None) -> str:
-        """Returns the table as text of at most `width` columns, as far as possible: names are shortened, then figures
-        that other figures imply are omitted. None: no limit.
+        """Returns the table as text.
+
+        If it is wider than `width` columns, names are shortened, and then figures that follow from others are omitted.
+        It can still be wider. None: no limit.
         """
         return table_text(self.records(), self.baseline, width)
 

@@ -123,7 +123,7 @@ def _format(value: float | None, factor: int, form: str) -> str:
 
 
 def _shrunk(sizes: Sequence[int], room: int) -> list[int]:
-    """Shortens widths of names, always the largest, until their sum is at most `room` or all are at most `MIN_NAME`."""
+    """Reduces the widths of names, the largest first, until the sum is at most `room` or all are at most `MIN_NAME`."""
     found = list(sizes)
     while sum(found) > room and max(found) > MIN_NAME:
         found[found.index(max(found))] -= 1

@@ -50,7 +50,7 @@ def sizes(
         sizes: vocabulary sizes. None: the powers of two from 1,024 to 131,072 that training on the corpus can reach.
         hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and the same number for
             the head.
-        tied: the head shares the parameters of the embedding.
+        tied: whether the head shares the parameters of the embedding.
         test: text to measure on; with it, the whole `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
             documents over 64 KiB. The seed of the `Corpus` selects them.
@@ -89,7 +89,7 @@ def sizes(
     with make_reporter(progress) as report:
         try:
             tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-            first_merges(tok, min(asked[0], tok.vocab_size))  # error if `tok` cannot be pruned or a size is too small
+            first_merges(tok, min(asked[0], tok.vocab_size))  # checks that `tok` can be pruned to the smallest size
         except ConfigError as error:
             if error.option == "vocab_size":  # the caller passed it as an item of `sizes`
                 error.rename(f"{MARK}vocab_size", f"{MARK}sizes")
@@ -118,7 +118,10 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
 
 
 def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -> tuple[list[int], int]:
-    """Returns each id's count in the encoded corpus, and the corpus's bytes. Matches special tokens, as in training."""
+    """Returns the count of each id in the encoded corpus, and the number of bytes of the corpus.
+
+    Special tokens are matched, as in training.
+    """
     import numpy as np
 
     uses = np.zeros(tok.vocab_size, np.int64)

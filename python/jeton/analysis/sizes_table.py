@@ -146,7 +146,7 @@ class Sizes(Sequence[VocabSize]):
 
 
 def _lines(rows: Sequence[VocabSize]) -> Iterator[str]:
-    """Yields a header and a line per size; the bars show bytes per token, from 0."""
+    """Yields a header, and a line for each size with a bar of length proportional to its bytes per token."""
     with_cost = rows[0].parameters is not None
     yield f"{'vocabulary':>10} {'bytes/token':>12}  {'':<{BAR_CELLS}} {'tokens':>9}" + (" parameters" * with_cost)
     most = max(row.bytes_per_token for row in rows)

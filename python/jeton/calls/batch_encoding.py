@@ -35,7 +35,7 @@ MAX_IDS = 1 << 30
 
 
 class Item(NamedTuple):
-    """Item of a template: a text (0 is the first, 1 the second of a pair), or ids that the template adds."""
+    """Item of a template: ids that the template adds, or a text (`text` is 0 or 1: the first or second of a pair)."""
 
     text: int | None
     ids: tuple[int, ...]
@@ -106,7 +106,7 @@ class BatchEncoder:
         return self._rows(items, (first, second), truncation, room)
 
     def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
-        """Returns the maximum number of ids of text in a row; None if it is not limited."""
+        """Returns how many ids a row can have in addition to those of the template; None if there is no limit."""
         room = truncation.room(sum(len(item.ids) for item in items))
         if truncation.stride and room is not None:
             added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
@@ -228,7 +228,7 @@ class BatchEncoder:
     ) -> Int64:
         """Returns the offsets of the ids of all rows.
 
-        `index` has the index of each id into the concatenated ids of the template and of all texts.
+        `index` is, for each id, its position in the concatenated ids of the template and of all texts.
         """
         of_template = np.zeros((num_template_ids, 2), np.int64)
         columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]
@@ -247,7 +247,7 @@ class BatchEncoder:
         return words
 
     def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
-        """Encodes texts. `truncates` says that they are truncated afterwards, so that `first_hf_offsets` is needed."""
+        """Encodes texts. If they will be truncated (`truncates`), the result also has `first_hf_offsets`."""
         if self.with_words:
             ids, offsets, words = self.core.encode_batch_with_words(texts, self.special, self.threads)
             own = np.frombuffer(words, "<i8")
@@ -303,7 +303,7 @@ def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegm
 
 
 def _ranges(starts: Int64, lengths: Int64) -> Int64:
-    """Concatenates the integers of ranges: row by row, in the order of the columns."""
+    """Concatenates the integers of the ranges from `starts` with `lengths`, in row-major order of these arrays."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)

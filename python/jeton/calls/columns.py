@@ -105,7 +105,7 @@ class TokenColumns:
         return values
 
     def _parts(self, column: Column) -> list[Part]:
-        """Returns the values of a column for each item of the template; a span has two integers."""
+        """Returns the values of a column for each item of the template; a span is stored as two integers."""
         return [self._of_text(column, item) if "sequence" in item else of_template(column, item) for item in self.items]
 
     def _of_text(self, column: Column, item: Mapping[str, Any]) -> Part:

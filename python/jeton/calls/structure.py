@@ -98,7 +98,11 @@ def _markdown(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str, places: list[int]) -> Iterator[tuple[int, int]]:
-    """Yields the starts of lines, except of lines that continue the line before or are inside a string or comment."""
+    """Yields the start and the level of each line of code at which a chunk can begin.
+
+    Left out are lines inside a multi-line string or comment, and lines that belong to the preceding line: they continue
+    it, are indented more, or directly follow a comment or decorator.
+    """
     depth = 0
     hidden = 0  # end of the multi-line string or comment; lines before it are not boundaries
     before = -1  # indentation of the last line of code
@@ -140,7 +144,7 @@ def _scan(text: str, begin: int, end: int, depth: int, hidden: int, closers: _Cl
 
 
 def _continues(text: str, begin: int, first: int) -> bool:
-    """Tests whether a line continues the one before: begins with ``{``, a closing bracket or a word like ``else``."""
+    """Tests whether a line continues the preceding one: it begins with ``{``, a closing bracket or, say, ``else``."""
     if text[first] == "{":
         return text[max(begin - 80, 0) : begin].rstrip()[-1:] not in ",;([{}"
     return _CONTINUATION.match(text, first) is not None

@@ -28,9 +28,9 @@ Fields: TypeAlias = tuple[str, tuple[int, int], tuple[int, int], int]  # the fie
 
 SMALLER = {"paragraph": "sentence", "markdown": "sentence", "code": "word"}
 MARGIN = 64  # number of characters after a position that decide whether a sentence or word ends there
-# Maximum number of boundaries that are tried for one chunk. All are in the reach, which is within the limit. So nearly
-# always the first one fits: a prefix of the reach has more tokens than the reach only if a token crosses the end of the
-# prefix, and few tokens cross line ends.
+# Maximum number of boundaries that are tried for one chunk. All are in the reach, the longest text from the start of
+# the chunk that is within the limit. The first boundary nearly always fits: text up to a boundary has more tokens than
+# the reach only if a token crosses the boundary, and few tokens cross line ends.
 MAX_TRIES = 64
 
 
@@ -88,7 +88,10 @@ class _Splitter:
         self._window = min(4 * limit, len(text)) + MARGIN
 
     def end(self, start: int, least: int) -> int | None:
-        """Returns an end after `least` for the chunk from `start`; None if every such chunk exceeds the limit."""
+        """Returns the end of the chunk that begins at `start`.
+
+        The end is after `least`; None if every chunk with such an end exceeds the limit.
+        """
         window, reach = self._reach(start)
         if start + reach == len(self._text):
             return start + reach

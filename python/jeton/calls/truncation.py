@@ -80,7 +80,7 @@ class Truncation:
         to one text.
 
         Raises:
-            ConfigError: the stride is larger than the maximum number of ids of text in a row.
+            ConfigError: the stride is larger than the number of ids that a row has besides those of the template.
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(
@@ -167,13 +167,13 @@ class TextPieces(NamedTuple):
 def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     """Splits texts into pieces that overlap by the stride; a piece has as many ids as its text keeps.
 
-    The first piece is the kept one, at the start of the text (for ``side="left"``, at its end). The last piece can be
-    shorter. If a text keeps no id, its second piece is the whole text.
+    The first piece is the one that is kept: the start of the text (for ``side="left"``, its end). The last piece can be
+    shorter. If a text keeps no id, its first piece is empty and its second piece is the whole text.
 
     Args:
         lengths: int64[texts], number of ids of each text.
         kept: int64[texts], number of ids that each text keeps.
-        options: `stride`, `side`, and `overflow`: whether pieces that are not kept are returned.
+        options: `stride` and `side`; `overflow` tells whether the pieces that are not kept are returned, too.
 
     Raises:
         ConfigError: the stride is not less than the number of ids that a shortened text keeps.

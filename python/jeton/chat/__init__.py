@@ -162,7 +162,7 @@ class Chat:
         stop: bool = True,
         source: MaskSource = "auto",
     ) -> list[bool]:
-        """Returns for each id whether the model generates it, so that it counts in the training loss.
+        """Returns for each id whether the model generates it; only such ids should count in the training loss.
 
         Args:
             turns: ``"all"`` selects all assistant messages, ``"last"`` only the last one.

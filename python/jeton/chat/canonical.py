@@ -163,7 +163,7 @@ class _Comparison:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """For each old id, the index of the character of `decoded` at which it begins."""
+        """For each old id, the index in `decoded` of the character at which the id begins."""
         return self.tok.decode_with_offsets(self.old.tolist())[1]
 
     @cached_property
@@ -301,7 +301,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Selects rows of sorted pairs that ascend strictly in both columns; the last row is always selected."""
+    """Selects the rows that exceed all earlier rows in both columns and are below the last row, and the last row."""
     import numpy as np
 
     if not len(rows):
@@ -383,7 +383,7 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Test of where the encoder adds, before a text, a space that decoding does not remove again.
+    """Tests in which positions the encoder adds a space before a text and decoding does not remove this space.
 
     Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
     ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.
@@ -394,13 +394,13 @@ class _PrefixSpaces:
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
-        """Tests if a space is added at `place`: ``"start"``, ``"first"`` text after special ids, or ``"later"``."""
+        """Tests if a space is added at ``"start"``, before the ``"first"`` text after special ids, or ``"later"``."""
         if place not in self._known:
             self._known[place] = any(self._is_added(char, place) for char in self._chars())
         return self._known[place]
 
     def _chars(self) -> list[str]:
-        """Returns a list of one character that encoding and decoding do not change; empty if there is none."""
+        """Returns a list with one character that encoding and decoding do not change; empty if there is none."""
         for char in ("a", *self._text[:1000].replace("\ufffd", "").split()):
             try:
                 ids = self._tok.encode(char[0], special="none", add_special_tokens=False)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of earlier ids that are encoded again with new text, from the last special token on
+_CONTEXT = 16  # maximum number of ids before new text, from the last special token on, that are encoded again with it
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
@@ -149,7 +149,7 @@ class _Part(NamedTuple):
 
 
 class Conversation:
-    """A chat as ids, in which sampled ids stay as the model sampled them; created by `Tokenizer.conversation`.
+    """A chat as ids, in which sampled ids are never replaced by other ids; created by `Tokenizer.conversation`.
 
     The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
 
@@ -254,7 +254,7 @@ class Conversation:
         """Appends the ids that the model sampled for the current turn, without a change, and closes the turn.
 
         The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
-        writes the same at the end of a chat and before a message. Otherwise `add` appends it.
+        writes the same text at the end of a chat as before a message. Otherwise `add` appends it.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -435,7 +435,7 @@ class Conversation:
         return f"{reason}; the last rendering of all messages had {self._num_whole} of them"
 
     def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
-        """Finds the start of the new text in a rendering, that is, of the text that follows the text of `ids`.
+        """Finds the start of the new text in a rendering, that is, of the text that follows the reply and its closing.
 
         Args:
             rendering: messages, the reply, and messages after it.
@@ -497,7 +497,7 @@ class Conversation:
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
-        """Returns a rendering with its messages numbered as in the conversation, skipped messages included."""
+        """Converts a rendering's indices of messages to indices in the conversation, which include skipped messages."""
         return Rendering(
             rendering.text,
             [
@@ -582,7 +582,7 @@ class Conversation:
         return self._rendered[:first] + self._rendered[end:]
 
     def _skip(self) -> None:
-        """Excludes messages in the middle from later renderings, if no other text changes without these messages."""
+        """Excludes messages in the middle from later renderings, if the text of the other messages stays the same."""
         num_shown = len(self._rendered) - self._num_skipped
         if num_shown <= _MOST_SHOWN or not self._can_skip:
             return
@@ -647,7 +647,7 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the length of the longest common start of two texts that has equal ids after `before` in both."""
+        """Returns the length of the longest common prefix that has equal ids in both texts, encoded after `before`."""
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -692,7 +692,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of the encoded text, which begins with context
+    at = part.end - len(part.encoded.ids)  # index of the first id of `part.encoded`, which begins with earlier ids
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

@@ -95,7 +95,7 @@ def _split(state: RenderBudget, text: str, sep: Any = None, maxsplit: Any = -1) 
     if isinstance(sep, str):
         _pieces(state, text, text.count(sep) + 1 if sep else 0, maxsplit)
     else:
-        state.afford(len(text) * VALUE // 2)  # for the split: at most every second character begins a word
+        state.afford(len(text) * VALUE // 2)  # memory of the split: at most every second character begins a word
         _pieces(state, text, len(str.split(text)) + 1, maxsplit)
 
 
@@ -274,7 +274,7 @@ def _join(state: RenderBudget, value: Any, d: Any = "", attribute: Any = None) -
 
 
 def _free(state: RenderBudget, *args: Any, **kwargs: Any) -> None:
-    """Needs no bound: the operation has a constant cost."""
+    """Does nothing: the cost of the operation is constant, so it needs no bound."""
 
 
 def _number(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
@@ -294,7 +294,7 @@ def _round(state: RenderBudget, value: Any, precision: Any = 0, method: Any = "c
 
 
 def _listed(state: RenderBudget, value: Any, *args: Any, **kwargs: Any) -> None:
-    """Bounds the memory of an operation that lists a value's elements."""
+    """Bounds the memory of an operation that creates a list of a value's elements."""
     made = _length(value) * _per_item(value)
     state.afford(made + _length(value) * SLOT)
     state.charge(made)
@@ -341,7 +341,7 @@ def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0,
 
 
 def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:
-    """Bounds comparisons of keys; without `case_sensitive`, lowercase copies of all keys are created first."""
+    """Bounds the cost of comparing keys. Unless `case_sensitive`, lowercase copies of all keys are created first."""
     number = total = copies = longest = 0
     for key in keys:
         size = state.size(key)

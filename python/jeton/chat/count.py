@@ -28,7 +28,7 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # tokens that definitions add; correction if the request has a system message
+FUNCTIONS, SHARED_SYSTEM = 9, -4  # tokens added for definitions; correction if there is also a system message
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
 MAX_DEPTH = 100  # depth of nested schemas
@@ -58,7 +58,7 @@ class CountingTokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatCount:
-    """Estimated prompt tokens of a request. Its string is a report.
+    """Estimated prompt tokens of a request. `str` returns a report.
 
     Attributes:
         messages: tokens of each message.
@@ -168,7 +168,7 @@ def chat_count(tok: CountingTokenizer, request: Any) -> ChatCount:
 
 
 def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
-    """Returns the number of tokens of a message's structure, and the texts whose tokens are to be counted."""
+    """Returns the number of tokens of a message's structure, and the texts whose tokens the caller must add."""
     for name, value in message.items():
         if name not in _FIELDS and value is not None:
             _refuse(name, f"{path}.{name}")

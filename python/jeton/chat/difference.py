@@ -2,8 +2,8 @@
 
 A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
 (`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
-again with one change of the second request at a time. The cause is the change whose rendering differs at the same
-character. The search does not depend on the spellings of any particular template.
+again, each time with one of the changes that make it the second request. The cause is the change with which the
+rendering differs at the same character. The search does not depend on the spellings of any particular template.
 
 Left out: differences after the first one.
 """
@@ -35,7 +35,7 @@ __all__ = ["ChatDifference", "chat_diff"]
 
 @dataclass(frozen=True, slots=True)
 class ChatDifference:
-    """The first difference of two chats, A and B. Its string is a report.
+    """The first difference of two chats, A and B. `str` returns a report.
 
     Attributes:
         kind: ``"same"``; ``"continues"`` if one begins with all ids of the other; else the kind of change: ``"tool"``,
@@ -72,7 +72,7 @@ class ChatDifference:
 
     @property
     def shared(self) -> int:
-        """Number of ids at the start that both have in common."""
+        """Number of ids at the start that both chats have in common."""
         return min(self.lengths) if self.position is None else self.position
 
     def to_json(self) -> dict[str, Any]:
@@ -259,7 +259,7 @@ class _Comparison:
         return without is not None and char >= len(without) and text.startswith(without)
 
     def _special(self, char: int) -> tuple[str, str]:
-        """Returns kind and cause for a special token of one chat that is plain text in the other."""
+        """Returns the kind and the cause of the difference, for a special token that is text in the other chat."""
         first = self.first or 0
         spelling = {id: token for token, id in self.prompts.tok.special_tokens.items()}
         tokens = [spelling.get(chat.ids[first]) for chat in self.chats]
@@ -281,7 +281,7 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """Returns the kind and the cause of the first change that makes the rendering differ from A where B differs."""
+        """Returns the kind and the cause of the first change after which A's rendering changes where B's differs."""
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:
@@ -292,7 +292,10 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A with one change taken from B, and a function for its kind and cause; likely changes come first."""
+        """Yields A's request with one change of B, and a function that returns the kind and the cause of this change.
+
+        Likely changes come first.
+        """
         a, b = self.a, self.b
         if a.date != b.date:
             words = translate(
@@ -355,7 +358,7 @@ class _Comparison:
         return self._changed(start, runs)
 
     def _changed(self, index: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
-        """Returns kind and cause for a message that differs."""
+        """Returns the kind and the cause of the difference, for a message that both conversations have."""
         if (rewritten := self._rewritten(index, runs)) is not None:
             cause = translate("{what}, because message {number} differs", what=rewritten, number=index)
             return "history", cause
@@ -375,7 +378,14 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Returns kind and cause for `number` messages inserted at `start` (removed there if `number` is negative)."""
+        """Returns the kind and the cause of the difference, for messages that were inserted or removed at `start`.
+
+        Args:
+            messages: the messages that contain the inserted or removed ones.
+            start: index of the first inserted or removed message.
+            number: number of inserted messages, or the negative number of removed ones.
+            runs: the runs at which the renderings differ.
+        """
         side, index = (1, start) if number > 0 else (0, start)
         if (rewritten := self._rewritten(start, runs)) is not None:
             last = self._first_cause(start) if number > 0 else start
@@ -410,7 +420,7 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first equal message before `start` that is rendered differently; None if there is none."""
+        """Describes the first message before `start` that is equal in both requests but rendered otherwise, if any."""
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

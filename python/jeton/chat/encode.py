@@ -2,8 +2,8 @@
 
 If only the template spells special tokens, the whole text is encoded with all of them permitted. Otherwise the text is
 encoded in segments. The template's special tokens are located in a masked copy, in which every character that the
-template did not write is replaced. The text between two of them is encoded without permitted special tokens. A special
-token is put before it, so that its context is the same as in the whole text.
+template did not write is replaced. A segment is the text between two of these tokens; it is encoded without permitted
+special tokens. A special token is put before it, so that the segment has the same context as in the whole text.
 
 `encode` returns only ids. `char_spans` is a second pass. For byte-level tokenizers, it is as fast as encoding;
 `tokenize`, which returns all columns, takes many times as long. An `AddedTokenMatcher` locates special tokens without
@@ -130,7 +130,7 @@ def tokenize(tok: ChatTokenizer, text: str, segments: MaskedChat | None) -> Enco
 
 
 def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedChat | None) -> NDArray[np.int64]:
-    """Returns the `char_spans` of `tokenize`, int64[n, 2]. `ids`: the first result of `encode`."""
+    """Returns the `char_spans` of `tokenize`, int64[n, 2]. `ids` and `segments` are the results of `encode`."""
     import numpy as np
 
     if segments is None:
@@ -194,7 +194,7 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 def _covers(
     theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, match: AddedTokenMatch
 ) -> bool:
-    """Tests whether a special token includes characters of `theirs`, outside of `kept`; white space does not count."""
+    """Tests whether a special token, without white space at its ends, overlaps `theirs` but not `kept`."""
     start, end = match.start, match.end
     if not text[start:end].isspace():  # else the token itself is white space
         start += len(text[start:end]) - len(text[start:end].lstrip())
@@ -205,9 +205,9 @@ def _covers(
 def _masked(
     text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
 ) -> str:
-    """Replaces the characters of `theirs` with characters that occur in no special token.
+    """Replaces the characters in the ranges `theirs` with characters that occur in none of the special tokens.
 
-    White space does not change, nor does the number of bytes of each character.
+    White space and the ranges `kept` are not replaced. Each replacement has as many bytes as its character.
     """
     used = set("".join(tokens))
     masks = {}

@@ -65,7 +65,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = state.hold(values[0])
         elif name == "reverse" and not hasattr(values[0], "__reversed__"):
             held = state.hold(values[0])
-            if held is not values[0]:  # it was an iterator, of which Jinja's filter returns a list
+            if held is not values[0]:  # an iterator was converted; Jinja's filter returns a list for it, too
                 held.reverse()
                 return held
         if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter fails, or `truncate` slices a list
@@ -160,10 +160,10 @@ def _tojson(
 
 
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter that cuts its arguments into pieces, which lose their origins, and joins the pieces.
+    """Wraps a filter that cuts its arguments into pieces, which have no origins, and joins them.
 
-    The filter gets text without origins. If it got text with origins, pieces could be joined with such text and would
-    then count as text of the template.
+    The filter gets its arguments without origins. Otherwise, it could join pieces with text that has origins, and the
+    pieces would be treated as text of the template.
     """
 
     @wraps(filter)

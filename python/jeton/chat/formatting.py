@@ -1,7 +1,7 @@
 """Bounds for formatting by ``%``, ``str.format`` and ``str.format_map``, whose fields can have any width.
 
-The upper bound of a field's length is its width, or the length of its value plus its precision. Formats are parsed
-field by field, as in CPython; a format that cannot be parsed is rejected.
+The upper bound of a field's length is the larger of two numbers: its width, and the length of its value plus its
+precision. Formats are parsed field by field, as in CPython; a format that cannot be parsed is rejected.
 
 Source:
     "printf-style String Formatting" and "Format Specification Mini-Language" in the Python Library Reference.
@@ -147,7 +147,7 @@ class Formatter(SandboxedFormatter):
         super().__init__(environment)
         self._state = state
         self._escapes = escapes
-        self._chars, self._width = 0, 1  # number of characters so far, and bytes per character, of the result
+        self._chars, self._width = 0, 1  # of the result so far: number of characters, and bytes per character
 
     def _add(self, text: str) -> None:
         """Charges a literal or a formatted field."""

@@ -17,7 +17,7 @@ __all__ = ["Dict", "functions"]
 
 
 def functions() -> dict[str, Any]:
-    """Returns the functions by name."""
+    """Returns the global functions that templates may call, by name."""
     return {
         "cycler": _cycler,
         "dict": Dict(),

@@ -88,7 +88,7 @@ class MessageStyle(NamedTuple):
         return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # the template printed a whole list of parts
+_PRINTED_PARTS = re.compile(r"""["']thinking["']\s*:""")  # matches if a list of parts is printed as a whole
 _STYLES = [
     MessageStyle(reasoning, is_text)
     for is_text in (False, True)
@@ -135,7 +135,7 @@ class ReplyGrammar:
     """Grammar of a template's replies, from `derive`.
 
     Attributes:
-        prompt: the end of the generation prompt, from the first character that is not common to all replies.
+        prompt: the end of the generation prompt, after the prefix with which all rendered replies begin.
         style: form of messages that this template reads.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
         codecs: label of a value's slot -> (type, codec) of the value, such as ``("str", "raw")``.
@@ -153,7 +153,7 @@ class ReplyGrammar:
     ending: str = ""
 
     def starts(self, slot: str) -> list[str]:
-        """Returns the template's texts that can precede a slot, if it is the first slot of a reply."""
+        """Returns the texts that the template can write before `slot` if it is the first slot of a reply."""
         return [edge.literal for edge in self.edges.get("start", ()) if edge.target == slot]
 
     def reaches(self, slot: str) -> bool:
@@ -333,7 +333,7 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null. `slots` cannot find them, as they are not unique."""
+        """Splits the text after a key at a truth value or null. `slots` does not find them: they are not unique."""
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -463,7 +463,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds slots for lists and objects written by the template's own rules. Edges are copied from the number slot."""
+    """Adds slots for lists and objects written by the template's own rules. They get the edges of the number slot."""
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:
@@ -505,7 +505,7 @@ def _rendered(renderer: Renderer, context: Sequence[Mapping[str, Any]], probe: _
 
 
 def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str) -> MessageStyle:
-    """Finds the style of messages whose reasoning and arguments can be found in the rendering."""
+    """Returns the style of messages with which the template prints reasoning and arguments; tries all styles."""
     reasoning = None
     for style in _STYLES[:3]:
         probes = (_Probe(style, True, True, _arguments("str", number)) for number in (0, 1))

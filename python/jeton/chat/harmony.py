@@ -237,7 +237,7 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks an item of a content. Returns its text, or the object with its tools as a list in the order of keys."""
+    """Checks an item of a content. Returns its text, or the object with its tools as a list, sorted by key."""
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")
@@ -489,7 +489,7 @@ class Harmony:
 
 
 def _dropped(messages: Sequence[_Message]) -> range:
-    """Returns the messages whose reasoning is dropped: if the last reply is final, those before the first final one."""
+    """Returns the range of messages whose reasoning is dropped: up to the first final reply, if the last is final."""
     replies = [message for message in messages if message.role == "assistant"]
     if not replies or replies[-1].channel != "final":
         return range(0)
@@ -518,7 +518,7 @@ class HarmonyParser:
     """
 
     def __init__(self, tok: HarmonyTokenizer, ids: Mapping[str, int], role: Role | None, strict: bool) -> None:
-        """Starts inside a header if its role is given, else before a message. Created by `Harmony.parser`."""
+        """Starts in the header of a message of `role`, or before a message if `role` is None; see `Harmony.parser`."""
         self.messages: list[HarmonyMessage] = []
         self._tok, self._id = tok, ids
         self._ends = {ids[token] for token in ("<|end|>", "<|return|>", "<|call|>")}

@@ -54,7 +54,7 @@ __all__ = [
 
 MAX_SOURCE = 1 << 17  # characters, whose compilation takes 3 s and 250 MB; published templates have less than 50,000
 MAX_BYTES = 1 << 27  # total bytes of all values that a template creates
-MAX_OUTPUT = 1 << 18  # bytes of printed text; a token of one byte takes 450 bytes in an `Encoding`
+MAX_OUTPUT = 1 << 18  # bytes of printed text; each can become a token, which takes 450 bytes in an `Encoding`
 MAX_STEP = 1 << 30  # maximum work of one operation, in units such as compared bytes; takes about a second at worst
 MAX_SECONDS = 5.0
 MAX_DEPTH = 100  # depth of nested values and of nested macro calls
@@ -144,7 +144,7 @@ class RenderBudget:
         self._deadline = time.monotonic() + self._seconds
         self._credit = _CREDIT
         self._depth = 0
-        self._sizes: dict[int, tuple[Any, int]] = {}  # id -> (container, which this keeps alive; its size)
+        self._sizes: dict[int, tuple[Any, int]] = {}  # `id(x)` -> (container x, which stays alive; its size)
 
     # ── accounting ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -243,7 +243,7 @@ class RenderBudget:
         self.step(min(map(self.size, values)))
 
     def search(self, value: Any, values: Any) -> None:
-        """Charges a membership test before it runs."""
+        """Charges the cost of a membership test (``in``) before it runs."""
         number: int = len(values) if hasattr(values, "__len__") else 0
         if isinstance(values, str):
             self.step(number)
@@ -258,7 +258,7 @@ class RenderBudget:
     def hold(self, value: Any) -> Any:
         """Converts an iterator to a list, which can be inspected before use; returns other values unchanged."""
         if isinstance(value, CONTAINERS) or not hasattr(value, "__next__") or hasattr(value, "__len__"):
-            return value  # Jinja's `loop` has `__next__` and `__len__`
+            return value  # Jinja's `loop` has `__next__` and `__len__`; it must not be converted
         held = []
         for item in value:
             self.charge(SLOT)
@@ -377,5 +377,5 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering. There always is one: Jinja evaluates nothing at compile time."""
+    """Returns the state of the current rendering. There always is one, because Jinja only evaluates at run time."""
     return _RUNNING.get()

@@ -1,4 +1,4 @@
-"""Masks: for each id of a chat, whether the model generates it, from ranges of characters.
+"""Masks: for each id of a chat, whether the model generates it. They are computed from ranges of characters.
 
 The ranges are those in ``{% generation %}`` blocks of the template (`marked_spans`), or those of `replies`, which are
 derived for any template. `differences` compares both.
@@ -25,7 +25,7 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that only the template's ``{% generation %}`` blocks or only `replies` count as generated.
+    """A range of characters that is generated according to ``{% generation %}`` or to `replies`, but not to both.
 
     Attributes:
         start, end: the range.
@@ -42,7 +42,7 @@ class MaskDifference(NamedTuple):
 
 
 def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
-    """Subtracts ranges from ranges, both sorted and disjoint.
+    """Returns the ranges `spans` without the parts in the ranges `removed`. Both are sorted and disjoint.
 
     Examples:
         >>> without([(0, 5), (7, 9)], [(2, 3), (4, 8)])
@@ -68,8 +68,8 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
     """Returns for each token whether it begins and ends in one of the ranges.
 
-    A token does not count as generated if it begins before the text that the model generates, or if it ends after this
-    text, because the model's text is encoded without the text after it. An empty span counts as one character.
+    A token is not generated if it begins before the text that the model generates, or ends after it: a model generates
+    its tokens before there is any text after them. An empty span is treated as one character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.

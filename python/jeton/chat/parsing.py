@@ -354,7 +354,7 @@ class _Controls:
 
 
 def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
-    """Returns a function of a tool's name and a parameter's name, which returns the type in the tool's schema."""
+    """Returns a function (name of a tool, name of a parameter) -> type of the parameter in the tool's schema."""
     types: dict[tuple[str, str], Any] = {}
     for tool in tools:
         function = tool.get("function", tool)
@@ -370,7 +370,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """A possible start of a reply: its first edge, where its first slot begins, and how it differs from the prompt."""
+    """A possible start of a reply: its first edge, the start of its first slot, and its differences from the prompt."""
 
     edge: Edge
     at: int
@@ -381,7 +381,7 @@ _RANKS = {"reasoning": 0, "content": 2, "end": 3}
 
 
 def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_Start]:
-    """Yields the possible starts of a reply, those with the longest text of the template first."""
+    """Yields the possible starts of a reply. Those after longer text of the template are first."""
     prompt = grammar.prompt
     edges = sorted(
         grammar.edges.get("start", ()), key=lambda edge: (-len(edge.literal), edge.literal, _RANKS.get(edge.target, 1))
@@ -486,13 +486,13 @@ def _compared(grammar: ReplyGrammar, reading: Reading, rendering: str, is_relaxe
 
 
 def _stripped(text: str) -> re.Pattern[str]:
-    """Returns a pattern that matches a text with any white space at both ends."""
+    """Returns a pattern that matches a text without regard to white space at its ends."""
     core = re.escape(text.strip())
     return re.compile(rf"\s*{core}\s*" if core else "")
 
 
 def _left_over(grammar: ReplyGrammar, content: str, whole: str) -> str | None:
-    """Returns a message if a content still has template text that begins reasoning or a call; None if not."""
+    """Returns a message if the content still has text by which the template begins reasoning or a call; else None."""
     for source, edges in grammar.edges.items():
         for edge in edges:
             if edge.target in ("content", "end") or source not in ("start", "content"):

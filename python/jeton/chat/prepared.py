@@ -94,7 +94,7 @@ def _are_objects(values: Any) -> bool:
 
 
 def presets_for(tok: HasCore) -> list[str]:
-    """Returns the names of the `PRESETS` whose special tokens a tokenizer has, sorted by descending number of tokens.
+    """Returns the names of the `PRESETS` whose special tokens a tokenizer has; those with most tokens are first.
 
     The tokens indicate the format that a tokenizer was made for. They do not prove that its model was trained on this
     format. For a preset that is not in the list, ``PRESETS[name].tokens`` has the tokens to add.

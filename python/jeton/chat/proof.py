@@ -80,7 +80,7 @@ class Rendering(NamedTuple):
         return at
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Returns the first index from `start` to `end` at which the template itself wrote `text`; -1 if none does."""
+        """Returns the first index from `start` to `end` at which the template itself wrote `text`; else -1."""
         at = self.text.find(text, start, end)
         while at >= 0 and not self.is_template(at, at + len(text)):
             at = self.text.find(text, at + 1, end)
@@ -247,7 +247,7 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes how a rendering that should begin with an earlier rendering differs from it.
+    """Describes the first difference of a rendering from an earlier rendering, with which it should begin.
 
     Args:
         old: the earlier rendering; its messages are numbered as in the conversation.
@@ -265,7 +265,7 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns, in order, the origins of all text after `start` that the template did not write; omits list indices."""
+    """Returns the origins, without list indices, of the text after `start` that is not the template's, in order."""
     origins = []
     at = 0
     for run in rendering.runs:
@@ -291,7 +291,7 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns the name of a field, without an index except for tool calls; all fields of reasoning have one name."""
+    """Returns the name of a field. Only tool calls keep their list index; all fields of reasoning have one name."""
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field

@@ -90,7 +90,7 @@ class TracedStr(str):
     _runs: tuple[OriginRun, ...]
 
     def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
-        """Creates a string from runs that cover it. Without runs, all of it is text of the caller, never control."""
+        """Creates a string. `runs` cover the text; None: the caller wrote it, and it cannot become special tokens."""
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
         return self
@@ -187,7 +187,7 @@ class TracedStr(str):
         return self._locate(str.rsplit(self, sep, maxsplit), sep)
 
     def _locate(self, pieces: list[str], sep: str | None) -> list[str]:
-        """Returns the pieces of a split with origins: finds `pieces`, separated by `sep` or spaces, in this string."""
+        """Returns `pieces`, the result of a split of this string at `sep` or white space (None), with their origins."""
         cuts: list[tuple[int, int]] = []
         at = 0
         for piece in pieces:
@@ -236,7 +236,7 @@ class TracedStr(str):
         )
 
     def _same_length(self, text: str) -> str:
-        """Copies the origins to `text` if it has the same length; else its characters cannot be mapped one to one."""
+        """Returns `text` with the origins; without them if its length differs, so that characters do not correspond."""
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:

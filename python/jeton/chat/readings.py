@@ -182,7 +182,7 @@ class Search:
             match = self._next(edge, match.start() + 1)  # matches may overlap
 
     def _next(self, edge: Edge, start: int) -> re.Match[str] | None:
-        """Finds the first match of an edge's literal from `start` on; caches the index after which there is none."""
+        """Finds the first match of an edge's literal from `start` on. If there is none, caches `start`."""
         pattern = edge.pattern(self._is_relaxed)
         if start >= self._absent.get(pattern, len(self._text) + 1):
             return None

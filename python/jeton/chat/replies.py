@@ -39,7 +39,7 @@ from .values import num_shared
 __all__ = ["RenderedMessages", "ReplySpans", "Span", "find_replies", "traced"]
 
 Span = tuple[int, int]  # half-open range of characters
-# JSON values in the template's text, which cache keys ignore: turns that differ only in such values share a key.
+# JSON values in the template's text. Cache keys ignore them, so turns that differ only in such values share a key.
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Raises an error if the message, which has no own runs, could be in text computed from several messages."""
+        """Raises an error if the message, which has no own runs, could be part of text made from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "
@@ -292,7 +292,7 @@ class _Derivation:
                 yield (begin + at, begin + at + len(token)), begin + header
 
     def _following(self, message: int) -> int:
-        """Returns the index of the first mark that comes from a message after this one."""
+        """Returns the index of the first mark of a message after `message`, which has no marks itself."""
         marks = self._whole.marks
         before = max((own[-1] for index, own in self._own.items() if index < message), default=-1)
         later = (at for at in range(before + 1, len(marks)) if marks[at].message is not None)
@@ -348,7 +348,7 @@ class _Derivation:
         return role, mark.base
 
     def _header(self, message: int, first: int, tail: str, has_text: bool) -> int | None:
-        """Returns the length of the header: the text before a reply that belongs to the prompt; None if it is unknown.
+        """Returns the length of the header, the text that precedes a reply and is part of its prompt; None if unknown.
 
         Args:
             message: index of the message.
@@ -401,7 +401,7 @@ class _Derivation:
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
         """Returns the end of the last header before a reply; None if there is none.
 
-        A header is text of the template that begins like the generation prompt; it ends before the first difference.
+        A header is text of the template that begins like the generation prompt; it ends where the two first differ.
         """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
@@ -409,7 +409,7 @@ class _Derivation:
         if at < 0:
             return None
         length = self._edge(begin + at, num_shared(between[at:], self._added))
-        # A match of only the opening token is not enough, because this token can begin a turn of any role.
+        # It is not enough if only the opening token matches, because this token can begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
 
@@ -438,9 +438,10 @@ class _Derivation:
         return max((end - begin for end in ends if begin <= end <= cut), default=0)
 
     def _mode(self, message: int, between: str) -> str:
-        """Returns the longest tail of a prompt with which `between` begins; an empty text if there is none.
+        """Renders prompts with other values of the template's boolean variables, and compares them with `between`.
 
-        The prompts are rendered with other values of the template's boolean variables.
+        Returns:
+            The longest end of a prompt, from its last message on, with which `between` begins; else an empty text.
         """
         chat = self._chat
         found = ""
@@ -601,9 +602,9 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a mark of a message; None if this mark does not have the text `text`.
+        """Returns the template's text after a mark of a message. `behind` is the number of its marks after this mark.
 
-        The mark is the one that `behind` marks of the message follow.
+        None if the text of this mark is not `text`, or if the message has fewer marks.
         """
         if isinstance(one, ChatTemplateError):
             return None
@@ -678,7 +679,7 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Returns the length of the template's text that ends reasoning: the part that also precedes other content."""
+        """Returns the length of the prefix of `after` that ends the reasoning: it also precedes other content."""
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):
@@ -711,8 +712,8 @@ def _rows(indices: Sequence[int]) -> Iterator[list[int]]:
 def _pairs(ours: Sequence[_Mark], whole: _Text, theirs: Sequence[_Mark], plain: _Text) -> Iterator[tuple[int, int]]:
     """Pairs a message's marks in two conversations: the whole one, and the one that ends with this message.
 
-    The pairs are in order. Marks that the whole conversation lacks, such as reasoning, are skipped. Marks that only the
-    whole conversation has, such as the name of a tool before its result, have no pair.
+    The pairs are in order. Marks that only one of the two conversations has are not paired: for example, the whole one
+    can lack reasoning, and the other one lacks the name of a tool before its result.
     """
     by_field: dict[str | None, list[int]] = {}
     for index, mark in enumerate(theirs):

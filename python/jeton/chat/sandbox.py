@@ -1,4 +1,4 @@
-"""Jinja environment of chat templates: configured as in `transformers`, metered by `limits`, with the origins of text.
+"""Jinja environment of chat templates, configured as in `transformers`, metered by `limits`; records origins of text.
 
 Jinja's immutable sandbox denies a template access to Python's internals. This environment also meters every operation.
 Operators, comparisons, slices, literals and loops compile to calls of the `Sandbox` (`compiling`). Methods, filters,
@@ -213,7 +213,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Evaluates ``obj[argument]``, except for slices."""
-        if type(obj) is GivenDict and type(argument) is str and argument in obj:  # most look-ups of most templates
+        if type(obj) is GivenDict and type(argument) is str and argument in obj:  # fast path for the most frequent case
             return obj[argument]
         if type(argument) not in SIMPLE:
             current().compare(argument)
@@ -373,7 +373,7 @@ def _is_method(owner: Any, name: str) -> bool:
     return any(isinstance(owner, kind) and name in names for kind, names in _OF_OTHERS.items())
 
 
-@pass_context  # prevents Jinja from calling it at compile time
+@pass_context  # prevents Jinja from calling this function at compile time
 def _final(context: Any, value: Any) -> Any:
     """Converts the value of ``{{ … }}`` to text."""
     return value if isinstance(value, str | Undefined) else current().text(value)

@@ -214,7 +214,7 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # stays template text, from which templates build special tokens such as <|user|>
+    if _is_name(message["role"]):  # as text of the template, so that it can be part of tokens such as <|user|>
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ __all__ = [
 _SHOWN = 40  # maximum number of characters of a text that a description shows
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 # Kinds of text that programs put into prompts and that change with each request. If two texts differ, the description
-# of the difference names the first kind whose pattern matches there in both texts.
+# of the difference names the first kind whose pattern matches in both texts at the difference.
 KINDS = {
     "a time": re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?"),
     "a date": re.compile(
@@ -72,7 +72,7 @@ def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """Returns a value as JSON; keys are not sorted, because templates print them in this order."""
+    """Returns a value as JSON. Keys are not sorted, because templates print them in the order of the value."""
     return json.dumps(value, ensure_ascii=False)
 
 

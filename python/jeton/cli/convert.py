@@ -170,7 +170,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
 
 
 class _Accepted(set[str]):
-    """Set of accepted losses; `found` has those that a writer has looked up, because they occur in the conversion."""
+    """Set of accepted losses. A writer looks up each loss that occurs; `found` has those of them that are accepted."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)

@@ -181,7 +181,7 @@ def _from_json(data: bytes, name: str) -> array[int]:
 
 
 def _parse(words: list[bytes], numbers: array[int], name: str) -> None:
-    """Appends the numbers of decimal literals."""
+    """Parses decimal literals, and appends their values to `numbers`."""
     try:
         if words and not b"".join(words).isdigit():  # int() also accepts "1_0" and "+1"
             raise ValueError

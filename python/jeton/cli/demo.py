@@ -91,7 +91,7 @@ def demo(common: CommonOptions, output: str) -> None:
 
 
 def _parts() -> list[_Section]:
-    """Returns the corpus: the library's files and the installed lessons."""
+    """Returns the corpus: the files of the standard library and the installed lessons."""
     root = Path(sysconfig.get_path("stdlib"))
     found = sorted(path for path in root.rglob("*.py") if not NOT_STDLIB & set(path.relative_to(root).parts))
     # some test files of the standard library are not UTF-8, on purpose

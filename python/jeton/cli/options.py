@@ -88,7 +88,7 @@ class Command(click.Command):
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
-    A call in Python is replaced by the command that does the same. An option of `jeton.Corpus` is one of the command.
+    A call in Python is replaced by the command that does the same; an option of `jeton.Corpus`, by that of the command.
     A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option, or
     a value that the option does not accept.
 
@@ -112,7 +112,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             known += [True] * len(rest)
             continue
         code, _, command = part.removesuffix(")").rpartition(" (")
-        if code and command.startswith("jeton "):  # of `jeton.errors.call`
+        if code and command.startswith("jeton "):  # `jeton.errors.call` made this part
             clauses[-1] += command
             continue
         name, equals, value = re.sub(r" (of|to) jeton\.Corpus$", "", part).partition("=")
@@ -128,9 +128,9 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
 
 
 def _with_value(param: click.Parameter, value: str) -> str:
-    """Returns an option or argument with a value, given as Python source; for a list, with each of its values.
+    """Returns the name of an option or argument with its value; with a list of values, the name and each value.
 
-    A value that is empty or contains white space is quoted.
+    `value` is Python source. A value that is empty or contains white space is quoted.
     """
     name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.strip("[].")
     if not value or (isinstance(param, click.Option) and param.is_flag):
@@ -203,7 +203,7 @@ class TextOptions:
 
 
 def common_options(command: Function) -> Function:
-    """Adds --json, -q, --progress and --threads, passed as first argument, a `CommonOptions`."""
+    """Adds --json, -q, --progress and --threads; passes their values as first argument, a `CommonOptions`."""
 
     @click.option("--json", "as_json", is_flag=True, help="Output JSON, one object per line.")
     @click.option("-q", "--quiet", is_flag=True, help="Print only results, warnings and errors.")
@@ -277,7 +277,7 @@ def tokenizers_option(*, required: bool = False) -> Callable[[Function], Functio
 
 
 def special_option(command: Function) -> Function:
-    """Adds --special; `permission` converts its values."""
+    """Adds --special; the command converts the values of this option with `permission`."""
     return click.option(
         "--special",
         multiple=True,
@@ -288,7 +288,7 @@ def special_option(command: Function) -> Function:
 
 
 def text_options(command: Function) -> Function:
-    """Adds --files, --field, --special, --add-special-tokens and --errors, passed as `options`."""
+    """Adds --files, --field, --special, --add-special-tokens and --errors; passes their values as one `options`."""
 
     @click.option(
         "--files",

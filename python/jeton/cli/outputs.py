@@ -56,7 +56,7 @@ def check_plot(path: str | None) -> None:
 def check_tokenizer(
     path: str | None, accept_loss: Collection[str] = (), small: Callable[[], jeton.Tokenizer | None] = lambda: None
 ) -> None:
-    """Checks the output path of a tokenizer: its suffix must name a format, which must support such a tokenizer.
+    """Checks the output path of a tokenizer: its suffix must name a format, and the format must support the tokenizer.
 
     Args:
         path: output path; None is accepted.
@@ -66,7 +66,7 @@ def check_tokenizer(
 
     Raises:
         ConfigError: no format has the suffix.
-        UnsupportedFeatureError: the format does not support such a tokenizer.
+        UnsupportedFeatureError: the format cannot store the small tokenizer.
     """
     if path is None:
         return

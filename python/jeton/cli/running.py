@@ -51,7 +51,7 @@ def _run(command: click.Group, args: list[str] | None) -> int:
         _say(translate("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has closed the pipe (`jeton vocab | head`). The redirection keeps Python from reporting it on exit.
+        # The reader has closed the pipe (`jeton vocab | head`). Without the redirection, Python reports it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except JetonError as error:

@@ -77,7 +77,7 @@ MASKS: dict[str, tuple[str, object]] = {
 
 
 def _plan_options(command: Function) -> Function:
-    """Adds the options that define a plan; passes arguments for `jeton.shards.plan`, `plan_split` or `plan_mix`."""
+    """Adds the options that define a plan. The command gets the arguments of `plan`, `plan_split` or `plan_mix`."""
 
     @click.option(
         "-o",

@@ -160,7 +160,7 @@ def named(text: InputText) -> Iterator[None]:
 
 
 def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
-    """Applies `use` to a text. If it fails because of invalid UTF-8, retries with U+FFFD under ``--errors replace``."""
+    """Applies `use` to a text. If it rejects invalid UTF-8, ``--errors replace`` retries with U+FFFD in its place."""
     try:
         return use(text.data)
     except InvalidTextError:

@@ -79,7 +79,7 @@ class SurgeryOutput:
 
 
 def surgery_options(command: Function) -> Function:
-    """Adds -o, --accept-loss, --plan, --model and --multiple-of, passed as `output`."""
+    """Adds the options of a `SurgeryOutput` to a command, which gets them in one argument, `output`."""
 
     @click.option("-o", "--output", "path", required=True, metavar="OUT", help="Output: my.json, or a folder.")
     @click.option(

@@ -16,7 +16,7 @@ _HUMP = re.compile("(?<!^)(?=[A-Z])")
 
 
 def names_of(library: str, without: Iterable[str] = ()) -> set[str]:
-    """Returns the names of an installed package's modules, of their definitions, and of the attributes of classes.
+    """Returns the names of an installed package's modules, of the objects that they define, and of class attributes.
 
     Args:
         library: name of the package.

@@ -13,7 +13,7 @@ _MISSING: Counter[str] = Counter()
 
 
 def fell_back(library: str, name: str, why: str) -> None:
-    """Records a call that took a slow path, or whose result may differ."""
+    """Records a call that took a slow path, or whose result may differ from the library's."""
     _FALLBACKS[library, f"{name}: {why}"] += 1
 
 

@@ -7,8 +7,8 @@
 Python processes that the program starts use the drop-ins, too. Processes of `multiprocessing` get this process's
 `sys.path`; others get the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
 
-At exit, standard error lists the calls of this process that took a slow path, and the names of the installed library
-that the drop-in does not have.
+At exit, standard error lists the calls of this process that took a slow path, and the names that the program looked up
+and that only the installed library has, not the drop-in.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _MissingModules(MetaPathFinder):
         self._prefixes = tuple(library + "." for library in libraries)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        """Records the import and finds no module; Python calls it after all other finders have failed."""
+        """Records the import and finds no module. Python calls this method after all other finders have failed."""
         if fullname.startswith(self._prefixes):
             report.missing(fullname)
 
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
     if sys.flags.safe_path:
         sys.path[:0] = shims
     else:
-        sys.path[1:1] = shims  # after the program's folder, as Python inserts the folders of PYTHONPATH
+        sys.path[1:1] = shims  # after the program's folder, where Python inserts the folders of PYTHONPATH
     sys.modules["__main__"] = _new_main()
     _run(kind, program[0], arguments)
 

@@ -31,7 +31,7 @@ class ReaderRow:
         name: file and library.
         version: version of the library.
         detail: class that the library chose for the tokenizer, or another remark.
-        group: letter that readers with equal ids share; ``"A"`` is the reference's. None: the reader was not checked.
+        group: letter that readers with equal ids share, ``"A"`` with the reference; None if the reader was not checked.
         reason: why the reader was not checked.
         num_different: number of texts whose ids differ from the reference's.
     """
@@ -100,7 +100,7 @@ class Diagnosis:
 
     @property
     def agrees(self) -> bool:
-        """True if all checked readers give the same ids and texts, or all give those that the lock file records."""
+        """True if all readers agree with the lock file or, if no lock file was checked, with each other."""
         return not self.lock_differences and (self.lock == "checked" or not self.differences)
 
     def to_json(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Diagnosis:
         return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
 
     def lock_lines(self) -> list[str]:
-        """Returns the lines of the report about the lock file."""
+        """Returns the lines about the lock file, for the report."""
         if self.lock == "written":
             return [translate("lock file: written")]
         if self.lock is None:

@@ -1,8 +1,8 @@
 """`doctor`: loads a tokenizer with every library that can load it, and compares the results.
 
 Each installed library reads the files of the folder that it supports (`readers`). All readers encode the same texts
-(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group without the
-reference, experiments find the cause of the difference (`causes`).
+(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group that does not
+contain it, experiments find the cause of the difference (`causes`).
 
 Cost: a few seconds, most of them for importing transformers.
 """
@@ -88,7 +88,7 @@ def doctor(
 
 
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
-    """Returns the readers `more` of the files at `place`, renamed where their names are also names of `readers`."""
+    """Returns `more`, the readers of the files at `place`. A reader whose name is also in `readers` is renamed."""
     taken = {reader.name for reader in readers}
     path = os.path.abspath(place)
     folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
@@ -149,7 +149,7 @@ class _Comparison:
         return tuple(rows)
 
     def _number(self, differing: Sequence[int]) -> int:
-        """Returns the number of differing texts; texts of `FRAMED` count only if no other text differs."""
+        """Returns the number of differing texts. Texts of `FRAMED` are counted only if no other text differs."""
         return sum(index < len(self.texts) for index in differing) or len(differing)
 
     def differences(self) -> tuple[Disagreement, ...]:

@@ -75,7 +75,7 @@ def _plain(ids: Ids | None) -> list[int] | None:
 
 
 def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the lock file. Restores the full ``ids`` of readers stored as the difference from another (``like``).
+    """Reads the lock file. Readers stored as a difference from another reader (``like``) get their full ``ids``.
 
     Raises:
         FormatError: the file is not a lock file, or has another version.

@@ -156,7 +156,7 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    # A file with the name of a tokenizer counts, so that reading it raises this error again; other files are ignored.
+    # True if the file's name is that of a tokenizer: reading it will raise this error again. Other files are ignored.
     except PermissionError:
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
@@ -258,7 +258,7 @@ def _transformers(folder: str, name: str) -> list[Reader]:
 def _auto_tokenizer(
     library: Any, folder: str, name: str, way: str, version: str, options: Mapping[str, Any]
 ) -> Reader | None:
-    """Returns the reader of a class of Transformers; None for the slow variant of a class that has only a fast one."""
+    """Returns the reader of `AutoTokenizer`; None if the slow variant is requested, but there is only a fast one."""
     options = {"trust_remote_code": False, "local_files_only": True, **options}
     with quiet():
         tok: Any = _tried(lambda: library.AutoTokenizer.from_pretrained(folder, **options))
@@ -319,7 +319,7 @@ def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Read
 
 
 def _rank_file(path: str, main: Tokenizer | None, name: str, source: str) -> list[Reader]:
-    """Returns the readers of a rank file, with its publisher's pattern or with the folder's pattern."""
+    """Returns the readers of a rank file, with the pattern that belongs to `source` or else that of `main`."""
 
     def ours() -> Tokenizer:
         try:

@@ -1,8 +1,8 @@
 """Texts that reveal differences between readers of one tokenizer, short texts first.
 
-The texts are `edge_cases`, spellings of added tokens with each kind of neighbor, the texts of the user, and
-`generated_texts`. If two definitions differ, a fast search among the entries of the vocabulary and more generated texts
-finds further texts.
+The texts are `edge_cases`, spellings of added tokens between different neighbors, the texts of the user, and
+`generated_texts`. If two definitions differ, a fast search tries the entries of the vocabulary and more generated
+texts; those on which the definitions give different ids are added.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ BATCH = 4096
 
 
 def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:
-    """Returns the texts for the tokenizers of all readers; the first one is the reference.
+    """Returns the texts on which readers are compared.
 
     Args:
-        twins: the tokenizers.
+        twins: the tokenizers of all readers; the first one is the reference.
         own: texts that the user passed.
     """
     texts = dict.fromkeys(chain(EDGE_CASES, FRAMED, added_token_texts(twins), own))

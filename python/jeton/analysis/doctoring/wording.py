@@ -38,7 +38,7 @@ def names_of(names: Iterable[str]) -> str:
 
 
 def of_marks(a: str, b: str) -> tuple[str, str]:
-    """Returns the cause, and the sentence that says where the second tokenizer and the first one add ▁."""
+    """Returns a cause and a sentence for it, which says where each of the two tokenizers adds ▁."""
     meanings: dict[str, Callable[[], str]] = {
         "always": lambda: translate("before the text and after each added token"),
         "first": lambda: translate("before the text only"),
@@ -59,7 +59,7 @@ _CAUSES = {"normalizer": "normalizer", "pretokenizer": "pattern"}
 
 
 def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, str]:
-    """Returns the cause and its sentence, for a component that one tokenizer lacks or has with another type."""
+    """Returns a cause and a sentence for it: one tokenizer lacks the other's component, or has another type instead."""
     cause = _CAUSES[stage]
     adds = [part is not None and bool(part.get("add_prefix_space")) for part in (a, b)]
     if stage == "pretokenizer" and None in (a, b) and any(adds):
@@ -81,7 +81,7 @@ def of_part(stage: str, a: Component | None, b: Component | None) -> tuple[str, 
 
 
 def of_field(stage: str, kind: str, field: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause and its sentence, for a component's option that differs."""
+    """Returns a cause and a sentence for it, for a component's option that differs."""
     if field in ("add_prefix_space", "add_dummy_prefix"):
         return _of_prefix(bool(b), field)
     if field == "precompiled_charsmap":
@@ -101,14 +101,14 @@ def _of_prefix(adds: bool, option: str) -> tuple[str, str]:
 
 
 def of_flag(flag: str, ids: Sequence[int], ours: Mapping[int, AddedToken], theirs: Mapping[int, AddedToken]) -> str:
-    """Returns the sentence for a flag that has another value in the added tokens of the second tokenizer."""
+    """Returns a sentence which says that `flag` has another value in these added tokens of the second tokenizer."""
     names = names_of(ours[id].content for id in ids)
     value = getattr(theirs[ids[0]], flag)
     return translate("{flag} is {value} for the added tokens {names}", flag=flag, value=_short(value), names=names)
 
 
 def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
-    """Returns the cause and its sentence, for an option of the model that differs."""
+    """Returns a cause and a sentence for it, for an option of the model that differs."""
     cause = {"whole_first": "ignore_merges", "unk_token": "unknown_token", "fuse_unk": "unknown_token"}
     name = cause.get(option, option)
     spelled = "ignore_merges" if option == "whole_first" else option
@@ -116,7 +116,7 @@ def of_option(option: str, a: Any, b: Any) -> tuple[str, str]:
 
 
 def of_entries(a: Tokenizer, b: Tokenizer, ours: Mapping[int, bytes], theirs: Mapping[int, bytes]) -> str:
-    """Returns the sentence for entries that differ, given as id → content."""
+    """Returns a sentence that describes how two sets of entries (id → content) differ."""
     missing = [id for id in ours if id not in theirs]
     extra = [id for id in theirs if id not in ours]
     other = [id for id in ours if id in theirs and ours[id] != theirs[id]]

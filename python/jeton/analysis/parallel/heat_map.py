@@ -42,7 +42,7 @@ def plot_languages(
     Args:
         scripts: script -> its languages, in the order of the map.
         relative: language -> for each tokenizer, the number of tokens relative to the baseline.
-        baseline: name of the language with whose number of tokens the others are compared.
+        baseline: name of the language that the others are compared with.
         tokenizers: names of the tokenizers.
         path: path of the file.
     """
@@ -52,7 +52,7 @@ def plot_languages(
     name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
     longest = LETTER * max(map(display_width, names))
     head = longest * math.sin(math.radians(SLOPE)) + 0.25
-    overhang = longest * math.cos(math.radians(SLOPE))  # width by which the last column's rotated name exceeds it
+    overhang = longest * math.cos(math.radians(SLOPE))  # width of the last column's rotated name beyond the column
     panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
 
     def inches(panels: list[list[_Row]]) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def plot_languages(
 
 
 def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
-    """Divides the rows among panels. No panel ends with a heading, and no break leaves a single row of a script.
+    """Divides the rows among panels. No panel ends with a heading; a divided script has at least two rows in each.
 
     Examples:
         >>> rows = [("Latin script", None), ("French", (1.0,)), ("Cyrillic script", None), ("Russian", (2.0,))]

@@ -78,12 +78,12 @@ class LanguageTable:
         return self.relative_rows()[self._row(language)][self._column(tokenizer)]
 
     def relative_rows(self) -> list[tuple[float, ...]]:
-        """Returns for each language its numbers of tokens relative to the baseline, by tokenizer."""
+        """Returns a row for each language: the tokens of each tokenizer, divided by those of the baseline language."""
         base = [cell.tokens for cell in self.cells[self._row(self.baseline)]]
         return [tuple(cell.tokens / least for cell, least in zip(row, base, strict=True)) for row in self.cells]
 
     def gini(self, tokenizer: str) -> float:
-        """Returns the inequality of numbers of tokens over languages: 0.0 if all are equal, near 1.0 if few have most.
+        """Returns the inequality of languages in tokens: 0.0 if all have equally many, near 1.0 if one has nearly all.
 
         Source: the Gini coefficient, as in Foroutan et al. 2025, "Parity-Aware Byte-Pair Encoding", arXiv 2508.04796.
         """
@@ -93,7 +93,7 @@ class LanguageTable:
         return 2 * weighted / (len(costs) * sum(costs)) - (len(costs) + 1) / len(costs)
 
     def groups(self, by: Literal["script", "family"] = "script") -> list[LanguageGroup]:
-        """Groups languages by script or family; groups with the most tokens of the first tokenizer come first."""
+        """Groups languages by script or family, in descending order of the first tokenizer's relative tokens."""
         choice(by, "by", GROUPINGS)
         rows: dict[str, list[int]] = {}
         for index, language in enumerate(self.languages):

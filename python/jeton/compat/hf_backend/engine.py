@@ -258,7 +258,7 @@ def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Returns the permitted special tokens, in the core's form.
 
     If special tokens in texts are plain text, the models of Hugging Face can still produce these tokens, but those of
-    Jeton cannot. Therefore a text that contains a special token raises an error, and the library encodes this text.
+    Jeton cannot. Therefore a text that contains a special token raises an error, and Hugging Face's library encodes it.
     """
     return "raise" if splits_special else "all"
 

@@ -101,7 +101,7 @@ class Rows:
         return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
 
     def word_ids(self, row: int) -> list[int | None]:
-        """Returns the pretoken's index in its text, for each id of a row; None for ids of the template and of padding.
+        """Returns for each id of a row the index of its pretoken in the text; None for ids of template and padding.
 
         Examples:
             >>> batch = TokenBatch(np.array([1, 7, 8], "<u4"), np.array([0, 3]), words=np.array([-1, 0, 0]))
@@ -114,7 +114,7 @@ class Rows:
         return optional_list(_bytes(own, "<i8"), width=self.width, left=self.is_left)
 
     def token_at(self, row: int, char: int) -> int | None:
-        """Returns the index of the first token in a padded row that contains a character; None if none does.
+        """Returns the index of the first token of a padded row that contains the character `char`; None without one.
 
         Examples:
             >>> offsets = np.array([[0, 2], [2, 3]])

@@ -291,7 +291,7 @@ class SentencePieceProcessor:
         return_type: Any = None,
         out_type: Any = None,
     ) -> Any:
-        """Encodes as `encode` does; SentencePiece would split the text into chunks of `chunk_len` characters."""
+        """Encodes whole texts, like `encode`; SentencePiece would split them into chunks of `chunk_len` characters."""
         form = forms.resolve(return_type, out_type, self._return_type)
         if num_threads is None:
             num_threads = self._num_threads

@@ -55,7 +55,7 @@ def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
 
 
 def encoded(form: Any, input: Any, return_bytes: Any) -> int:
-    """Returns the core's number for a form of encoded text. None for `return_bytes` is True if the input is `bytes`.
+    """Returns the core's number for a form of encoded text. If `return_bytes` is None, the type of the input decides.
 
     Examples:
         >>> encoded(int, "text", None), encoded("offset_mapping", b"text", None)
@@ -70,7 +70,7 @@ def encoded(form: Any, input: Any, return_bytes: Any) -> int:
 
 
 def decoded(form: Any, return_bytes: Any) -> int:
-    """Returns the core's number of the form of a decoded text.
+    """Returns the core's number for a form of decoded text.
 
     Raises:
         ValueError: decoded texts have no such form.

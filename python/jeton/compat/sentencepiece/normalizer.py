@@ -47,7 +47,7 @@ def spec_of_model(data: bytes) -> Spec:
 
 @lru_cache(maxsize=8)
 def charsmap_of(name: str) -> bytes:
-    """Returns the built-in character map with a name.
+    """Returns the built-in character map of the given name.
 
     Raises:
         RuntimeError: there is no such map.

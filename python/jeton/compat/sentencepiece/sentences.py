@@ -22,7 +22,7 @@ _RARE = "\u2585"
 
 
 def lines_of(paths: Sequence[str], count: int) -> Iterator[bytes]:
-    """Yields the first lines of files.
+    """Yields the first `count` nonempty lines of all files together, without line ends; all lines if `count` is 0.
 
     Raises:
         RuntimeError: a file cannot be read.

@@ -49,7 +49,7 @@ def _build(
     level: SymbolLevel = "byte",
     whole_first: bool = True,
 ) -> _core.Tokenizer:
-    """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
+    """Builds the core's tokenizer of a vocabulary in which the rank of a token is its id."""
     from ...definition import Bpe, Definition  # imported on use, because it takes longer than importing this package
 
     model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
@@ -217,16 +217,16 @@ class CoreBPE:
         return found if found is None or self._external is None else self._external[found]
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
-        """Returns the ids of bytes that the pattern does not split."""
+        """Returns the ids of bytes, without splitting them by the pattern."""
         if not isinstance(piece, bytes):
             raise TypeError(f"a piece must be bytes, not {type(piece).__name__}")
         return self.external(self.unsplit.encode_text(piece.decode("latin-1")))
 
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
-        """Tokenizer without a pattern, for bytes that are decoded as Latin-1.
+        """Tokenizer without a pattern. Bytes are passed to it as Latin-1 text, one character for each byte.
 
-        This keeps the bytes together, because the core splits at bytes that are not UTF-8.
+        As bytes, they would not stay together, because the core splits at bytes that are not UTF-8.
         """
         return self._of_latin1(whole_first=True)
 
@@ -292,7 +292,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        """Id of the encoding -> bytes. If tokens share an id, the mergeable one is used, or the first special one."""
+        """Id of the encoding -> bytes of its mergeable token or, if it has none, of its first special token."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
         return table
@@ -316,7 +316,7 @@ class CoreBPE:
         return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """Returns the bytes of each of many ids.
+        """Returns the bytes of each id.
 
         Raises:
             KeyError: an id is not in the vocabulary.

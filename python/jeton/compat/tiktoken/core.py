@@ -313,7 +313,7 @@ class Encoding:
         return found
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
-        """Returns the bytes of each of many ids.
+        """Returns the bytes of each id.
 
         Raises:
             KeyError: an id is not in the vocabulary.
@@ -380,12 +380,12 @@ class Encoding:
     # ── private, in tiktoken too ─────────────────────────────────────────────────────────────────────────────────
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """Returns the ids of a text or bytes that the pattern does not split, without special tokens."""
+        """Returns the ids of a text or bytes, without special tokens, and without splitting by the pattern."""
         piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         return self._core_bpe.encode_single_piece(piece)
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """Calls `encode_ordinary`, for text without lone surrogates; tiktoken's method splits the text in Python."""
+        """Calls `encode_ordinary`; the text must have no lone surrogates. In tiktoken, this method splits in Python."""
         return self._core_bpe.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
@@ -423,7 +423,9 @@ class Encoding:
         return allowed_special, disallowed_special
 
     def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
-        """Returns special tokens to permit: those that are allowed, and possibly some that the text does not contain.
+        """Returns the special tokens to permit: the allowed ones, or all, if all others are disallowed.
+
+        Permitting all does not change the ids, because the text contains no disallowed ones, and it is faster.
 
         Raises:
             ValueError: the text contains a disallowed string.

@@ -223,7 +223,7 @@ def _unspelled(tokens: Any) -> list[bytes]:
         KeyError: a character is not in the alphabet.
     """
     letters = {ord(spell_bytes(bytes([byte]))): byte for byte in range(256)}
-    table = dict.fromkeys(range(256), "\uffff") | letters  # U+FFFF, which is not in Latin-1, marks other characters
+    table = dict.fromkeys(range(256), "\uffff") | letters  # others become U+FFFF, which Latin-1 cannot encode
     try:
         return list(map(methodcaller("encode", "latin-1"), map(methodcaller("translate", table), tokens)))
     except UnicodeEncodeError as error:

@@ -1,4 +1,4 @@
-"""Encodings by the name of a model. Programs can add names to both tables.
+"""Encodings by the name of a model. Programs can add to the two tables, of whole names and of prefixes.
 
 The tables are built on first use, because importing `jeton.formats` takes longer than loading an encoding.
 

@@ -71,7 +71,7 @@ def _find_constructors() -> None:
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """Returns the encoding with a name. The file of a published encoding is read from the cache, or downloaded.
+    """Returns the encoding of the given name. The file of a published encoding is read from the cache or downloaded.
 
     Raises:
         ValueError: there is no such encoding.
@@ -92,7 +92,7 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
             )
         made = Encoding(**_openai_public().arguments(constructors[encoding_name]))
-        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have stored one in the meantime
+        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have stored the encoding already
 
 
 def list_encoding_names() -> list[str]:

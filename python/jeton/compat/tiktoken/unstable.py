@@ -1,8 +1,8 @@
 """Encodes text that is cut off: bytes with an incomplete character, and text that will be continued.
 
 Further text can change the tokens of the pattern's last match. `encode_with_unstable` removes these tokens, and lists
-the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from
-there on. Each candidate is encoded again; the candidates of a position form a batch.
+the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from this
+position on. Each candidate is encoded again; the candidates of a position form a batch.
 
 Left out: completions of more than one token after the removed bytes.
 
@@ -116,7 +116,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
-    """Returns the slice of a sorted sequence of tokens that begin with `prefix`."""
+    """Returns the slice of the tokens that begin with `prefix`; `tokens` must be sorted."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
     after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # sorts after all tokens with the prefix
@@ -132,7 +132,7 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
-    """Returns the ids of `unstable` if it is split before its last character, as ``\\s+(?!\\S)`` can split it.
+    """Splits `unstable` before its last character, as ``\\s+(?!\\S)`` can split it, and returns the ids of both parts.
 
     Returns None if the last character is not white space, or is the only one.
     """

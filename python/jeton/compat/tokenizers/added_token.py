@@ -155,5 +155,5 @@ def pattern(value: Any) -> Named:
     return Named("String", {"String": text(value)})
 
 
-for _class in (AddedToken, Regex):  # pickles refer to the package `tokenizers`, as in the original
+for _class in (AddedToken, Regex):  # pickles refer to the package, as those of Hugging Face's classes do
     _class.__module__ = __package__

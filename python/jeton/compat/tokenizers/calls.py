@@ -4,8 +4,8 @@ A call computes only ids, because most callers use only these. On the first acce
 texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
 affect its results.
 
-If a result of the engine may differ from the original's, the original package computes the result (`fallback`). If
-it is not installed, the call raises an error.
+If a result of the engine may differ from that of Hugging Face's package, this package computes the result (`fallback`).
+If it is not installed, the call raises an error.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """Replaces tokens by the text that they match, for the ids for which Hugging Face returns this text."""
+        """Replaces each token for which Hugging Face returns the text that it matched, by this text."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
@@ -297,7 +297,7 @@ class Call:
 
 
 def _forget_range(pieces: list[Encoding], sequence: int) -> None:
-    """Removes the range of the truncated text, which the original does not set without a post-processor."""
+    """Removes the range of the truncated text: without a post-processor, Hugging Face's library does not set it."""
     for piece in pieces:
         piece.columns()["ranges"].pop(sequence, None)
 
@@ -491,7 +491,7 @@ def _fixed(padding: Mapping[str, Any], width: int) -> dict[str, Any]:
 
 
 def columns_of(state: bytes) -> Encoding:
-    """Creates an encoding from the pickled state of an encoding of the original package."""
+    """Creates an encoding from the pickled state of an `Encoding` of Hugging Face's package."""
     made = Encoding()
     made.__setstate__(state)
     return made
