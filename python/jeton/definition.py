@@ -458,7 +458,7 @@ class Definition:
 
     @property
     def is_byte_level(self) -> bool:
-        """True if the model's units are bytes; entries are then arbitrary bytes, not UTF-8."""
+        """True if the model's units are bytes. The entries of such a model can be any bytes, also invalid UTF-8."""
         return isinstance(self.model, Bpe) and self.model.level == "byte"
 
     @property

@@ -144,7 +144,7 @@ class Batch:
 
 
 def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
-    """Joins chunks to batches of about `size` bytes, each of a single weight group."""
+    """Joins chunks into batches of about `size` bytes. All chunks of a batch are of the same weight group."""
     group: list[DocumentChunk] = []
     held = 0
     for chunk in chunks:

@@ -1,8 +1,8 @@
 """`DocumentReader`: reads the documents of sources in order, and counts statistics.
 
-Memory: a few blocks of some megabytes; a whole file if a text file is one document. `DocumentReader.batches` prefetches
-files in a background thread (`prefetch`). Iterables of the caller are not prefetched, because some can only be used in
-the caller's thread.
+Memory: a few blocks of some megabytes, or a whole file if each text file is one document. `DocumentReader.batches`
+prefetches files in a background thread (`prefetch`). Iterables that the caller passes are not prefetched, because some
+of them can only be used in the caller's thread.
 """
 
 from __future__ import annotations

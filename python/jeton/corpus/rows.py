@@ -197,7 +197,8 @@ def column_texts(
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: range of bytes; row groups are read if their middle is in this range. None is the end of the file.
+        start, end: range of bytes; a row group is read if its middle byte is in this range. An `end` of None is the
+            end of the file.
         conversations: whether the column has lists instead of texts; lists are yielded as JSON.
         keep: fields to keep, which are yielded as JSON; if it is None, the yielded fields are None.
 

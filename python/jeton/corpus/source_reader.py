@@ -536,5 +536,5 @@ def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
 def _is_file(name: str) -> bool:
     try:
         return len(name) <= MAX_PATH and isfile(name)
-    except ValueError:  # the text contains a NUL or a lone surrogate, so it is no path
+    except ValueError:  # the text contains a NUL or a lone surrogate, so it cannot be a path
         return False

@@ -167,7 +167,7 @@ class Canvas:
         self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
     def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
-        """Appends one token. Begins a new line if the token fits there, but does not fit on the current line."""
+        """Appends one token, on a new line if it does not fit on the current line but fits on an empty one."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()

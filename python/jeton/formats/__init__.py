@@ -350,7 +350,7 @@ def local_path(place: str | os.PathLike[str]) -> str:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the local file or folder of a name, and the main name of the tokenizer in place of an alias."""
+    """Returns the local file or folder of a named tokenizer, and its main name (`name` can be an alias)."""
     from . import cache
     from .naming import is_pinned, nearest, resolve
 

@@ -65,9 +65,9 @@ _DEFAULT_IDS = {
     "t5": {"eos": 1, "unk": 2, "pad": 0},
 }
 
-# Spellings of tokens that are control tokens, whatever their type in the file: tokens that end a text, and the
-# candidates for each role of filling in the middle. The candidates of a role are ignored if the file has one of the
-# role's keys.
+# Spellings of tokens that are treated as control tokens, whatever type the file gives them. `_ENDS` lists tokens that
+# end a text. `_FILLS` maps the metadata keys of each fill-in-the-middle role to the candidate tokens for this role; the
+# candidates are ignored if the file has one of these keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
@@ -301,7 +301,7 @@ def _vocabulary(
     entries: set[int],
     scores: Sequence[float] | None = None,
 ) -> _core.Vocabulary:
-    """Builds the vocabulary. All tokens are entries of the model, except added tokens that are not in `entries`."""
+    """Builds the vocabulary. Added tokens are entries of the model only if `entries` has their id; other tokens are."""
     kept = [id for id in range(len(metadata.tokens)) if id not in added or id in entries]
     vocabulary = _core.Vocabulary(kept, [kinds[id] for id in kept], [contents[id] for id in kept], (), scores)
     return with_added_tokens(vocabulary, added.items(), entries)

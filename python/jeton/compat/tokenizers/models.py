@@ -257,7 +257,7 @@ class BPE(Model):
         end_of_word_suffix: suffix of tokens at the end of a word.
         fuse_unk: whether adjacent unknown characters are one token.
         byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
-        ignore_merges: whether a pretoken that is an entry becomes this token, without merges.
+        ignore_merges: whether a pretoken that is an entry of the vocabulary becomes one token, without any merges.
 
     Raises:
         ValueError: only one of vocabulary and merges is given.
