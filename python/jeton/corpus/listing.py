@@ -220,7 +220,7 @@ class Lister:
         return os.path.join(self._folders[folder], name)
 
     def _reasons(self, entries: Sequence[Entry], rules: Rules) -> dict[str, str]:
-        """Returns file -> reason, for the files of folders that are not read."""
+        """Returns file -> reason why it is not read, for files that were found in folders and are skipped."""
         reasons: dict[str, str] = {}
         datasets = self._datasets(entries)
         unsure: list[Entry] = []

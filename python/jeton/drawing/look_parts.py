@@ -64,8 +64,9 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. The
-            bytes of a Hebrew letter, for example, are placed right-to-left, although hexadecimal digits are not.
+        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. For
+            example, the bytes of a Hebrew letter are placed right-to-left, although they are shown as hexadecimal
+            digits, which are left-to-right.
         cut: bytes of a split character, if the part has such bytes.
     """
 

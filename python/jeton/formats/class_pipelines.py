@@ -215,7 +215,7 @@ def _renamed(
 ) -> _core.Vocabulary:
     """Returns the pieces, renamed and extended as the class does before it builds the model's vocabulary."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 appends tokens with other names instead
+    if name in _CLASSES and version == 5:  # version 4 appends the tokens of these roles instead
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}

@@ -75,8 +75,8 @@ def entries_listed(tok: Tokenizer) -> Definition:
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, is_json: bool) -> Tokenizer:
     """Applies a configuration: roles, chat template and other keys.
 
-    Roles whose token is not in the vocabulary are omitted. Such roles occur if the tokenizer is in a rank file or a
-    tekken.json, because transformers converts these files.
+    Roles whose token is not in the vocabulary are omitted. Such roles occur beside a rank file or a tekken.json: their
+    tokens exist only after transformers has converted the file.
 
     Args:
         tok: the tokenizer.

@@ -92,7 +92,7 @@ def read(path: str) -> Tokenizer:
     """Reads a tokenizer from the metadata of a file.
 
     Raises:
-        FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error has the key or the byte.
+        FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error names the key or byte.
         UnsupportedFeatureError: the model or pre-tokenizer is not supported; the error names it.
     """
     with error_context(path, FORMAT):

@@ -182,7 +182,10 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template of a text, without and with special tokens; None if the text is not in it exactly once."""
+        """Templates of a single text, first without and then with special tokens.
+
+        A template is None if it does not contain the text exactly once.
+        """
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
@@ -266,7 +269,7 @@ class State:
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
         self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
-        self._model_version: Any = None  # version of the model's object in that build
+        self._model_version: Any = None  # version of the model's object that the last build used
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._replica: Any = None
@@ -429,7 +432,8 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # record only this version: the other objects may have changed since their recording
+            # Record the version of only this object. Another object may have changed since its version was recorded.
+            if part is not None:
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
@@ -488,7 +492,7 @@ class State:
 
         Args:
             settings: truncation and padding as JSON.
-            without_custom: whether components that are Python objects are left out; otherwise they raise an error.
+            without_custom: whether components that are Python objects are left out; if false, they cause an error.
         """
         custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
         left_out = custom if without_custom else ()

@@ -20,7 +20,7 @@ _LOGGED: set[tuple[str, str | None]] = set()
 
 @dataclass(frozen=True)
 class Stats:
-    """Numbers of calls of one tokenizer, or of all tokenizers of a process.
+    """Counters of the calls of one tokenizer, or of all tokenizers of a process.
 
     Attributes:
         on_jeton: number of calls that ran on Jeton.
