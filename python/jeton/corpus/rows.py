@@ -235,7 +235,7 @@ def column_texts(
                 yield texts, kept, done / max(1, total), fields
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError is for column names
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error; for corrupt data, pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None

@@ -218,7 +218,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position to derive it from
+                self._stats.bytes_done += chunk.texts.num_bytes  # unlike a file, a stream has no position to read
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)

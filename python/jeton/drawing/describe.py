@@ -153,7 +153,7 @@ class Describer:
         return looks, groups, dropped
 
     def finish(self) -> list[DroppedText]:
-        """Returns the uncovered text after the last token."""
+        """Returns the text after the end of the last token, which no token covers."""
         if self._at >= len(self._text):
             return []
         return [DroppedText(self._count, _gap(self._text, self._at, len(self._text)))]

@@ -101,7 +101,7 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the span in bytes of the character that a boundary at this byte splits, or None.
+    """Returns the span in bytes of the character that a boundary before byte `at` splits; None if it splits none.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 

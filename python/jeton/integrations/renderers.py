@@ -44,7 +44,7 @@ class JetonRenderer:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # not in general: it depends on the conversation whether prompts are prefix-stable
+    is_prefix_stable = False  # whether prompts are prefix-stable depends on the conversation
 
     def __init__(
         self,

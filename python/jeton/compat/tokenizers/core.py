@@ -732,7 +732,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects, with the original package if it is installed; raises the original's errors.
+    """Reads a file that Jeton rejects. The original package reads it, or raises its own error, if it is installed.
 
     Raises:
         Exception: both reject the file.

@@ -158,8 +158,8 @@ class Built(Engine):
     def kept_ids(self) -> frozenset[int]:
         """Ids of special tokens that decoding does not skip.
 
-        The original library looks up their normalized content, which differs from their content, and so does not find
-        them among the special tokens.
+        To decide whether to skip a token, the original library looks up its normalized content among the special
+        tokens. The normalized content of these tokens differs from their content, so the library does not find them.
         """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)

@@ -87,7 +87,10 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs the call on Jeton and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
+        """Runs the call on Jeton and counts it. Returns None if the call must fall back to the original.
+
+        `inputs_of` returns the texts and `is_batched`.
+        """
         counts, form = state_of(tok).counts, ""
         try:
             inputs, is_batched = inputs_of()

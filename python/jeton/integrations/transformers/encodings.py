@@ -130,7 +130,7 @@ class LazyEncodings(list[Any]):
         engine: the engine of the call.
         arguments: the arguments of the call.
         use: object that is notified when the list is first used.
-        rows: the rows of the result, which `character_indexes` needs; else None.
+        rows: the rows of the result, which `character_indexes` needs.
     """
 
     def __init__(self, engine: SharedEngine, arguments: EncodeArguments, use: Use, rows: Rows | None = None) -> None:

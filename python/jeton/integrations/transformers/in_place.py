@@ -42,7 +42,7 @@ def accelerate(tok: Any, *, strict: bool = True) -> Any:
 
     Args:
         tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5, or a `tokenizers.Tokenizer`.
-        strict: False: a tokenizer that Jeton does not support is returned unchanged, and a warning is logged.
+        strict: if false, a tokenizer that Jeton does not support is returned unchanged, and a warning is logged.
 
     Returns:
         The same object, or the drop-in replacement.
