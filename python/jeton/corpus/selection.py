@@ -84,7 +84,7 @@ class Sample:
 
         kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
         sizes: dict[int, int] = {}
-        highest: list[int] = []  # heap of the negated numbers of kept bins
+        highest: list[int] = []  # max-heap of the kept bins, as negated numbers
         held, last, order = 0, 1 << BIN_BITS, 0
         for bins, chunk in self._with_bins(chunks):
             for index, bin in enumerate(bins.tolist()):

@@ -11,9 +11,9 @@ Known differences from llama.cpp:
 - llama.cpp drops bytes that the vocabulary lacks; Jeton raises an error.
 - llama.cpp matches the longest added token first, in the whole text; Jeton matches from the left, the longest at each
 position.
-- With `t5`, a user-defined token does not split the text that is normalized; in llama.cpp it does, so that a space is
-  added after it.
-- If several tokens can have one role of filling in the middle, llama.cpp takes the first of a hash table; Jeton takes
+- With `t5`, Jeton normalizes the text as a whole. llama.cpp splits it at user-defined tokens first, so that
+  normalization adds a space after each of them.
+- If several tokens can have one role of filling in the middle, llama.cpp takes the first in its hash table; Jeton takes
   the first of `_FILLS`.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, src/llama-arch.cpp (keys), of 2026-10 (metadata).

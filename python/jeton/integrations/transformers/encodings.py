@@ -106,7 +106,7 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """Tests whether `character_indexes` is active: then only `char_to_token` and `offsets` of encodings are read."""
+    """Tests whether `character_indexes` is active, so that callers read only `char_to_token` and `offsets`."""
     return _WANTED.made is not None
 
 
