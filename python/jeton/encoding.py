@@ -327,7 +327,10 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Converts spans to spans in the concatenated texts. A template's token is at the end of the text before it."""
+        """Converts spans to spans in the concatenated texts.
+
+        A token that the template adds gets an empty span, at the end of the text before this token.
+        """
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []

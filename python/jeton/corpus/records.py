@@ -65,7 +65,10 @@ def _array_texts(
 def _row_text(
     row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
 ) -> bytes | None:
-    """Returns the text of a row, whose lone surrogates stand for invalid UTF-8 bytes; None if the row is skipped."""
+    """Returns the text of a row as bytes; None if the row is skipped.
+
+    In the strings of `row`, invalid UTF-8 bytes are lone surrogates (``surrogateescape``).
+    """
     try:
         text = value(row, field)
     except BadRowError as bad:

@@ -74,7 +74,7 @@ class Explanation:
     @cached_property
     def drawing(self) -> Drawing:
         """Drawing of the tokens; for a long text, of the first 2,000 tokens."""
-        # The last character can be split into 4 tokens, one for each of its bytes.
+        # The last drawn character can be split into 4 tokens, one for each of its bytes.
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added

@@ -239,7 +239,10 @@ class Metadata:
         }
 
     def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
-        """Returns two sets: tokens that strip white space on the left and on the right, by llama.cpp's model names."""
+        """Returns the tokens that strip white space on their left, and those that strip it on their right.
+
+        As in llama.cpp, these sets depend on the name of the model.
+        """
         pre, kind = self.pre or "", self.text("general.architecture") or ""
         name = (self.text("general.name") or "").lower()
         if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(

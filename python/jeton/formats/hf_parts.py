@@ -320,7 +320,7 @@ def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str,
 
 
 def _read_split(part: Component) -> Component:
-    """Converts a Split to a Pattern, if its regex is a built-in pattern or means the same in both dialects."""
+    """Converts a Split to a Pattern, if its regex is a built-in pattern or means the same in Oniguruma and Jeton."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None
     if not isinstance(regex, str) or part.get("behavior") != "Isolated" or part.get("invert"):

@@ -395,7 +395,7 @@ class WordLevel(Model):
 
     Args:
         vocab: word → id, or the path of a `vocab.json`.
-        unk_token: the token of other words.
+        unk_token: the token for words that are not in the vocabulary.
 
     Examples:
         >>> WordLevel({"low": 0, "<unk>": 1}).token_to_id("low")

@@ -130,7 +130,7 @@ class _Comparison:
         try:
             rows = self.engine.encode(texts, offsets=True)
         except Unproven:
-            if len(texts) > 1:  # a text is refused; compare each half alone to isolate this text
+            if len(texts) > 1:  # one of the texts is refused; compare each half alone to find it
                 self.num_texts -= len(texts)
                 self.num_ids -= sum(map(len, ids))
                 half = len(texts) // 2
