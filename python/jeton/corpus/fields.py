@@ -45,7 +45,7 @@ def _is_index(name: str) -> bool:
 
 
 class ColumnPath:
-    """Path to a column of an Arrow schema, by the rule of `value_at`.
+    """Path to a column of an Arrow schema. A field name is resolved as in `value_at`.
 
     Attributes:
         column: name of the column in the schema.

@@ -143,7 +143,7 @@ class _JsonText:
             self._read(max(READ_BYTES, unread))  # doubles the text, so repeated decoding takes linear time
 
     def error(self, words: str, at: int | None = None) -> FormatError:
-        """Builds the error for invalid text at an index."""
+        """Builds the error for text that is not a JSON array, with the position of the invalid character."""
         place = f"character {self._before + (self.at if at is None else at)}"
         message = f"{self._name}: not a valid array of JSON, at {place} ({words})"
         return FormatError(message, format="json", place=place)

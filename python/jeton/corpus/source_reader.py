@@ -439,7 +439,8 @@ class SourceReader:
             message = f"the dataset has no column {resolved.field!r} (it has: {found}); {RIGHT_ONE}"
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
-        # A `Dataset` without a format reads Arrow data from files. `arrow_values` first checks the offsets in the data.
+        # A `Dataset` without a format is read as Arrow data. The data is from files and can be damaged, so
+        # `arrow_values` validates it first.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):

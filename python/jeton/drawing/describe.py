@@ -1,8 +1,8 @@
 """Builds a `Drawing` from tokens and their spans.
 
 Tokens repeat, so each distinct look is computed once and cached. If a token's bytes equal the bytes that it covers, the
-cache key is its id. If the token splits a character, the key is the id with the neighboring bytes; if its bytes differ
-from the bytes that it covers, the id with the text between its neighbors.
+cache key is its id. If the token splits a character, the key also has the neighboring bytes. If the token's bytes
+differ from the bytes that it covers, the key also has the text between its neighbors.
 
 Cost: one or two lookups per token; 0.1 s for 100,000 tokens at byte level, 0.2 s with a normalizer or dropped white
 space.
@@ -240,7 +240,10 @@ def _gap(text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
 
 
 def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, ...]:
-    """Returns the parts of a token that differs from the bytes it covers; copying them yields only covered text."""
+    """Returns the parts of a token whose bytes differ from the text that it covers.
+
+    Copying the parts yields the covered text, not the token's bytes.
+    """
     covered = text[start:end]
     if covered and (data.endswith(covered) or data.startswith(covered)) and _is_text(covered):
         cut = len(data) - len(covered)

@@ -274,7 +274,7 @@ def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) ->
 
 
 def _bridge(run: _TextRun, colors: _Colors) -> str:
-    """Returns the dot that is drawn between two tokens that share a character."""
+    """Returns the SVG element of the dot that is drawn between two tokens that share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'

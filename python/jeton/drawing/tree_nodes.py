@@ -28,7 +28,7 @@ class MergeLike(Protocol):
 
 
 class SplitLike(Protocol):
-    """Attributes of the split of an unused piece that a tree needs."""
+    """Attributes that a tree needs of the split of an unused piece."""
 
     @property
     def position(self) -> int: ...

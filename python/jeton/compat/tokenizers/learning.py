@@ -65,7 +65,7 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     Args:
         state: the options of the trainer.
         counts: the pretokens.
-        keeps_merges: whether the model has merges.
+        keeps_merges: whether the learned model has merges (WordPiece has none).
 
     Returns:
         Options of the model, and the members of its JSON.

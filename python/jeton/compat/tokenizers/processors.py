@@ -67,7 +67,7 @@ class PostProcessor(Part):
         return Encoding.merge(self._processed(given, flag(add_special_tokens)), False)
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:
-        """Returns the encodings with special tokens, for `process` to join; the given encodings may be changed."""
+        """Returns the encodings with special tokens; `process` joins them. This can change the given encodings."""
         raise NotImplementedError
 
 

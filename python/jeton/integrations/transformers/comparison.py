@@ -120,7 +120,7 @@ class _Comparison:
         self.examples: list[Difference] = []
 
     def add(self, backend: Any, texts: list[str]) -> None:
-        """Compares texts."""
+        """Encodes texts with both libraries, and compares the results."""
         backend.no_truncation()
         backend.no_padding()
         self.num_texts += len(texts)
