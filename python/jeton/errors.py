@@ -239,7 +239,7 @@ class UnknownTokenError(JetonError, KeyError):
 
 
 class SpecialTokenError(JetonError, ValueError):
-    """Special token that a text contains without permission, or that the tokenizer does not have.
+    """Special token that a text contains although it is not permitted, or that the tokenizer does not have.
 
     Attributes:
         token: spelling of the special token.

@@ -67,7 +67,11 @@ class Sample:
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """Yields the sample of a corpus: by the last bin that `choose` has determined, or else in a single pass."""
+        """Yields the sample of a corpus.
+
+        If `choose` has determined the last bin, documents are selected by it; otherwise the sample is taken in a single
+        pass.
+        """
         if self._last_bin is None:
             yield from self._of_stream(chunks)
             return

@@ -117,7 +117,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """Copied text of the whole drawing: the text without bytes that are not UTF-8."""
+        """Text that copying the whole drawing yields: the drawn text without bytes that are not UTF-8."""
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))

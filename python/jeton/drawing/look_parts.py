@@ -237,7 +237,8 @@ def _character_part(character: str, *, first: bool) -> LookPart | None:
     category = unicodedata.category(character)
     # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector changes only the glyph of the character before it, so it is displayed only at the start.
+    # A variation selector changes only the glyph of the character before it, so it is displayed as a control only at
+    # the start of a part, where it has no such character.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

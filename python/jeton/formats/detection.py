@@ -51,7 +51,7 @@ def is_rank_file(data: bytes) -> bool:
         >>> is_rank_file(b"aGk= 0\\nYQ== 1\\n"), is_rank_file(b"hi there\\n")
         (True, False)
     """
-    if data[:1].strip(_BASE64):  # a shortcut for large files without lines
+    if data[:1].strip(_BASE64):  # shortcut: does not search a large file for its first line end
         return False
     end = data.find(b"\n")
     line = (data if end < 0 else data[:end]).rstrip(b"\r")

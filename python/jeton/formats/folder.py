@@ -66,8 +66,8 @@ def check_templates(tok: Tokenizer, folder: Path) -> None:
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
 
-    If a tokenizer came from a folder with a `.model` and no tokenizer.json can represent it, its `.model` and class are
-    written again. A chat template is written to a separate file, as transformers does. An existing
+    A tokenizer that was loaded from a folder with a `.model` is written as this `.model` and its class if no
+    tokenizer.json can represent it. A chat template is written to a separate file, as transformers does. An existing
     special_tokens_map.json is replaced, too, because it takes precedence over the configuration.
 
     Raises:

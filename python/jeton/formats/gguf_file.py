@@ -175,7 +175,10 @@ class _Reader:
         return self._take(size)
 
     def _checked(self, count: int, size: int) -> int:
-        """Checks that a file can contain `count` items of at least `size` bytes, before memory is reserved for them."""
+        """Checks that the rest of the file can contain `count` items of at least `size` bytes; returns `count`.
+
+        This is done before memory is reserved for the items.
+        """
         if count * size > self._num_bytes - self._at:
             raise self._error(f"the file is cut off: a list of {count} items is longer than the rest of the file")
         return count

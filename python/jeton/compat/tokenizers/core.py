@@ -861,6 +861,6 @@ def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) 
 
 
 def report_missing_attributes() -> None:
-    """Begins to record names that tokenizers lack, for `jeton.compat.run`."""
+    """Begins to record the attributes that a program looks up in vain on these classes, for `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")

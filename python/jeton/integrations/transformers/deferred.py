@@ -1,4 +1,4 @@
-"""`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`, which builds the real tokenizer on demand.
+"""`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`. It builds the real tokenizer on demand.
 
 transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
 other values. Any other access builds the real tokenizer, which replaces the placeholder with the same settings.
