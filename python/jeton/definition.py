@@ -113,7 +113,7 @@ class Pattern:
         return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
-        """Returns the byte ranges of the pretokens of a text, counted in its UTF-8 form.
+        """Returns the pretokens of a text as ranges of its UTF-8 bytes.
 
         Examples:
             >>> Pattern.of("gpt2").split("two words")

@@ -214,7 +214,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
 
 
 def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
-    # The limit is global for the process. It is never lowered, because the program may have set its own.
+    # The limit is global for the process. It is never lowered, because the program may have set a higher limit.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
 

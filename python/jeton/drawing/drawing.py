@@ -5,9 +5,9 @@ memory. Tokens of a *group* share a character of the text that is split between 
 
 The *displayed form* of a token shows its own bytes. Its *copied text* is the characters that begin in the bytes it
 covers. The two are equal for most tokens. They differ if a normalizer rewrote the text, if an unknown character became
-``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. If a tokenizer drops white space
-that decoding restores, it is displayed as the token's white space; other dropped text is listed between the tokens.
-Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
+``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. White space that a tokenizer drops
+but that decoding restores is displayed as part of the token that restores it. Other dropped text is listed between the
+tokens. Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
 """
 
 from __future__ import annotations

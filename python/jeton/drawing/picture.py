@@ -179,7 +179,7 @@ class _LineLayout:
         return runs
 
     def _pieces(self, shown: str) -> Iterator[str]:
-        """Splits a run of text at the ends of lines."""
+        """Splits text into the pieces that fit on the rest of the current line and on the lines after it."""
         start = 0
         while start < len(shown):
             available = self._width - self._x if self._x < self._width else self._width

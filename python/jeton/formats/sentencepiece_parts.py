@@ -331,7 +331,7 @@ def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE that differs from SentencePiece's BPE in more than having a list of merges instead of scores."""
+    """Rejects BPE with an option that SentencePiece's BPE lacks. (A list of merges is allowed; it becomes scores.)"""
     if model.level == "byte" or model.ranks != "merges":
         raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:
