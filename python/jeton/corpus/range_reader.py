@@ -98,7 +98,7 @@ class RangeReader:
 
     @property
     def read_s(self) -> float:
-        """Time spent reading in seconds, without decompression and parsing."""
+        """Seconds spent reading files, excluding decompression and parsing."""
         return self._stats.read_s
 
     def batches(self, size: int = BATCH_BYTES) -> Iterator[Batch]:

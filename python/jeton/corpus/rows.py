@@ -282,7 +282,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
         group = metadata.row_group(index)
         num_bytes += group.total_byte_size
         rows += group.num_rows
-    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes can be negative
+    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # in a damaged file, sizes can be negative
 
 
 def check_column(

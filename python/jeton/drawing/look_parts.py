@@ -180,7 +180,7 @@ def _whole_parts(data: bytes) -> Iterator[LookPart]:
 
 
 def _run_parts(run: str) -> Iterator[LookPart]:
-    """Yields the parts of a run without ordinary white space, character by character."""
+    """Yields the parts of a run that contains no ordinary white space, and reads it character by character."""
     text: list[str] = []
     broken = bytearray()
     for character in run:

@@ -117,7 +117,7 @@ def _parts_html(parts: Iterable[LookPart]) -> str:
 
 
 def _part_html(part: LookPart) -> str:
-    """Renders one part: the displayed form is an attribute, the copied text is content."""
+    """Renders one part. If its two forms differ, the displayed form is an attribute, and the copied text is content."""
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))

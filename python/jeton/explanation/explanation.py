@@ -45,7 +45,7 @@ class Explanation:
         pretokens: the pretokens with their steps.
         tokens: the tokens of the whole text.
         describe: id -> bytes of the token.
-        pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is one pattern.
+        pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is a single pattern.
         totals: totals of all pretokens; if None, they are computed by iterating over the pretokens.
 
     Examples:

@@ -25,7 +25,7 @@ _NFC = {"qwen2", "qwen35", "command-r", "mpt", "olmo", "modern-bert"}
 
 
 def differences(path: str) -> dict[str, str]:
-    """Returns cause -> description of the difference, for a file that `gguf.read` reads."""
+    """Returns the known differences from llama.cpp for a file that `gguf.read` reads: cause -> description."""
     with error_context(path, FORMAT):
         values = read_header(path, is_tokenizer_key).values
         return dict(_differences(Metadata(values), values))

@@ -127,7 +127,7 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
 
 
 def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Returns the options of the normalizer, and where the pre-tokenizer splits escaped text: "spaces", "lines"."""
+    """Returns the options of the normalizer, and the places at which the pre-tokenizer splits: "spaces", "lines"."""
     normalizer, pretokenizer = tok.definition.normalizer, tok.definition.pretokenizer
     if [part["type"] for part in normalizer] == ["SentencePiece"] and not pretokenizer:
         return {name: value for name, value in normalizer[0].items() if name != "type"}, []

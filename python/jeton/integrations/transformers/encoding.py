@@ -230,7 +230,7 @@ class Call:
     def _long(
         self, tok: Any, rows: Rows, arguments: EncodeArguments, names: list[str], is_batched: bool
     ) -> dict[str, Any]:
-        """Returns the values of rows, for any options."""
+        """Returns the values of all rows. Unlike `_short`, supports all options."""
         self._warn(tok, rows)
         data = {}
         for name in names:
