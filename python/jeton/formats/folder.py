@@ -1,7 +1,7 @@
 """Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
 If a folder has several tokenizer files, the first kind of this list is read: tokenizer.json, tekken.json, a
-SentencePiece model, the pair of entries and merges, vocab.txt, a rank file, a GGUF file. The configuration sets roles
+SentencePiece model, vocab.json with merges.txt, vocab.txt, a rank file, a GGUF file. The configuration sets roles
 and the chat template. For a SentencePiece model it also sets the id layout (by its class), the template and the tokens
 after the pieces; for vocab.txt also lowercasing. For a GGUF file no configuration is read, because the file itself
 contains it.
@@ -26,7 +26,7 @@ from .detection import MORE_TEMPLATES, TEMPLATE
 
 __all__ = ["check_templates", "choose", "write"]
 
-# patterns of tokenizer files, in order of precedence
+# name patterns of tokenizer files, in order of precedence
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken", "*.gguf")
 
 

@@ -204,10 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns the layout of `for_class`, except for NLLB, whose mask can have the id before the languages.
+    """Returns the layout of `for_class`, or a changed one for NLLB without languages in its configuration.
 
-    This is the case if the configuration lists no language, and transformers gives the same ids. Published
-    configurations list the languages, with the mask after them.
+    If an NLLB configuration lists no language, the mask has the id before the languages, as in transformers.
+    Published configurations list the languages, and the mask has the id after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":

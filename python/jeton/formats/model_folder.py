@@ -42,8 +42,8 @@ def read(
         config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
         layout: id layout; None: the layout of the class.
-        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids (see the
-            docstring of this module).
+        version: major version of transformers whose `AutoTokenizer` is reproduced. With None, the ids are those of
+            SentencePiece (see the docstring of this module).
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.

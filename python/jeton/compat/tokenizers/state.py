@@ -147,7 +147,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Tests whether the model may leave out unknown characters of texts, because this shifts offsets."""
+        """Tests whether the model might leave out unknown characters of texts, which would shift the offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -482,7 +482,7 @@ class State:
             return None
 
     def vocab(self, *, with_added: bool) -> dict[str, int]:
-        """Returns spelling -> id, for all entries."""
+        """Returns spelling -> id for all entries of the model, and for the added tokens if `with_added` is true."""
         vocab: dict[str, int] | list[list[Any]] = json.loads(self.members()[0])
         found = {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
         return found | self._ids if with_added else found
