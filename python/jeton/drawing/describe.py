@@ -290,7 +290,10 @@ def _is_text(data: bytes) -> bool:
 
 
 def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Returns the smallest ranges of characters that cover ranges of bytes. U+FFFD for invalid UTF-8 is a character."""
+    """Returns the smallest ranges of characters that cover ranges of bytes.
+
+    Each U+FFFD that replaces invalid UTF-8 counts as one character.
+    """
     if text.isascii():
         return list(byte_spans)
     # For each byte: index of the character that contains it; number of characters that begin before it.

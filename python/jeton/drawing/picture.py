@@ -346,7 +346,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, chosen breadth-first from the roots, and the nodes whose children are drawn, too."""
+    """Returns the nodes to draw, chosen breadth-first from the roots; and, of these, those whose children are drawn."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)

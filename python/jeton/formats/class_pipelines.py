@@ -378,7 +378,7 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. Of tokens with equal spelling, the last sets the flags.
+    """Yields the added tokens in the order of their ids. Of tokens with equal spelling, the last sets the flags.
 
     Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these tokens in the raw text,
     even if the configuration gives them other flags. Version 5 ends with the model's added tokens.

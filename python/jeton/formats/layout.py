@@ -204,10 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns the layout of `for_class`, or a changed one for NLLB without languages in its configuration.
+    """Returns the layout of `for_class`. For NLLB, the mask can instead have the id before the languages.
 
-    If an NLLB configuration lists no language, the mask has the id before the languages, as in transformers.
-    Published configurations list the languages, and the mask has the id after them.
+    It does if the configuration lists no language, as in transformers. Published configurations list the languages,
+    and the mask has the id after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":

@@ -519,7 +519,7 @@ class Tokenizer:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """True if special tokens in texts are plain text."""
+        """True if special tokens in texts are encoded as plain text."""
         return self._splits_special
 
     @encode_special_tokens.setter
