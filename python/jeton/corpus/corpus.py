@@ -44,8 +44,8 @@ class Corpus:
         sample_bytes: size of a sample in bytes. Only a sample of about this size is used, which consists of whole
             documents from all parts of the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
-        include: globs, such as ``["*.md"]``; all files that match a glob are read, and no others. This includes kinds
-            of files that are otherwise not read from folders.
+        include: globs, such as ``["*.md"]``; only files that match a glob are read, including kinds of files that are
+            otherwise not read from folders.
             A glob without a slash matches the file's name; a glob with a slash matches its path below the folder. ``*``
             also matches slashes.
         exclude: globs of files that are not read.

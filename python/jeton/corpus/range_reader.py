@@ -122,7 +122,10 @@ class RangeReader:
         log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
-        """Removes documents over the maximum size, which only chunks of tables contain; other readers reject them."""
+        """Removes documents over the maximum size.
+
+        Only chunks of tables can contain such documents; the readers of other kinds of files reject them.
+        """
         if chunk.texts.num_bytes <= MAX_DOCUMENT:
             return chunk
         import numpy as np

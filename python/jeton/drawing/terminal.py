@@ -109,7 +109,7 @@ class Canvas:
         """Appends tokens, and the text between them that no token covers.
 
         Args:
-            looks: n indices into `table`, of the tokens that follow those of earlier calls.
+            looks: index into `table` for each of the n new tokens, which follow the tokens of earlier calls.
             table: the distinct looks.
             dropped: text that no token covers; its token indices are counted from the first call on.
         """

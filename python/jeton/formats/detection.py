@@ -140,7 +140,7 @@ def is_vocab_txt(data: bytes) -> bool:
 
 
 def is_tekken(data: bytes) -> bool:
-    """Detects tekken.json: a JSON object with a key that only this format has, in its first or last 64 KiB.
+    """Detects tekken.json: a JSON object whose first or last 64 KiB contain a key that only this format has.
 
     Examples:
         >>> is_tekken(b'{"config": {"pattern": "x", "default_num_special_tokens": 2}}'), is_tekken(b"{}")

@@ -22,7 +22,7 @@ __all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "is_pinned", "models", 
 HUB = "hf:"
 OLLAMA = "ollama:"
 
-# Name of the registry -> models that use it.
+# Name of a tokenizer of the registry -> models that use this tokenizer.
 MODELS: dict[str, tuple[str, ...]] = {
     "o200k_base": ("gpt-5", "gpt-4.1", "gpt-4o", "o1", "o3", "o4-mini"),
     "o200k_harmony": (),

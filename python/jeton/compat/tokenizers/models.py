@@ -105,7 +105,7 @@ class Model(Part):
         return {name: state[name] for name in order if name in state}
 
     def members(self) -> Members:
-        """Returns the JSON of the vocabulary and of the merges; None for a model without merges."""
+        """Returns the JSON of the vocabulary, and that of the merges or, for a model without merges, None."""
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
