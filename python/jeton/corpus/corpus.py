@@ -45,9 +45,8 @@ class Corpus:
             documents from all parts of the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
         include: globs, such as ``["*.md"]``; only files that match a glob are read, including kinds of files that are
-            otherwise not read from folders.
-            A glob without a slash matches the file's name; a glob with a slash matches its path below the folder. ``*``
-            also matches slashes.
+            otherwise not read from folders. A glob without a slash matches the file's name; a glob with a slash matches
+            its path below the folder. ``*`` also matches slashes.
         exclude: globs of files that are not read.
         input_type: ``"auto"``: the type depends on the suffix and, for ``.json``, on the content; else the type of all
             files: ``"text"``, ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.

@@ -24,7 +24,7 @@ __all__ = ["COLORS", "LINES", "MARKERS", "POINTS", "figure_suffix", "labels", "l
 
 FORMATS = (".png", ".svg", ".pdf")
 POINTS = 9  # size of the font in points
-# Styles of series. Adjacent colors differ in lightness, adjacent markers and line styles in shape, for print in gray.
+# Styles of series. For print in gray, adjacent colors differ in lightness, and adjacent markers and lines in shape.
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")

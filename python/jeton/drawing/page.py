@@ -100,7 +100,10 @@ def _span(look: Look, inside: str, title: str) -> str:
 
 
 def _inside(look: Look) -> str:
-    """Renders the parts of a token; a special token's spelling, without stripped white space, has a rounded border."""
+    """Renders the parts of a token.
+
+    The spelling of a special token has a rounded border; white space that the token strips is outside of it.
+    """
     if not look.special:
         return _parts_html(look.parts)
     first, end = look.spelled

@@ -168,7 +168,7 @@ class Part:
     """Base class of a tokenizer's stages.
 
     Attributes:
-        cell: the state, shared with other objects of the same part.
+        cell: the state, shared with all Python objects that represent the same part.
     """
 
     kind: ClassVar[str]

@@ -196,7 +196,7 @@ class Built(Engine):
 
 
 class Frame(NamedTuple):
-    """The template around one text: type ids and ids before and after the text, and the text's type id."""
+    """Ids that a template adds before and after a single text, with their type ids, and the type id of the text."""
 
     before: list[int]
     after: list[int]
