@@ -232,7 +232,7 @@ class Encoding(Sequence[Token]):
         return list(words)
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Returns the index of the first token whose `hf_offsets` contain a character, as HF's `char_to_token`.
+        """Returns the index of the first token whose `hf_offsets` contain a character, like HF's `char_to_token`.
 
         Args:
             char: index of a character of the text.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_template", "write_template"]
 
-MOST_IDS = 1 << 16  # maximum number of ids in a template, since a short file can repeat a token
+MOST_IDS = 1 << 16  # maximum number of ids in a template; a short file can repeat a token many times
 
 _SINGLE: list[JSON] = [{"sequence": "A", "type_id": 0}]
 _PAIR: list[JSON] = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id": 1}]

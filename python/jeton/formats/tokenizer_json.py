@@ -367,7 +367,7 @@ def _reported(read: Callable[[], _T], source: str) -> _T:
         ) from None
     except FormatError as error:
         raise FormatError(f"{source}: {error.marked}", format=FORMAT, place=error.place) from None
-    except ConfigError as error:  # contradictory or unsupported components or entries
+    except ConfigError as error:  # components or entries are contradictory or unsupported
         place = _PLACES.get(error.stage, "$.model")
         if error.feature is not None:
             raise UnsupportedFeatureError(

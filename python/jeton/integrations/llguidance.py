@@ -90,7 +90,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """Encodes text that follows other text, so without the space that SentencePiece puts before a text."""
+        """Encodes text that follows other text. It does not get the space that SentencePiece adds before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

@@ -133,7 +133,7 @@ class Digits(PreTokenizer):
 
 
 class FixedLength(PreTokenizer):
-    """Splits into pretokens of a number of characters."""
+    """Splits into pretokens of `length` characters each; the last can be shorter."""
 
     length = Option(size, 5)
 

@@ -138,7 +138,7 @@ class RobertaProcessing(PostProcessor):
         sep: token and id of the separator.
         cls_token: token and id at the start; the attribute is ``cls``.
         trim_offsets: whether offsets leave out white space.
-        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space before the text; this space is not trimmed.
     """
 
     sep = Option(pair(text, size_32), load=tuple)
@@ -175,7 +175,7 @@ class ByteLevel(PostProcessor):
     """Trims offsets of byte-level tokens.
 
     Args:
-        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space before the text; this space is not trimmed.
         trim_offsets: whether offsets leave out white space.
         use_regex: not used.
     """

@@ -202,8 +202,9 @@ class BackendState:
     def next_use(self) -> Use | None:
         """Returns the `Use` for the next result; None if the call should run on the original.
 
-        The original builds encodings. So if the encodings of nearly every result are read, running on Jeton saves no
-        time. One of every `CALLS_LEFT` calls still runs on Jeton, to notice when this changes.
+        The encodings of a result are built by the original, even if the call runs on Jeton. So if the encodings of
+        nearly every result are read, running on Jeton saves no time. One of every `CALLS_LEFT` calls still runs on
+        Jeton, to notice when they are no longer read.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1
