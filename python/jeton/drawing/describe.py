@@ -270,7 +270,7 @@ def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
 
 
 def _copying(parts: tuple[LookPart, ...], text: str) -> tuple[LookPart, ...]:
-    """Makes `text` the text that copying the parts yields. The displayed form of the parts does not change."""
+    """Returns the parts with the same displayed form, but with `text` as their copied text."""
     first = parts[0]._replace(text=text)
     return (first, *(part._replace(text="") for part in parts[1:]))
 

@@ -116,7 +116,7 @@ def load(
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
             named specials, shift, languages and mask.
         transformers: major version of transformers (4 or 5): a folder with a ``.model`` is read as `AutoTokenizer` of
-            that version reads it; 4.57 and 5 differ. None: SentencePiece's ids, as with the slow classes of 4.57.
+            that version reads it; 4.57 and 5 differ. None gives SentencePiece's ids, as the slow classes of 4.57 do.
         unknown: always empty; a keyword of another library raises a `TypeError` that names the keyword to use.
 
     Raises:

@@ -80,7 +80,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Returns the first 4 KiB without white space at the start or, if these 4 KiB are blank, all data without it."""
+    """Returns the first 4 KiB without leading white space. If they are blank, does the same with all of the data."""
     return data[:4096].lstrip() or data.lstrip()
 
 

@@ -290,7 +290,7 @@ def _is_of(family: str, model: str) -> bool:
 
 
 def _spelled(name: str) -> str:
-    """Returns a name as families are spelled: in lower case, with hyphens, but without one between word and version.
+    """Returns a name in the spelling of family names: lower case, hyphens, but no hyphen between word and version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")
