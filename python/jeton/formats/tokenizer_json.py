@@ -317,7 +317,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """Like `read`; also returns the stages in the JSON of the file, and the number of entries of the model."""
+    """Like `read`; also returns the JSON of the stages as in the file, and the number of entries of the model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)

@@ -47,7 +47,7 @@ class PostProcessor(Part):
         return 0
 
     def process(self, encoding: Any, pair: Any = None, add_special_tokens: Any = True) -> Encoding:
-        """Returns the processed encoding of a text or pair: with special tokens, and with this processor's offsets.
+        """Returns the processed encoding of a text or pair, with special tokens and with this processor's offsets.
 
         Args:
             encoding: encoding of the text.

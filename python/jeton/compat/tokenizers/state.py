@@ -441,7 +441,7 @@ class State:
         """Returns the model's object, the same object in each call."""
         if self.model is None:
             members, tok = self._members, self._tok
-            if tok is not None:  # the model keeps `tok`, because it can be used after the state has dropped its build
+            if tok is not None:  # the model keeps `tok`, because the model can outlive this build of the state
                 members = partial(_members_of_core, tok, self._not_entries(), self.size)
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version

@@ -89,7 +89,7 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                if self._real is None:  # otherwise a signal handler has built it
+                if self._real is None:  # false if a signal handler has built it in the meantime
                     self._real = made
             return self._real
 
