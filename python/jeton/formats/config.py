@@ -306,8 +306,8 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
     return list(special.values())
 
 
-# Keys that are not preserved: their content is in the tokenizer itself, or refers to remote code, which is not saved
-# (auto_map).
+# Keys that are not preserved. Their content is in the tokenizer itself, except that of auto_map, which refers to remote
+# code; this code is not saved.
 _HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 

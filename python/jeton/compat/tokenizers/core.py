@@ -477,7 +477,7 @@ class Tokenizer:
         return self._state.id_to_token(u32(id))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Returns spelling → id, for all entries."""
+        """Returns spelling → id for all entries of the model and, with `with_added_tokens`, for the added tokens."""
         return self._state.vocab(with_added=flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:

@@ -135,7 +135,7 @@ class Built(Engine):
 
     @cached_property
     def _lost(self) -> bytes | None:
-        """Single bytes that the model leaves out of texts; None if it can also leave out other characters."""
+        """Bytes that the model leaves out of a text; None if it can also leave out characters of several bytes."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
             return b""
