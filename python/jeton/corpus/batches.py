@@ -180,7 +180,7 @@ class PrefetchQueue:
         self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
-        """Blocks until `size` bytes fit or the queue is empty, because a single file can exceed the capacity."""
+        """Blocks until `size` bytes fit or, since a single file can exceed the capacity, until the queue is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self.num_bytes)
         self.raise_if_closed()

@@ -146,7 +146,11 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes`, with sizes; other files alone."""
+        """Yields the files in order, each group with the sizes of its files.
+
+        Small files that are one document each are in groups of about `num_bytes`. Any other file is alone, with None
+        in place of sizes.
+        """
         group: list[str] = []
         sizes: list[int] = []
         total = 0

@@ -275,7 +275,7 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _content(token: Any) -> Any:
-    """Returns the content of a token, which is a string or an object."""
+    """Returns the content of a token that the configuration gives as a string or as an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 

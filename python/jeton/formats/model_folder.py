@@ -141,7 +141,7 @@ def _rebuilt(data: bytes, config: Mapping[str, Any]) -> Tokenizer:
 def _end(tok: Tokenizer, layout: Mapping[str, Any] | None) -> int:
     """Returns the id after the last piece."""
     layout = layout or {}
-    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first token after the pieces
+    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first that exists follows the pieces
         if token in tok.special_tokens:
             return tok.special_tokens[token]
     size = tok.definition.hf_vocab_size

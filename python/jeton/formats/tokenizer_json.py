@@ -637,7 +637,7 @@ def _added_tokens(
 
 
 def _own_ids(own: JSON, name: str) -> set[int]:
-    """Returns a set of ids of added tokens in ``model.jeton``."""
+    """Returns the ids of added tokens that a list in ``model.jeton`` contains."""
     ids = own.get(name, [])
     if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
         raise FormatError("the columns of the vocabulary are damaged", place=f"$.model.jeton.{name}")
