@@ -386,7 +386,7 @@ def is_remote(file: str) -> bool:
 def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
     """Returns the files of a URL, sorted by name, with their metadata from the listing.
 
-    A web address without ``*`` is returned as one file without a request, because HTTP has no folders.
+    A web address without ``*`` is returned as one file, and no request is sent, because HTTP has no folders.
     """
     if url.startswith(WEB) and "*" not in url:
         return [Entry(url, url, True)]

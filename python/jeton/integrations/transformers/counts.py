@@ -53,7 +53,7 @@ class Stats:
 
 
 def new_counts() -> Counts:
-    """Creates the call counts of a tokenizer and registers them for the totals of `of_process`."""
+    """Creates the call counters of a tokenizer and registers them for the totals of `of_process`."""
     counts: Counts = {}
     _ALL.append(counts)
     return counts
