@@ -400,9 +400,9 @@ class Definition:
         normalizer: components that rewrite text, in order.
         pretokenizer: components that split the normalized text, in order.
         decoder: components that turn tokens into text, in order; None: the bytes of the tokens are concatenated.
-        template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
-            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
-            (see `sets_overflow_types`).
+        template: lists of items for one text and for a pair, ``{"single": [...], "pair": [...]}``. An item is
+            ``{"sequence": "A", "type_id": 0}`` or ``{"ids": [1], "type_id": 0}``. Further keys are
+            ``trim_offsets``, ``add_prefix_space`` and ``overflow_type_ids`` (see `sets_overflow_types`).
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.
@@ -410,7 +410,7 @@ class Definition:
         padding: padding settings of its `tokenizer.json`, also kept for saving and never applied.
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
         hf_vocab_size: number of entries of the model in its `tokenizer.json`, if special tokens have the ids after
-            them; `vocab_size` of transformers. Kept for saving; changes no id.
+            those of the entries; transformers' `vocab_size`. Kept for saving; changes no id.
         reads_added: whether its `tokenizer.json` has the decoder ByteLevel, which reads added tokens in the byte
             alphabet. `decoder` has this component only if the tokenizer has an added token that it changes, such as
             ``naïve``.

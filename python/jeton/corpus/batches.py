@@ -128,7 +128,10 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and its row or line in the range; None if the document is the whole file."""
+        """Returns the file of a document, and the number of its row or line, counted from the start of the range.
+
+        The number is None if the document is the whole file.
+        """
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 
