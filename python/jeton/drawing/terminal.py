@@ -1,4 +1,4 @@
-"""Terminal renderer of a drawing: with ANSI colors, or with separators; wrapped to a width.
+"""Terminal renderer of a drawing. It uses ANSI colors, or separators without color, and wraps lines to a width.
 
 Left out: bidi reordering. Characters are output in logical order; some terminals reorder right-to-left text.
 """

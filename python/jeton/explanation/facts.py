@@ -1,6 +1,6 @@
 """Steps within a pretoken: merges of BPE, the lattice of Unigram, or the longest-match attempts of WordPiece.
 
-Left out: computing the steps; the core does so with the code that encodes.
+Left out: computing the steps. The core computes them, with the same code that it uses for encoding.
 """
 
 from __future__ import annotations

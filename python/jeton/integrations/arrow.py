@@ -95,7 +95,7 @@ def encode_arrow(
 
 
 class ArrowEncoder:
-    """Encoder of Arrow data with the checked arguments of a call."""
+    """Encoder of Arrow data. Its constructor checks the arguments of a call."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ __all__ = ["vocabulary"]
 
 
 def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
-    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids. No text produces special tokens, so it has none.
+    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids. It lacks special tokens; no text produces them.
 
     Args:
         tok: the tokenizer.

@@ -25,7 +25,7 @@ __all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "sh
 
 READS = 8
 CALLS_LEFT = 8
-TRIES = 8  # attempts: another thread can set truncation while states are compared
+TRIES = 8  # number of attempts; another thread can set truncation during one
 MAX_PROBES = 4_096  # maximum number of normalized added tokens that are encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
