@@ -257,7 +257,8 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: each word between white space is one token; if not an entry, the unknown token."""
+    """SentencePiece's word model: text is split at white space. A word that is not an entry becomes the unknown token.
+    """
 
     type: ClassVar = "Words"
     unk_token: str | None

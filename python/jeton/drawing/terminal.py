@@ -79,7 +79,7 @@ FAINT, RESET = "\x1b[2m", "\x1b[0m"
 
 
 def look_ansi(look: Look, *, underline: bool = False) -> str:
-    """Returns the escape sequence of a token: black on its color, with an underline as the second cue."""
+    """Returns the escape sequence of a token: black text on the token's color, underlined if `underline` is true."""
     tone = str(PALETTE[look.hue * len(PALETTE) // HUES])
     codes = ["1", "7", "38", "5", tone] if look.special else ["38", "5", "16", "48", "5", tone]
     return f"\x1b[{';'.join([*codes, '4'] if underline else codes)}m"

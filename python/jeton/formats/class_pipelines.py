@@ -161,7 +161,7 @@ def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "first", "never"]:
-    """Returns the ``prepend_scheme`` of the class: where `▁` is added before the text."""
+    """Returns the ``prepend_scheme`` of the class, which determines the texts before which `▁` is added."""
     name = layouts.class_name(config)
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):

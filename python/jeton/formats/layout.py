@@ -234,7 +234,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
-    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token, with the slow class's flags.
+    """Returns id -> sentinel token of T5, with the slow class's flags. The ids follow the pieces, in reverse order.
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content
