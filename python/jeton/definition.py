@@ -472,7 +472,7 @@ class Definition:
     def to_json(self) -> dict[str, Any]:
         """Returns everything that can change ids or decoded bytes, as one JSON object."""
         model = {"type": self.model.type, **vars(self.model)}
-        if not model.get("drop_unknown", True):  # omitted if False, so that fingerprints do not change
+        if not model.get("drop_unknown", True):  # omitted if False, to keep the fingerprints of older versions
             del model["drop_unknown"]
         return {
             "model": ordered(model),

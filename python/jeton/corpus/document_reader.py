@@ -98,8 +98,8 @@ class DocumentReader:
         keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
-        # For one reader of `split`: the held-out chunks that the other reader has collected. This reader returns them
-        # instead of reading the sources.
+        # Only for the held-out reader that `split` returns: the chunks that the other reader has collected for it. It
+        # returns these chunks instead of reading the sources.
         self._kept_before: list[DocumentChunk] | None = None
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)

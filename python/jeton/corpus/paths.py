@@ -419,7 +419,7 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     for name in sorted(files, key=_remote_key):
         below, info = files[name]
         found = PurePosixPath(name).parts[depth:]
-        # The wildcards of fsspec match hidden files; as for local paths, hidden files are left out.
+        # The wildcards of fsspec match hidden files. Leave these files out, as for local paths.
         if not asks_hidden and any(part.startswith(".") for part in found):
             unread("hidden", "/".join(found))
         else:

@@ -163,7 +163,7 @@ class HeldOutSplit:
     def side(
         self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
     ) -> Iterator[DocumentChunk]:
-        """Yields the chunks of one side of the split. If `aside` is given, appends the chunks of the other side to it."""
+        """Yields the chunks of one side of the split. If `aside` is given, appends the other side's chunks to it."""
         import numpy as np
 
         index = 0

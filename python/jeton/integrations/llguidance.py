@@ -19,7 +19,8 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-# Byte put before a text that continues another text. In known vocabularies, no entry has this byte and other bytes.
+# Byte that is put before a text that continues another text. In known vocabularies, an entry that contains this byte
+# contains no other byte.
 HEAD = b"\x02"
 
 
