@@ -102,7 +102,7 @@ class Rules(NamedTuple):
     skips: bool = False
 
     def takes(self, entry: Entry) -> bool:
-        """Tests that neither `include` nor `exclude` leaves the file out."""
+        """Tests whether a file matches a glob of `include`, if there are any, and matches no glob of `exclude`."""
         if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
