@@ -265,7 +265,7 @@ class Encoding(Sequence[Token]):
         return int(places[at]) if starts[at] <= char < ends[at] else None
 
     def token_to_chars(self, token: int) -> tuple[int, int] | None:
-        """Returns the half-open character range of a token in its text, from `hf_offsets`, as HF's `token_to_chars`.
+        """Returns the half-open character range of a token in its text, from `hf_offsets`, like HF's `token_to_chars`.
 
         Args:
             token: index of the token; negative indices count from the end.

@@ -340,7 +340,7 @@ class SourceReader:
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: reads small files at once, each as a document; None if a file is too large or is rejected."""
+        """Fast path: reads small files together, each as one document; None if a file is too large or is rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:

@@ -30,7 +30,7 @@ SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
-    """Returns the Python files that define tokenizers, among file names.
+    """Returns, of the given file names, those of Python files that define tokenizers.
 
     Examples:
         >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])

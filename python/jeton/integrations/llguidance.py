@@ -56,7 +56,8 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     """Returns the ids that end a text.
 
     Raises:
-        ConfigError: no id ends a text, or an id is not less than the number of rows of the model's output.
+        ConfigError: `eos` is empty, or None for a tokenizer without eos; or an id is not less than the number of rows
+            of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id
