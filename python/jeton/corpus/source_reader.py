@@ -66,7 +66,7 @@ class ReadStats:
     num_documents: int = 0
     num_empty: int = 0
     bytes_done: int = 0
-    raw: BinaryIO | None = None  # the open file, whose position is the progress
+    raw: BinaryIO | None = None  # the open file, whose position shows the progress
     lines: dict[str, int] = field(default_factory=dict)  # file -> number of lines that begin in its range
     read_s: float = 0.0  # seconds spent reading ranges, excluding parsing
     members: dict[str, Unread] = field(default_factory=dict)  # kind -> number and names of unread members of tars

@@ -46,7 +46,8 @@ def choose(folder: str) -> str:
 
 def _first(names: Iterable[str]) -> str | None:
     """Returns the tokenizer file that is read, given the names of all files in a folder."""
-    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))  # mmproj: llama.cpp's projectors
+    # Files mmproj*.gguf are sorted last, because they are llama.cpp's projectors, which have no tokenizer.
+    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))
     return next((name for form in _NAMES for name in names if fnmatchcase(name, form)), None)
 
 

@@ -94,7 +94,7 @@ class JetonRenderer:
         )
 
     def render_ids(self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False) -> list[int]:
-        """Returns the ids of `render`."""
+        """Returns only the ids that `render` computes."""
         return self._chat(messages, tools, add_generation_prompt).ids
 
     def _chat(self, messages: Messages, tools: Tools, add_generation_prompt: bool) -> Chat:
