@@ -142,7 +142,7 @@ class Tokenizer:
         """Returns the content of a `tokenizer.json`.
 
         Args:
-            pretty: whether the JSON is indented, on several lines.
+            pretty: whether the JSON is on several lines and indented.
         """
         has_lines = flag(pretty, "pretty")
         return _pretty(self._json()) if has_lines else self._json()

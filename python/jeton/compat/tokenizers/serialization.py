@@ -100,7 +100,7 @@ def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | 
 
 
 def pretty(text: str) -> str:
-    """Indents a tokenizer's JSON by two spaces, on several lines.
+    """Formats a tokenizer's JSON on several lines, indented by two spaces.
 
     Examples:
         >>> print(pretty('{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[["a","b"]]}}'))

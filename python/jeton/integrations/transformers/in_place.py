@@ -138,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Counts the calls that ran on Jeton and on the original, for one tokenizer or for all tokenizers of the process.
+    """Returns how many calls ran on Jeton and how many on the original, for one tokenizer or for the whole process.
 
     Examples:
         >>> stats().share <= 1
