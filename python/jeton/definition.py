@@ -141,7 +141,7 @@ class TrainingFacts:
         documents, corpus_bytes, pretokens, distinct_pretokens: totals of counting.
         special_tokens_found: number of special tokens in the corpus; documents were split at each of them.
         records_skipped: unreadable records of the corpus that were skipped (``errors="skip"``).
-        sample_bytes, seed: size and seed of the requested sample of the corpus; None: the whole corpus.
+        sample_bytes, seed: size and seed of the requested sample of the corpus; None means the whole corpus.
         seconds: wall time of counting and learning; None after loading from a file.
         log: every merge; None after loading from a file.
 
@@ -186,7 +186,7 @@ class Bpe:
         level: unit of initial symbols, bytes or characters.
         ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
         whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
-        end_of_word: spelling of the end-of-word mark; None: no mark.
+        end_of_word: spelling of the end-of-word mark; None means no mark.
         end_of_word_style: ``"symbol"``: the mark is a separate symbol; ``"suffix"``: the mark is part of the last unit.
         unk_token: replaces characters that are not in the vocabulary; None: such characters raise an error.
         fuse_unk: adjacent unknown characters are one token.
@@ -257,8 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: text is split at white space. A word that is not an entry becomes the unknown token.
-    """
+    """SentencePiece's word model: text is split at white space. A word that is not an entry becomes the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None

@@ -238,7 +238,10 @@ class Lister:
         return reasons | {entry.file: why for entry, why in zip(unsure, found, strict=True) if why is not None}
 
     def _datasets(self, entries: Sequence[Entry]) -> dict[str, set[str]]:
-        """Returns folder -> its Arrow files, for folders that `datasets` has saved; other Arrow files there are caches."""
+        """Returns folder -> its Arrow files, for folders that `datasets` has saved.
+
+        Arrow files that are not in the result are caches.
+        """
         with_arrow = {_split(entry.file)[0] for entry in entries if entry.file.lower().endswith(".arrow")}
         states = [e.file for e in entries if _split(e.file)[2] == DATASET_STATE and _split(e.file)[0] in with_arrow]
         found = {}

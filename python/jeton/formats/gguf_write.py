@@ -65,7 +65,7 @@ def write(
         tok: the tokenizer.
         path: the new file.
         accept_loss: names of accepted losses.
-        like: the file to copy; None: a file without tensors.
+        like: the file to copy; None means a file without tensors.
 
     Raises:
         UnsupportedFeatureError: llama.cpp does not support the model or a feature.

@@ -41,7 +41,7 @@ def read(
         data: content of the model.
         config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
-        layout: id layout; None: the layout of the class.
+        layout: id layout; None means the layout of the class.
         version: major version of transformers whose `AutoTokenizer` is reproduced. With None, the ids are those of
             SentencePiece (see the docstring of this module).
 

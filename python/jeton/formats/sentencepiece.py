@@ -49,7 +49,7 @@ def read(
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        layout: id layout; None: SentencePiece's own ids.
+        layout: id layout; None means SentencePiece's own ids.
         decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; if empty,
             SentencePiece's decoder is used.
 

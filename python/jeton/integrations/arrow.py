@@ -62,7 +62,7 @@ def encode_arrow(
         append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
         prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
         large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.
-        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
+        threads: number of threads; None means RAYON_NUM_THREADS, or all cores.
 
     Returns:
         The same kind of object as `batch`, with the columns `keep` and `output`; one row for each input row.

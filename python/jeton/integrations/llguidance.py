@@ -31,8 +31,8 @@ def ll_tokenizer(
 
     Args:
         tok: the tokenizer.
-        size: number of rows of the model's output; None: `Tokenizer.vocab_size`.
-        eos: id or ids that end a text; None: the id of the role ``eos``.
+        size: number of rows of the model's output; None means `Tokenizer.vocab_size`.
+        eos: id or ids that end a text; None means the id of the role ``eos``.
         slices: as for `LLTokenizer`.
 
     Raises:

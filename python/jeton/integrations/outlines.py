@@ -22,7 +22,7 @@ def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
 
     Args:
         tok: the tokenizer.
-        eos: id that ends a text; None: the id of the role ``eos``.
+        eos: id that ends a text; None means the id of the role ``eos``.
 
     Raises:
         ConfigError: `eos` is None and the tokenizer has no role ``eos``, or `eos` is not in the vocabulary.
