@@ -257,7 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: text is split at white space. A word that is not an entry becomes the unknown token."""
+    """SentencePiece's word model: splits at white space; a word that is not an entry becomes the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None

@@ -126,7 +126,7 @@ def labels(names: Sequence[str]) -> list[str]:
 
 
 def _stem(name: str, depth: int = 1) -> str:
-    """Returns the last `depth` components of a path, without the file's suffix. A name that is not a path is unchanged."""
+    """Returns the last `depth` components of a path, without the file's suffix. Other names are unchanged."""
     path = PurePath(name)
     has_suffix = path.suffix in (".json", ".model", ".tiktoken", ".txt", ".gguf", ".jsonl", ".zst", ".gz", ".parquet")
     if not has_suffix and (len(path.parts) == 1 or ":" in name):

@@ -67,7 +67,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def entries_listed(tok: Tokenizer) -> Definition:
-    """Returns the definition with `hf_vocab_size` set, so that tokens added later do not count as entries of the model."""
+    """Returns the definition with `hf_vocab_size` set, so that tokens added later do not count as model entries."""
     size = tok.definition.hf_vocab_size
     return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 

@@ -257,7 +257,7 @@ class Metadata:
         return set(), set()
 
     def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
-        """Returns llama.cpp's template. `bos` and `eos` are the defaults of the flags; `always` means always add bos."""
+        """Returns llama.cpp's template. `bos` and `eos` are the defaults of the flags; `always` adds bos anyway."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
         pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; Llama and T5 join two texts this way
