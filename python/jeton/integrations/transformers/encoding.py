@@ -256,7 +256,7 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls the base class's `apply_chat_template`, which computes masks from encodings' `char_to_token` or `offsets`."""
+    """Calls the base class's `apply_chat_template`. It computes masks from encodings' `char_to_token` or `offsets`."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():
