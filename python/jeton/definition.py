@@ -533,7 +533,7 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy with the decoder set to ByteLevel if ByteLevel changes an added token, else to None.
+        """Returns a copy with another decoder: ByteLevel if it changes an added token, otherwise None.
 
         A definition without `reads_added`, or with another decoder, is returned unchanged.
 

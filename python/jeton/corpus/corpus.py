@@ -92,7 +92,7 @@ class Corpus:
 
     @classmethod
     def of(cls, corpus: CorpusLike | Corpus) -> Corpus:
-        """Returns a corpus from the argument of a function: from sources, or a given `Corpus` unchanged.
+        """Converts the argument of a function (sources, or a `Corpus`) to a `Corpus`.
 
         Raises:
             ConfigError: as the class.

@@ -227,7 +227,7 @@ class DocumentReader:
         return chunks if self._keep is None else self._keep(chunks)
 
     def is_readable_again(self) -> bool:
-        """Tests whether the corpus can be read again, because it has no iterator, stream or pipe."""
+        """Tests whether the corpus can be read again; false if it contains an iterator, a stream or a pipe."""
         return all(resolved.is_readable_again() for resolved in self._sources)
 
     def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:

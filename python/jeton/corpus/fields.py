@@ -50,7 +50,7 @@ class ColumnPath:
     Attributes:
         column: name of the column in the schema.
         type: Arrow type of the values.
-        dotted: the path in the form for reading Parquet; only the children of structs that it names are read.
+        dotted: the path in the form in which pyarrow takes it for Parquet. Of a struct, only the named child is read.
 
     Examples:
         >>> import pyarrow as pa

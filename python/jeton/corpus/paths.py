@@ -66,7 +66,7 @@ _log = logging.getLogger("jeton")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of an expanded path, folder, glob or URL.
+    """A file that a path, folder, glob or URL is expanded to.
 
     Attributes:
         file: path or URL of the file.

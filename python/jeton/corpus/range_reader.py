@@ -1,6 +1,6 @@
 """`RangeReader`: the documents of ranges of files, in order, for a task that can run on any machine.
 
-It reads in the calling thread, because many readers run at once. Each document is held in memory, so its size has a
+It reads in the calling thread, because many readers run in parallel. Each document is held in memory, so its size has a
 limit, which is the same on every machine.
 """
 

@@ -85,7 +85,7 @@ def described(
 
 
 class Describer:
-    """Computes the look of each token of a text, whose tokens are given in one or more calls.
+    """Computes the look of each token of a text. The tokens are passed in one or more calls.
 
     Attributes:
         table: the distinct looks.

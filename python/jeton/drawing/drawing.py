@@ -31,7 +31,7 @@ class Look(NamedTuple):
         id: the token's id.
         hue: color in degrees, a function of the bytes.
         special: whether it is a special token.
-        data: the token's bytes in decoded text, or the spelling of a special token.
+        data: the bytes that the token adds to decoded text, or the spelling of a special token.
         parts: the parts to display, in order.
     """
 

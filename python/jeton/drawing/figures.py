@@ -138,7 +138,7 @@ def _stem(name: str, depth: int = 1) -> str:
 
 
 def drawable(name: str) -> str:
-    """Replaces lone surrogates in a name, because matplotlib rejects them. File names that are not UTF-8 have them.
+    """Replaces lone surrogates in a name, because matplotlib rejects them. File names that are not UTF-8 contain them.
 
     Examples:
         >>> drawable("a\\udcff.txt")

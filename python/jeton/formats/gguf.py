@@ -304,7 +304,10 @@ def _vocabulary(
     entries: set[int],
     scores: Sequence[float] | None = None,
 ) -> _core.Vocabulary:
-    """Builds the vocabulary. Added tokens are entries of the model only if `entries` has their id; other tokens are."""
+    """Builds the vocabulary. Added tokens are entries of the model only if `entries` has their id.
+
+    All tokens that are not added tokens are entries.
+    """
     kept = [id for id in range(len(metadata.tokens)) if id not in added or id in entries]
     vocabulary = _core.Vocabulary(kept, [kinds[id] for id in kept], [contents[id] for id in kept], (), scores)
     return with_added_tokens(vocabulary, added.items(), entries)

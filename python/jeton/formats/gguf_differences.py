@@ -1,7 +1,7 @@
 """Differences between a model's own tokenizer and its GGUF file, as far as the metadata of the file shows them.
 
-`gguf` gives llama.cpp's ids of a file. The ids of the model's own tokenizer can differ where the format has no field
-for a feature, or where llama.cpp implements a feature in its own way.
+With the module `gguf`, a text has the ids that llama.cpp gives it with this file. The ids of the model's own tokenizer
+can differ where the format has no field for a feature, or where llama.cpp implements a feature in its own way.
 
 Source: the tokenizer.json of the models (NFC); ggml-org/llama.cpp src/llama-vocab.cpp, src/unicode.cpp (the rest).
 """

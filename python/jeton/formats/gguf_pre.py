@@ -99,7 +99,7 @@ _YOUTU_SCRIPTS = (
 
 
 def _cased(upper: str, lower: str, after: str, digits: str) -> str:
-    """Returns a pattern whose words are upper-case, then lower-case letters; letters beyond ASCII count as both."""
+    """Returns a pattern in which a word is upper-case letters, then lower-case ones. Letters beyond ASCII are both."""
     start = r"[^\r\n\p{L}\p{N}]?"
     words = f"{start}{upper}*{lower}+{after}|{start}{upper}+{lower}*{after}"
     return rf"{words}|{digits}|{_SIGNS_OR_SLASHES}|\s*[\r\n]+|{_SPACES}"

@@ -202,7 +202,7 @@ def _write_model(
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce a token of its vocabulary that no merge forms."""
+    """Tests whether HF's model can produce `token`, an entry that no merge forms, from text."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_arrow"]
 
 MAX_OFFSET = (1 << 31) - 1
-# Bytes of text that are encoded at a time. The ids of this much text are far fewer than a list array can hold, 2^31.
+# Bytes of text that are encoded at a time. This much text gives far fewer than 2^31 ids, the limit of a list array.
 SLICE_BYTES = 1 << 28
 
 

@@ -148,7 +148,7 @@ def _encode_chats(
     max_length: int | None,
     too_long: str,
 ) -> dict[str, list[Any]]:
-    """Encodes conversations; returns the ids and loss mask of each conversation, or of each part of a split one."""
+    """Encodes conversations; returns ids and loss mask of each conversation, or of each part if one was split."""
     fitter = ConversationFitter(tok, None, max_length, too_long)
     chats = [chat for messages in batch[column] for chat in fitter.chats(_without_nulls(messages))]
     return {

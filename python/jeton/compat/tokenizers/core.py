@@ -732,7 +732,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects. The original package reads it, or raises its own error, if it is installed.
+    """Reads a file that Jeton rejects. If the original package is installed, it reads the file or raises its own error.
 
     Raises:
         Exception: both reject the file.

@@ -22,7 +22,7 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True)
 class Difference:
-    """A text with different results of the original and of Jeton.
+    """A text for which the original and Jeton give different results.
 
     Attributes:
         kind: ``"ids"``, ``"offsets"`` or ``"text"`` (decoded ids).

@@ -1,7 +1,7 @@
 """`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`. It builds the real tokenizer on demand.
 
 transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
-other values. Any other access builds the real tokenizer, which replaces the placeholder with the same settings.
+other values. Any other access builds the real tokenizer, which takes over the settings and replaces the placeholder.
 """
 
 from __future__ import annotations
