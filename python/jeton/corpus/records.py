@@ -431,7 +431,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 class _Forward:
     """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive. If the sizes are damaged, it must not read data twice or allocate memory.
+    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice or allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
