@@ -113,7 +113,7 @@ class Pattern:
         return {"type": "Pattern", "regex" if self.is_regex else "name": self.text}
 
     def split(self, text: str | bytes) -> list[tuple[int, int]]:
-        """Returns the byte ranges of the pretokens of a text, counted in its UTF-8 form.
+        """Returns the pretokens of a text as ranges of its UTF-8 bytes.
 
         Examples:
             >>> Pattern.of("gpt2").split("two words")
@@ -141,7 +141,7 @@ class TrainingFacts:
         documents, corpus_bytes, pretokens, distinct_pretokens: totals of counting.
         special_tokens_found: number of special tokens in the corpus; documents were split at each of them.
         records_skipped: unreadable records of the corpus that were skipped (``errors="skip"``).
-        sample_bytes, seed: size and seed of the requested sample of the corpus; None: the whole corpus.
+        sample_bytes, seed: size and seed of the requested sample of the corpus; None means the whole corpus.
         seconds: wall time of counting and learning; None after loading from a file.
         log: every merge; None after loading from a file.
 
@@ -186,7 +186,7 @@ class Bpe:
         level: unit of initial symbols, bytes or characters.
         ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
         whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
-        end_of_word: spelling of the end-of-word mark; None: no mark.
+        end_of_word: spelling of the end-of-word mark; None means no mark.
         end_of_word_style: ``"symbol"``: the mark is a separate symbol; ``"suffix"``: the mark is part of the last unit.
         unk_token: replaces characters that are not in the vocabulary; None: such characters raise an error.
         fuse_unk: adjacent unknown characters are one token.
@@ -257,7 +257,7 @@ class WordLevel:
 
 @record(frozen=True)
 class Words:
-    """SentencePiece's word model: each word between white space is one token; if not an entry, the unknown token."""
+    """SentencePiece's word model: splits at white space; a word that is not an entry becomes the unknown token."""
 
     type: ClassVar = "Words"
     unk_token: str | None
@@ -400,9 +400,9 @@ class Definition:
         normalizer: components that rewrite text, in order.
         pretokenizer: components that split the normalized text, in order.
         decoder: components that turn tokens into text, in order; None: the bytes of the tokens are concatenated.
-        template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
-            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``; whether offsets are trimmed; and ``overflow_type_ids``
-            (see `sets_overflow_types`).
+        template: lists of items for one text and for a pair, ``{"single": [...], "pair": [...]}``. An item is
+            ``{"sequence": "A", "type_id": 0}`` or ``{"ids": [1], "type_id": 0}``. Further keys are
+            ``trim_offsets``, ``add_prefix_space`` and ``overflow_type_ids`` (see `sets_overflow_types`).
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.
@@ -410,7 +410,7 @@ class Definition:
         padding: padding settings of its `tokenizer.json`, also kept for saving and never applied.
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
         hf_vocab_size: number of entries of the model in its `tokenizer.json`, if special tokens have the ids after
-            them; `vocab_size` of transformers. Kept for saving; changes no id.
+            those of the entries; transformers' `vocab_size`. Kept for saving; changes no id.
         reads_added: whether its `tokenizer.json` has the decoder ByteLevel, which reads added tokens in the byte
             alphabet. `decoder` has this component only if the tokenizer has an added token that it changes, such as
             ``naïve``.
@@ -458,7 +458,7 @@ class Definition:
 
     @property
     def is_byte_level(self) -> bool:
-        """True if the model's units are bytes; entries are then arbitrary bytes, not UTF-8."""
+        """True if the model's units are bytes. The entries of such a model can be any bytes, also invalid UTF-8."""
         return isinstance(self.model, Bpe) and self.model.level == "byte"
 
     @property
@@ -471,7 +471,7 @@ class Definition:
     def to_json(self) -> dict[str, Any]:
         """Returns everything that can change ids or decoded bytes, as one JSON object."""
         model = {"type": self.model.type, **vars(self.model)}
-        if not model.get("drop_unknown", True):  # omitted if False, so that fingerprints do not change
+        if not model.get("drop_unknown", True):  # omitted if False, to keep the fingerprints of older versions
             del model["drop_unknown"]
         return {
             "model": ordered(model),
@@ -533,7 +533,7 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy with the decoder set to ByteLevel if ByteLevel changes an added token, else to None.
+        """Returns a copy with another decoder: ByteLevel if it changes an added token, otherwise None.
 
         A definition without `reads_added`, or with another decoder, is returned unchanged.
 

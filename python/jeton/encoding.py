@@ -232,7 +232,7 @@ class Encoding(Sequence[Token]):
         return list(words)
 
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
-        """Returns the index of the first token whose `hf_offsets` contain a character, as HF's `char_to_token`.
+        """Returns the index of the first token whose `hf_offsets` contain a character, like HF's `char_to_token`.
 
         Args:
             char: index of a character of the text.
@@ -265,7 +265,7 @@ class Encoding(Sequence[Token]):
         return int(places[at]) if starts[at] <= char < ends[at] else None
 
     def token_to_chars(self, token: int) -> tuple[int, int] | None:
-        """Returns the half-open character range of a token in its text, from `hf_offsets`, as HF's `token_to_chars`.
+        """Returns the half-open character range of a token in its text, from `hf_offsets`, like HF's `token_to_chars`.
 
         Args:
             token: index of the token; negative indices count from the end.
@@ -327,7 +327,10 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Converts spans to spans in the concatenated texts. A template's token is at the end of the text before it."""
+        """Converts spans to spans in the concatenated texts.
+
+        A token that the template adds gets an empty span, at the end of the text before this token.
+        """
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}
         placed: list[tuple[int, int]] = []

@@ -59,8 +59,9 @@ def named(option: str) -> str:
 
 
 def call(code: str, command: str) -> str:
-    """Returns a call for a message, between two `MARK`s: in Python with the command that does the same, which the
-    command line shows alone.
+    """Returns a Python call and the equivalent command, as a message shows them.
+
+    The text is between two `MARK`s, so that the command line can show the command alone.
 
     Examples:
         >>> print(ConfigError(f"{call('jeton.shards.merge', 'jeton shards merge')} writes it"))
@@ -239,7 +240,7 @@ class UnknownTokenError(JetonError, KeyError):
 
 
 class SpecialTokenError(JetonError, ValueError):
-    """Special token that a text contains without permission, or that the tokenizer does not have.
+    """Special token that a text contains although it is not permitted, or that the tokenizer does not have.
 
     Attributes:
         token: spelling of the special token.

@@ -128,7 +128,10 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and its row or line in the range; None if the document is the whole file."""
+        """Returns the file of a document, and the number of its row or line, counted from the start of the range.
+
+        The number is None if the document is the whole file.
+        """
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 
@@ -144,7 +147,7 @@ class Batch:
 
 
 def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:
-    """Joins chunks to batches of about `size` bytes, each of a single weight group."""
+    """Joins chunks into batches of about `size` bytes. All chunks of a batch are of the same weight group."""
     group: list[DocumentChunk] = []
     held = 0
     for chunk in chunks:
@@ -180,7 +183,7 @@ class PrefetchQueue:
         self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
-        """Blocks until `size` bytes fit or the queue is empty, because a single file can exceed the capacity."""
+        """Blocks until `size` bytes fit or, since a single file can exceed the capacity, until the queue is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self.num_bytes)
         self.raise_if_closed()

@@ -44,9 +44,9 @@ class Corpus:
         sample_bytes: size of a sample in bytes. Only a sample of about this size is used, which consists of whole
             documents from all parts of the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
-        include: globs; only files that match a glob are read, also files that a folder would leave out: ``["*.md"]``.
-            A glob without a slash matches the file's name; a glob with a slash matches its path below the folder. ``*``
-            also matches slashes.
+        include: globs, such as ``["*.md"]``; only files that match a glob are read, including kinds of files that are
+            otherwise not read from folders. A glob without a slash matches the file's name; a glob with a slash matches
+            its path below the folder. ``*`` also matches slashes.
         exclude: globs of files that are not read.
         input_type: ``"auto"``: the type depends on the suffix and, for ``.json``, on the content; else the type of all
             files: ``"text"``, ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
@@ -92,7 +92,7 @@ class Corpus:
 
     @classmethod
     def of(cls, corpus: CorpusLike | Corpus) -> Corpus:
-        """Returns a corpus from the argument of a function: from sources, or a given `Corpus` unchanged.
+        """Converts the argument of a function (sources, or a `Corpus`) to a `Corpus`.
 
         Raises:
             ConfigError: as the class.

@@ -1,8 +1,8 @@
 """`DocumentReader`: reads the documents of sources in order, and counts statistics.
 
-Memory: a few blocks of some megabytes; a whole file if a text file is one document. `DocumentReader.batches` prefetches
-files in a background thread (`prefetch`). Iterables of the caller are not prefetched, because some can only be used in
-the caller's thread.
+Memory: a few blocks of some megabytes, or a whole file if each text file is one document. `DocumentReader.batches`
+prefetches files in a background thread (`prefetch`). Iterables that the caller passes are not prefetched, because some
+of them can only be used in the caller's thread.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class DocumentReader:
         keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
-        # For one reader of `split`: the held-out chunks that the other reader has collected. This reader returns them
-        # instead of reading the sources.
+        # Only for the held-out reader that `split` returns: the chunks that the other reader has collected for it. It
+        # returns these chunks instead of reading the sources.
         self._kept_before: list[DocumentChunk] | None = None
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -227,7 +227,7 @@ class DocumentReader:
         return chunks if self._keep is None else self._keep(chunks)
 
     def is_readable_again(self) -> bool:
-        """Tests whether the corpus can be read again, because it has no iterator, stream or pipe."""
+        """Tests whether the corpus can be read again; false if it contains an iterator, a stream or a pipe."""
         return all(resolved.is_readable_again() for resolved in self._sources)
 
     def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:

@@ -45,12 +45,12 @@ def _is_index(name: str) -> bool:
 
 
 class ColumnPath:
-    """Path to a column of an Arrow schema, by the rule of `value_at`.
+    """Path to a column of an Arrow schema. A field name is resolved as in `value_at`.
 
     Attributes:
         column: name of the column in the schema.
         type: Arrow type of the values.
-        dotted: the path in the form for reading Parquet; only the children of structs that it names are read.
+        dotted: the path in the form in which pyarrow takes it for Parquet. Of a struct, only the named child is read.
 
     Examples:
         >>> import pyarrow as pa

@@ -24,7 +24,7 @@ BAD_FIELDS = "fields that cannot be read"
 
 
 class KeptFields:
-    """Fields of a reader's records that are kept.
+    """Fields that a reader keeps of each record.
 
     Attributes:
         counts: name of a field -> number of records that have it.

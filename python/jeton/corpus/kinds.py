@@ -96,7 +96,7 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """Tests whether the suffix of a folder's file is one that is read.
+    """Tests whether a file with this suffix is read if the caller gives its folder.
 
     For ``.json``, ``.csv`` and ``.tsv``, the content of the file must also be checked.
 

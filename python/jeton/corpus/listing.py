@@ -102,7 +102,7 @@ class Rules(NamedTuple):
     skips: bool = False
 
     def takes(self, entry: Entry) -> bool:
-        """Tests that neither `include` nor `exclude` leaves the file out."""
+        """Tests whether a file matches a glob of `include`, if there are any, and matches no glob of `exclude`."""
         if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
@@ -220,7 +220,7 @@ class Lister:
         return os.path.join(self._folders[folder], name)
 
     def _reasons(self, entries: Sequence[Entry], rules: Rules) -> dict[str, str]:
-        """Returns file -> reason, for the files of folders that are not read."""
+        """Returns file -> reason why it is not read, for files that were found in folders and are skipped."""
         reasons: dict[str, str] = {}
         datasets = self._datasets(entries)
         unsure: list[Entry] = []
@@ -238,7 +238,10 @@ class Lister:
         return reasons | {entry.file: why for entry, why in zip(unsure, found, strict=True) if why is not None}
 
     def _datasets(self, entries: Sequence[Entry]) -> dict[str, set[str]]:
-        """Returns folder -> its Arrow files, for folders that `datasets` has saved; other files in them are caches."""
+        """Returns folder -> its Arrow files, for folders that `datasets` has saved.
+
+        Arrow files that are not in the result are caches.
+        """
         with_arrow = {_split(entry.file)[0] for entry in entries if entry.file.lower().endswith(".arrow")}
         states = [e.file for e in entries if _split(e.file)[2] == DATASET_STATE and _split(e.file)[0] in with_arrow]
         found = {}

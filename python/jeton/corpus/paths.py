@@ -66,7 +66,7 @@ _log = logging.getLogger("jeton")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of an expanded path, folder, glob or URL.
+    """A file that a path, folder, glob or URL is expanded to.
 
     Attributes:
         file: path or URL of the file.
@@ -386,7 +386,7 @@ def is_remote(file: str) -> bool:
 def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
     """Returns the files of a URL, sorted by name, with their metadata from the listing.
 
-    A web address without ``*`` is returned as one file without a request, because HTTP has no folders.
+    A web address without ``*`` is returned as one file, and no request is sent, because HTTP has no folders.
     """
     if url.startswith(WEB) and "*" not in url:
         return [Entry(url, url, True)]
@@ -419,7 +419,7 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     for name in sorted(files, key=_remote_key):
         below, info = files[name]
         found = PurePosixPath(name).parts[depth:]
-        # The wildcards of fsspec match hidden files; as for local paths, hidden files are left out.
+        # The wildcards of fsspec match hidden files. Leave these files out, as for local paths.
         if not asks_hidden and any(part.startswith(".") for part in found):
             unread("hidden", "/".join(found))
         else:

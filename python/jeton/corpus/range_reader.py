@@ -1,6 +1,6 @@
 """`RangeReader`: the documents of ranges of files, in order, for a task that can run on any machine.
 
-It reads in the calling thread, because many readers run at once. Each document is held in memory, so its size has a
+It reads in the calling thread, because many readers run in parallel. Each document is held in memory, so its size has a
 limit, which is the same on every machine.
 """
 
@@ -98,7 +98,7 @@ class RangeReader:
 
     @property
     def read_s(self) -> float:
-        """Time spent reading in seconds, without decompression and parsing."""
+        """Seconds spent reading files, excluding decompression and parsing."""
         return self._stats.read_s
 
     def batches(self, size: int = BATCH_BYTES) -> Iterator[Batch]:
@@ -122,7 +122,10 @@ class RangeReader:
         log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
-        """Removes documents over the maximum size, which only chunks of tables contain; other readers reject them."""
+        """Removes documents over the maximum size.
+
+        Only chunks of tables can contain such documents; the readers of other kinds of files reject them.
+        """
         if chunk.texts.num_bytes <= MAX_DOCUMENT:
             return chunk
         import numpy as np

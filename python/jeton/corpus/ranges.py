@@ -72,7 +72,7 @@ def count_lines(file: str, end: int) -> int:
 
 
 class LineRange:
-    """Stream that has only the lines that begin in a range of a seekable stream.
+    """Stream of the lines that begin in a range of a seekable stream.
 
     Attributes:
         start: offset of the first line.

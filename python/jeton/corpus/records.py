@@ -65,7 +65,10 @@ def _array_texts(
 def _row_text(
     row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
 ) -> bytes | None:
-    """Returns the text of a row, whose lone surrogates stand for invalid UTF-8 bytes; None if the row is skipped."""
+    """Returns the text of a row as bytes; None if the row is skipped.
+
+    In the strings of `row`, invalid UTF-8 bytes are lone surrogates (``surrogateescape``).
+    """
     try:
         text = value(row, field)
     except BadRowError as bad:
@@ -140,7 +143,7 @@ class _JsonText:
             self._read(max(READ_BYTES, unread))  # doubles the text, so repeated decoding takes linear time
 
     def error(self, words: str, at: int | None = None) -> FormatError:
-        """Builds the error for invalid text at an index."""
+        """Builds the error for text that is not a JSON array, with the position of the invalid character."""
         place = f"character {self._before + (self.at if at is None else at)}"
         message = f"{self._name}: not a valid array of JSON, at {place} ({words})"
         return FormatError(message, format="json", place=place)
@@ -211,7 +214,7 @@ def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, d
 
 
 def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
-    # The limit is global for the process. It is never lowered, because the program may have set its own.
+    # The limit is global for the process. It is never lowered, because the program may have set a higher limit.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
 
@@ -428,7 +431,7 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 class _Forward:
     """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive. If they are damaged, it must not read data twice or allocate memory.
+    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice or allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -197,7 +197,8 @@ def column_texts(
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: range of bytes; row groups are read if their middle is in this range. None is the end of the file.
+        start, end: range of bytes; a row group is read if its middle byte is in this range. An `end` of None is the
+            end of the file.
         conversations: whether the column has lists instead of texts; lists are yielded as JSON.
         keep: fields to keep, which are yielded as JSON; if it is None, the yielded fields are None.
 
@@ -234,7 +235,7 @@ def column_texts(
                 yield texts, kept, done / max(1, total), fields
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError is for column names
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error; for corrupt data, pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
@@ -281,7 +282,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
         group = metadata.row_group(index)
         num_bytes += group.total_byte_size
         rows += group.num_rows
-    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes can be negative
+    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # in a damaged file, sizes can be negative
 
 
 def check_column(

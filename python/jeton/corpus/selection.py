@@ -67,7 +67,11 @@ class Sample:
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
-        """Yields the sample of a corpus: by the last bin that `choose` has determined, or else in a single pass."""
+        """Yields the sample of a corpus.
+
+        If `choose` has determined the last bin, documents are selected by it; otherwise the sample is taken in a single
+        pass.
+        """
         if self._last_bin is None:
             yield from self._of_stream(chunks)
             return
@@ -84,7 +88,7 @@ class Sample:
 
         kept: dict[int, list[tuple[int, DocumentChunk]]] = {}  # bin -> (order, documents)
         sizes: dict[int, int] = {}
-        highest: list[int] = []  # heap of the negated numbers of kept bins
+        highest: list[int] = []  # max-heap of the kept bins, as negated numbers
         held, last, order = 0, 1 << BIN_BITS, 0
         for bins, chunk in self._with_bins(chunks):
             for index, bin in enumerate(bins.tolist()):
@@ -159,7 +163,7 @@ class HeldOutSplit:
     def side(
         self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
     ) -> Iterator[DocumentChunk]:
-        """Yields the chunks of one side; appends those of the other side to `aside`, if it is given."""
+        """Yields the chunks of one side of the split. If `aside` is given, appends the other side's chunks to it."""
         import numpy as np
 
         index = 0

@@ -31,10 +31,10 @@ class Source:
     Attributes:
         place: a path, glob, folder or URL; an iterable of documents, rows or `Path`s; or a stream.
         weight: a positive number; 1 by default.
-        field: field of a row that contains the text; None: the `field` of the whole corpus.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None: the `documents`
-            of the whole corpus.
-        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None: the `encoding` of the whole
+        field: field of a row that contains the text; None means the `field` of the whole corpus.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is a document; None means the
+            `documents` of the whole corpus.
+        encoding: encoding of a text file, a stream or `bytes` (``"gb18030"``); None means the `encoding` of the whole
             corpus.
 
     Raises:

@@ -66,9 +66,9 @@ class ReadStats:
     num_documents: int = 0
     num_empty: int = 0
     bytes_done: int = 0
-    raw: BinaryIO | None = None  # the open file, whose position is the progress
+    raw: BinaryIO | None = None  # the open file, whose position shows the progress
     lines: dict[str, int] = field(default_factory=dict)  # file -> number of lines that begin in its range
-    read_s: float = 0.0  # seconds spent reading ranges, without parsing
+    read_s: float = 0.0  # seconds spent reading ranges, excluding parsing
     members: dict[str, Unread] = field(default_factory=dict)  # kind -> number and names of unread members of tars
 
     def add_member(self, suffix: str, name: str) -> None:
@@ -146,7 +146,11 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes`, with sizes; other files alone."""
+        """Yields the files in order, each group with the sizes of its files.
+
+        Small files that are one document each are in groups of about `num_bytes`. Any other file is alone, with None
+        in place of sizes.
+        """
         group: list[str] = []
         sizes: list[int] = []
         total = 0
@@ -218,7 +222,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position to derive it from
+                self._stats.bytes_done += chunk.texts.num_bytes  # unlike a file, a stream has no position to read
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -336,7 +340,7 @@ class SourceReader:
         return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
-        """Fast path: reads small files at once, each as a document; None if a file is too large or is rejected."""
+        """Fast path: reads small files together, each as one document; None if a file is too large or is rejected."""
         self._check_canceled()
         total = sum(sizes)
         if self._queue is not None:
@@ -439,7 +443,8 @@ class SourceReader:
             message = f"the dataset has no column {resolved.field!r} (it has: {found}); {RIGHT_ONE}"
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([column])
-        # A `Dataset` without a format reads Arrow data from files. `arrow_values` first checks the offsets in the data.
+        # A `Dataset` without a format is read as Arrow data. The data is from files and can be damaged, so
+        # `arrow_values` validates it first.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):
@@ -536,5 +541,5 @@ def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
 def _is_file(name: str) -> bool:
     try:
         return len(name) <= MAX_PATH and isfile(name)
-    except ValueError:  # the text contains a NUL or a lone surrogate, so it is no path
+    except ValueError:  # the text contains a NUL or a lone surrogate, so it cannot be a path
         return False

@@ -105,7 +105,7 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], 
         FormatError: as `check_size`.
     """
     # io.BytesIO grows in place and returns its buffer without a copy. In contrast, the read() of a stream joins a list
-    # of parts, which takes twice the memory and, for a large file, does not react to Ctrl-C for too long.
+    # of parts, which takes twice the memory and, for a large file, delays the reaction to Ctrl-C.
     whole = io.BytesIO()
     while data := _as_bytes(_read_some(stream, READ_BYTES), name):
         whole.write(data)

@@ -20,7 +20,7 @@ _CSS = (
 
 
 def to_card(title: str, rows: Iterable[tuple[str, str]], text: str = "") -> str:
-    """Renders a title, rows of name and value, and a text below as a self-contained HTML fragment without scripts.
+    """Returns a self-contained HTML fragment without scripts: a title, rows (name, value), and a text below them.
 
     Examples:
         >>> "&lt;s&gt;" in to_card("a", [("special tokens", "<s>")])

@@ -90,7 +90,7 @@ def wrapped(text: str, size: int) -> list[str]:
 
 
 def _unbreakable(text: str) -> list[str]:
-    """Returns the parts of a line that cannot be divided between lines, each with the spaces after it."""
+    """Splits a line into the parts that must not be broken across lines, each with the spaces after it."""
     parts: list[str] = []
     for piece in re.findall(r" +|[^ ]", text):
         last = parts[-1] if parts else ""

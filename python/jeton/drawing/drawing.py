@@ -5,9 +5,9 @@ memory. Tokens of a *group* share a character of the text that is split between 
 
 The *displayed form* of a token shows its own bytes. Its *copied text* is the characters that begin in the bytes it
 covers. The two are equal for most tokens. They differ if a normalizer rewrote the text, if an unknown character became
-``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. If a tokenizer drops white space
-that decoding restores, it is displayed as the token's white space; other dropped text is listed between the tokens.
-Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
+``[UNK]``, and for tokens that cover no text: a template's tokens and a dummy prefix. White space that a tokenizer drops
+but that decoding restores is displayed as part of the token that restores it. Other dropped text is listed between the
+tokens. Therefore the copied text of all parts, concatenated, is the text without bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Look(NamedTuple):
         id: the token's id.
         hue: color in degrees, a function of the bytes.
         special: whether it is a special token.
-        data: the token's bytes in decoded text, or the spelling of a special token.
+        data: the bytes that the token adds to decoded text, or the spelling of a special token.
         parts: the parts to display, in order.
     """
 
@@ -117,7 +117,7 @@ class Drawing:
 
     @property
     def text(self) -> str:
-        """Copied text of the whole drawing: the text without bytes that are not UTF-8."""
+        """Text that copying the whole drawing yields: the drawn text without bytes that are not UTF-8."""
         pieces = [look.text for look in self.table]
         if not self.dropped:
             return "".join(map(pieces.__getitem__, self.looks))

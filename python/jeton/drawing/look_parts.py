@@ -64,8 +64,9 @@ class LookPart(NamedTuple):
         kind: kind of the characters.
         shown: displayed form.
         text: copied text.
-        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. The
-            bytes of a Hebrew letter, for example, are placed right-to-left, although hexadecimal digits are not.
+        side: direction of the part, if it can differ from the direction of `shown`; empty if it is neutral. For
+            example, the bytes of a Hebrew letter are placed right-to-left, although they are shown as hexadecimal
+            digits, which are left-to-right.
         cut: bytes of a split character, if the part has such bytes.
     """
 
@@ -100,7 +101,7 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the span in bytes of the character that a boundary at this byte splits, or None.
+    """Returns the span in bytes of the character that a boundary before byte `at` splits; None if it splits none.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 
@@ -179,7 +180,7 @@ def _whole_parts(data: bytes) -> Iterator[LookPart]:
 
 
 def _run_parts(run: str) -> Iterator[LookPart]:
-    """Yields the parts of a run without ordinary white space, character by character."""
+    """Yields the parts of a run that contains no ordinary white space, and reads it character by character."""
     text: list[str] = []
     broken = bytearray()
     for character in run:
@@ -236,7 +237,8 @@ def _character_part(character: str, *, first: bool) -> LookPart | None:
     category = unicodedata.category(character)
     # Joiners, bidi controls, private use, other spaces, and noncharacters (XML cannot contain U+FFFF).
     hidden = category in ("Cc", "Cf", "Co") or category[0] == "Z" or (category == "Cn" and _is_noncharacter(character))
-    # A variation selector changes only the glyph of the character before it, so it is displayed only at the start.
+    # A variation selector changes only the glyph of the character before it, so it is displayed as a control only at
+    # the start of a part, where it has no such character.
     if hidden or character in _FILLERS or (first and category == "Mn" and _is_selector(character)):
         return LookPart(LookPartKind.CONTROL, f"⟨U+{ord(character):04X}⟩", character, _side(character))
     return None

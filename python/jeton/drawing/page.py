@@ -100,7 +100,10 @@ def _span(look: Look, inside: str, title: str) -> str:
 
 
 def _inside(look: Look) -> str:
-    """Renders the parts of a token; a special token's spelling, without stripped white space, has a rounded border."""
+    """Renders the parts of a token.
+
+    The spelling of a special token has a rounded border; white space that the token strips is outside of it.
+    """
     if not look.special:
         return _parts_html(look.parts)
     first, end = look.spelled
@@ -117,7 +120,7 @@ def _parts_html(parts: Iterable[LookPart]) -> str:
 
 
 def _part_html(part: LookPart) -> str:
-    """Renders one part: the displayed form is an attribute, the copied text is content."""
+    """Renders one part. If its two forms differ, the displayed form is an attribute, and the copied text is content."""
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))

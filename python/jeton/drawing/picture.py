@@ -179,7 +179,7 @@ class _LineLayout:
         return runs
 
     def _pieces(self, shown: str) -> Iterator[str]:
-        """Splits a run of text at the ends of lines."""
+        """Splits text into the pieces that fit on the rest of the current line and on the lines after it."""
         start = 0
         while start < len(shown):
             available = self._width - self._x if self._x < self._width else self._width
@@ -274,7 +274,7 @@ def _text(runs: Iterable[_TextRun], ink: str, colors: _Colors, *, bold: bool) ->
 
 
 def _bridge(run: _TextRun, colors: _Colors) -> str:
-    """Returns the dot that is drawn between two tokens that share a character."""
+    """Returns the SVG element of the dot that is drawn between two tokens that share a character."""
     begins = run.x + run.width if run.part.side == "rtl" else run.x
     x, y = MARGIN + begins * CELL, MARGIN + run.y * LINE + LINE / 2 - 2.5
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colors.ink}"/>'
@@ -346,7 +346,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, chosen breadth-first from the roots, and the nodes whose children are drawn, too."""
+    """Returns the nodes to draw, chosen breadth-first from the roots; and, of these, those whose children are drawn."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)

@@ -1,4 +1,4 @@
-"""Terminal renderer of a drawing: with ANSI colors, or with separators; wrapped to a width.
+"""Terminal renderer of a drawing. It uses ANSI colors, or separators without color, and wraps lines to a width.
 
 Left out: bidi reordering. Characters are output in logical order; some terminals reorder right-to-left text.
 """
@@ -79,7 +79,7 @@ FAINT, RESET = "\x1b[2m", "\x1b[0m"
 
 
 def look_ansi(look: Look, *, underline: bool = False) -> str:
-    """Returns the escape sequence of a token: black on its color, with an underline as the second cue."""
+    """Returns the escape sequence of a token: black text on the token's color, underlined if `underline` is true."""
     tone = str(PALETTE[look.hue * len(PALETTE) // HUES])
     codes = ["1", "7", "38", "5", tone] if look.special else ["38", "5", "16", "48", "5", tone]
     return f"\x1b[{';'.join([*codes, '4'] if underline else codes)}m"
@@ -109,7 +109,7 @@ class Canvas:
         """Appends tokens, and the text between them that no token covers.
 
         Args:
-            looks: n indices into `table`, of the tokens that follow those of earlier calls.
+            looks: index into `table` for each of the n new tokens, which follow the tokens of earlier calls.
             table: the distinct looks.
             dropped: text that no token covers; its token indices are counted from the first call on.
         """
@@ -167,7 +167,7 @@ class Canvas:
         self._add(parts, "", sum(display_width(part.shown) for part in parts))
 
     def _add(self, parts: tuple[LookPart, ...], ansi: str, needed: int) -> None:
-        """Appends one token. Begins a new line if the token fits there, but does not fit on the current line."""
+        """Appends one token, on a new line if it does not fit on the current line but fits on an empty one."""
         needed += 0 if self._color else 1
         if self._width is not None and self._used and self._used + needed > self._width >= needed:
             self._break()

@@ -1,8 +1,8 @@
 """Colors of HTML fragments in the theme of the page around them.
 
 The theme of a notebook can differ from the system's. Therefore a fragment sets neither `color-scheme` nor background,
-and inherits the text color. Its other colors are custom properties for the notebook's theme, if the page declares one,
-or else for the system's theme.
+and inherits the text color. Its other colors are custom properties. Their values are those for the theme that the page
+declares, or for the system's theme if the page declares none.
 """
 
 from __future__ import annotations

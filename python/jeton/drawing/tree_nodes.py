@@ -28,7 +28,7 @@ class MergeLike(Protocol):
 
 
 class SplitLike(Protocol):
-    """Attributes of the split of an unused piece that a tree needs."""
+    """Attributes that a tree needs of the split of an unused piece."""
 
     @property
     def position(self) -> int: ...
@@ -137,7 +137,7 @@ MOST_SHOWN = 96
 
 
 def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look]:
-    """Computes the look of each node; the bytes around a node complete the characters that it splits."""
+    """Computes the look of each node. If a node splits a character, the bytes around it supply the rest of it."""
     spelled = {id: describe(id) for id in {node.id for node in nodes}}
     text = b"".join(spelled[node.id] for node in nodes if node.left is None)
     looks = []

@@ -111,7 +111,7 @@ def agenda_of(
 
 def _replay(text: bytes, starts: Sequence[int], is_frozen: Sequence[bool], lookup: PieceLookup) -> list[AgendaEntry]:
     num = len(starts)
-    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None if its left neighbor absorbed it
+    ends: list[int | None] = [*starts[1:], len(text)]  # end of each symbol; None if merged into its left neighbor
     before, after = list(range(-1, num - 1)), list(range(1, num + 1))
     heap: list[tuple[float, int, int, int]] = []  # (-score, left symbol, end of the pair, id)
 

@@ -1,4 +1,4 @@
-"""Merge tree of a vocabulary entry: the merges that encoding the entry's bytes applies."""
+"""Merge tree of a vocabulary entry: the merges that are applied when the entry's bytes are encoded."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Explanation:
         pretokens: the pretokens with their steps.
         tokens: the tokens of the whole text.
         describe: id -> bytes of the token.
-        pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is one pattern.
+        pattern_parts: the alternatives of the pattern, in order; empty unless pre-tokenization is a single pattern.
         totals: totals of all pretokens; if None, they are computed by iterating over the pretokens.
 
     Examples:
@@ -74,7 +74,7 @@ class Explanation:
     @cached_property
     def drawing(self) -> Drawing:
         """Drawing of the tokens; for a long text, of the first 2,000 tokens."""
-        # The last character can be split into 4 tokens, one for each of its bytes.
+        # The last drawn character can be split into 4 tokens, one for each of its bytes.
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added

@@ -1,6 +1,6 @@
 """Steps within a pretoken: merges of BPE, the lattice of Unigram, or the longest-match attempts of WordPiece.
 
-Left out: computing the steps; the core does so with the code that encodes.
+Left out: computing the steps. The core computes them, with the same code that it uses for encoding.
 """
 
 from __future__ import annotations
@@ -193,8 +193,10 @@ def explained(
     by_chars: bool,
     lookup: PieceLookup | None = None,
 ) -> ExplainedPretoken:
-    """Converts the core's result for one pretoken. `by_chars`: whether initial symbols can cover other bytes than their
-    own. `lookup` is given for a SentencePiece BPE model.
+    """Converts the core's result for one pretoken.
+
+    `by_chars` is whether an initial symbol can cover bytes of the text that differ from the symbol's own bytes.
+    `lookup` is given for a SentencePiece BPE model.
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]

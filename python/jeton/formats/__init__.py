@@ -116,7 +116,7 @@ def load(
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
             named specials, shift, languages and mask.
         transformers: major version of transformers (4 or 5): a folder with a ``.model`` is read as `AutoTokenizer` of
-            that version reads it; 4.57 and 5 differ. None: SentencePiece's ids, as with the slow classes of 4.57.
+            that version reads it; 4.57 and 5 differ. None gives SentencePiece's ids, as the slow classes of 4.57 do.
         unknown: always empty; a keyword of another library raises a `TypeError` that names the keyword to use.
 
     Raises:
@@ -350,7 +350,7 @@ def local_path(place: str | os.PathLike[str]) -> str:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
-    """Returns the local file or folder of a name, and the main name of the tokenizer in place of an alias."""
+    """Returns the local file or folder of a named tokenizer, and its main name (`name` can be an alias)."""
     from . import cache
     from .naming import is_pinned, nearest, resolve
 

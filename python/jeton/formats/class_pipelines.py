@@ -161,7 +161,7 @@ def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "first", "never"]:
-    """Returns the ``prepend_scheme`` of the class: where `▁` is added before the text."""
+    """Returns the ``prepend_scheme`` of the class, which determines the texts before which `▁` is added."""
     name = layouts.class_name(config)
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
@@ -215,7 +215,7 @@ def _renamed(
 ) -> _core.Vocabulary:
     """Returns the pieces, renamed and extended as the class does before it builds the model's vocabulary."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 appends tokens with other names instead
+    if name in _CLASSES and version == 5:  # version 4 appends the tokens of these roles instead
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
@@ -378,7 +378,7 @@ def _in_order(
     own: list[AddedToken],
     extra: list[AddedToken],
 ) -> Iterable[AddedToken]:
-    """Yields the added tokens in the order in which they get ids. Of tokens with equal spelling, the last sets flags.
+    """Yields the added tokens in the order of their ids. Of tokens with equal spelling, the last sets the flags.
 
     Version 4 begins with the added tokens of the model. tokenizers 0.22 keeps matching these tokens in the raw text,
     even if the configuration gives them other flags. Version 5 ends with the model's added tokens.

@@ -275,7 +275,7 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _content(token: Any) -> Any:
-    """Returns the content of a token, which is a string or an object."""
+    """Returns the content of a token that the configuration gives as a string or as an object."""
     return token.get("content") if isinstance(token, dict) else token
 
 
@@ -306,8 +306,8 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
     return list(special.values())
 
 
-# Keys that are not preserved: their content is in the tokenizer itself, or refers to remote code, which is not saved
-# (auto_map).
+# Keys that are not preserved. Their content is in the tokenizer itself, except that of auto_map, which refers to remote
+# code; this code is not saved.
 _HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 

@@ -19,7 +19,7 @@ __all__ = ["entries_listed", "is_of_class", "with_config", "with_named"]
 
 
 def is_of_class(definition: Definition) -> bool:
-    """Tests whether the tokenizer is from a folder with a `.model` whose class assigns its own ids to the pieces.
+    """Tests whether the tokenizer is from a folder with a `.model` and a class of transformers that reads this model.
 
     Examples:
         >>> from jeton.definition import Unigram
@@ -67,7 +67,7 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
 
 
 def entries_listed(tok: Tokenizer) -> Definition:
-    """Returns the definition with the current tokens recorded as the model's entries, unlike tokens added later."""
+    """Returns the definition with `hf_vocab_size` set, so that tokens added later do not count as model entries."""
     size = tok.definition.hf_vocab_size
     return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 
@@ -75,8 +75,8 @@ def entries_listed(tok: Tokenizer) -> Definition:
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, is_json: bool) -> Tokenizer:
     """Applies a configuration: roles, chat template and other keys.
 
-    Roles whose token is not in the vocabulary are omitted. Such roles occur if the tokenizer is in a rank file or a
-    tekken.json, because transformers converts these files.
+    Roles whose token is not in the vocabulary are omitted. Such roles occur beside a rank file or a tekken.json: their
+    tokens exist only after transformers has converted the file.
 
     Args:
         tok: the tokenizer.

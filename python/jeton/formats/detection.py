@@ -51,7 +51,7 @@ def is_rank_file(data: bytes) -> bool:
         >>> is_rank_file(b"aGk= 0\\nYQ== 1\\n"), is_rank_file(b"hi there\\n")
         (True, False)
     """
-    if data[:1].strip(_BASE64):  # a shortcut for large files without lines
+    if data[:1].strip(_BASE64):  # shortcut: does not search a large file for its first line end
         return False
     end = data.find(b"\n")
     line = (data if end < 0 else data[:end]).rstrip(b"\r")
@@ -80,7 +80,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """Returns the first 4 KiB without white space at the start or, if these 4 KiB are blank, all data without it."""
+    """Returns the first 4 KiB without leading white space. If they are blank, does the same with all of the data."""
     return data[:4096].lstrip() or data.lstrip()
 
 
@@ -140,7 +140,7 @@ def is_vocab_txt(data: bytes) -> bool:
 
 
 def is_tekken(data: bytes) -> bool:
-    """Detects tekken.json: a JSON object with a key that only this format has, in its first or last 64 KiB.
+    """Detects tekken.json: a JSON object whose first or last 64 KiB contain a key that only this format has.
 
     Examples:
         >>> is_tekken(b'{"config": {"pattern": "x", "default_num_special_tokens": 2}}'), is_tekken(b"{}")

@@ -1,7 +1,7 @@
 """Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
 If a folder has several tokenizer files, the first kind of this list is read: tokenizer.json, tekken.json, a
-SentencePiece model, the pair of entries and merges, vocab.txt, a rank file, a GGUF file. The configuration sets roles
+SentencePiece model, vocab.json with merges.txt, vocab.txt, a rank file, a GGUF file. The configuration sets roles
 and the chat template. For a SentencePiece model it also sets the id layout (by its class), the template and the tokens
 after the pieces; for vocab.txt also lowercasing. For a GGUF file no configuration is read, because the file itself
 contains it.
@@ -26,7 +26,7 @@ from .detection import MORE_TEMPLATES, TEMPLATE
 
 __all__ = ["check_templates", "choose", "write"]
 
-# patterns of tokenizer files, in order of precedence
+# name patterns of tokenizer files, in order of precedence
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken", "*.gguf")
 
 
@@ -46,7 +46,8 @@ def choose(folder: str) -> str:
 
 def _first(names: Iterable[str]) -> str | None:
     """Returns the tokenizer file that is read, given the names of all files in a folder."""
-    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))  # mmproj: llama.cpp's projectors
+    # Files mmproj*.gguf are sorted last, because they are llama.cpp's projectors, which have no tokenizer.
+    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))
     return next((name for form in _NAMES for name in names if fnmatchcase(name, form)), None)
 
 
@@ -66,8 +67,8 @@ def check_templates(tok: Tokenizer, folder: Path) -> None:
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
 
-    If a tokenizer came from a folder with a `.model` and no tokenizer.json can represent it, its `.model` and class are
-    written again. A chat template is written to a separate file, as transformers does. An existing
+    A tokenizer that was loaded from a folder with a `.model` is written as this `.model` and its class if no
+    tokenizer.json can represent it. A chat template is written to a separate file, as transformers does. An existing
     special_tokens_map.json is replaced, too, because it takes precedence over the configuration.
 
     Raises:

@@ -11,9 +11,9 @@ Known differences from llama.cpp:
 - llama.cpp drops bytes that the vocabulary lacks; Jeton raises an error.
 - llama.cpp matches the longest added token first, in the whole text; Jeton matches from the left, the longest at each
 position.
-- With `t5`, a user-defined token does not split the text that is normalized; in llama.cpp it does, so that a space is
-  added after it.
-- If several tokens can have one role of filling in the middle, llama.cpp takes the first of a hash table; Jeton takes
+- With `t5`, Jeton normalizes the text as a whole. llama.cpp splits it at user-defined tokens first, so that
+  normalization adds a space after each of them.
+- If several tokens can have one role of filling in the middle, llama.cpp takes the first in its hash table; Jeton takes
   the first of `_FILLS`.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, src/llama-arch.cpp (keys), of 2026-10 (metadata).
@@ -65,9 +65,9 @@ _DEFAULT_IDS = {
     "t5": {"eos": 1, "unk": 2, "pad": 0},
 }
 
-# Spellings of tokens that are control tokens, whatever their type in the file: tokens that end a text, and the
-# candidates for each role of filling in the middle. The candidates of a role are ignored if the file has one of the
-# role's keys.
+# Spellings of tokens that are treated as control tokens, whatever type the file gives them. `_ENDS` lists tokens that
+# end a text. `_FILLS` maps the metadata keys of each fill-in-the-middle role to the candidate tokens for this role; the
+# candidates are ignored if the file has one of these keys.
 _ENDS = (
     *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
     *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
@@ -92,7 +92,7 @@ def read(path: str) -> Tokenizer:
     """Reads a tokenizer from the metadata of a file.
 
     Raises:
-        FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error has the key or the byte.
+        FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error names the key or byte.
         UnsupportedFeatureError: the model or pre-tokenizer is not supported; the error names it.
     """
     with error_context(path, FORMAT):
@@ -239,7 +239,10 @@ class Metadata:
         }
 
     def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
-        """Returns two sets: tokens that strip white space on the left and on the right, by llama.cpp's model names."""
+        """Returns the tokens that strip white space on their left, and those that strip it on their right.
+
+        As in llama.cpp, these sets depend on the name of the model.
+        """
         pre, kind = self.pre or "", self.text("general.architecture") or ""
         name = (self.text("general.name") or "").lower()
         if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(
@@ -254,7 +257,7 @@ class Metadata:
         return set(), set()
 
     def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
-        """Returns llama.cpp's template. `bos`, `eos`: defaults of the flags; `always`: add bos in any case."""
+        """Returns llama.cpp's template. `bos` and `eos` are the defaults of the flags; `always` adds bos anyway."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
         pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; Llama and T5 join two texts this way
@@ -301,7 +304,10 @@ def _vocabulary(
     entries: set[int],
     scores: Sequence[float] | None = None,
 ) -> _core.Vocabulary:
-    """Builds the vocabulary. All tokens are entries of the model, except added tokens that are not in `entries`."""
+    """Builds the vocabulary. Added tokens are entries of the model only if `entries` has their id.
+
+    All tokens that are not added tokens are entries.
+    """
     kept = [id for id in range(len(metadata.tokens)) if id not in added or id in entries]
     vocabulary = _core.Vocabulary(kept, [kinds[id] for id in kept], [contents[id] for id in kept], (), scores)
     return with_added_tokens(vocabulary, added.items(), entries)

@@ -1,7 +1,7 @@
 """Differences between a model's own tokenizer and its GGUF file, as far as the metadata of the file shows them.
 
-`gguf` gives llama.cpp's ids of a file. The ids of the model's own tokenizer can differ where the format has no field
-for a feature, or where llama.cpp implements a feature in its own way.
+With the module `gguf`, a text has the ids that llama.cpp gives it with this file. The ids of the model's own tokenizer
+can differ where the format has no field for a feature, or where llama.cpp implements a feature in its own way.
 
 Source: the tokenizer.json of the models (NFC); ggml-org/llama.cpp src/llama-vocab.cpp, src/unicode.cpp (the rest).
 """
@@ -25,7 +25,7 @@ _NFC = {"qwen2", "qwen35", "command-r", "mpt", "olmo", "modern-bert"}
 
 
 def differences(path: str) -> dict[str, str]:
-    """Returns cause -> description of the difference, for a file that `gguf.read` reads."""
+    """Returns the known differences from llama.cpp for a file that `gguf.read` reads: cause -> description."""
     with error_context(path, FORMAT):
         values = read_header(path, is_tokenizer_key).values
         return dict(_differences(Metadata(values), values))

@@ -2,8 +2,8 @@
 
 A file is read from its beginning, up to the end of its metadata. `write_file` writes a file without tensors, or a copy
 with other values of some keys; the bytes of all other keys and of tensors do not change. Versions 2 and 3 in
-little-endian byte order are supported; version 1, big-endian files and arrays of arrays are refused, as llama.cpp
-refuses them on the usual machines.
+little-endian byte order are supported; version 1, big-endian files and arrays of arrays are refused, as in llama.cpp on
+little-endian machines.
 
 Source: ggml-org/ggml docs/gguf.md (layout, types).
 """
@@ -175,7 +175,10 @@ class _Reader:
         return self._take(size)
 
     def _checked(self, count: int, size: int) -> int:
-        """Checks that a file can contain `count` items of at least `size` bytes, before memory is reserved for them."""
+        """Checks that the rest of the file can contain `count` items of at least `size` bytes; returns `count`.
+
+        This is done before memory is reserved for the items.
+        """
         if count * size > self._num_bytes - self._at:
             raise self._error(f"a list of {count} items exceeds the rest of the file, which is cut off or damaged")
         return count

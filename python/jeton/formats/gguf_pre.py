@@ -56,7 +56,8 @@ _QWEN35 = (
 _UPPER, _LOWER = r"[\p{L}&&[^a-z]]", r"[\p{L}&&[^A-Z]]"
 _SIGNS_OR_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
 _DIGITS = r"\p{N}{1,3}"
-# groups of three digits, counted from the right; text before the first group is part of this group
+# Splits a number into groups of three digits, counted from its right end. Text before a number is part of its first
+# group.
 _GROUPS = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
 # includes Hangul and everything from U+0800 up to the ideographs, except white space
 _DEEPSEEK_CHINESE = r"[[\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]&&\S]+"
@@ -98,7 +99,7 @@ _YOUTU_SCRIPTS = (
 
 
 def _cased(upper: str, lower: str, after: str, digits: str) -> str:
-    """Returns a pattern whose words are upper-case, then lower-case letters; letters beyond ASCII count as both."""
+    """Returns a pattern in which a word is upper-case letters, then lower-case ones. Letters beyond ASCII are both."""
     start = r"[^\r\n\p{L}\p{N}]?"
     words = f"{start}{upper}*{lower}+{after}|{start}{upper}+{lower}*{after}"
     return rf"{words}|{digits}|{_SIGNS_OR_SLASHES}|\s*[\r\n]+|{_SPACES}"

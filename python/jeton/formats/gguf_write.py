@@ -3,8 +3,9 @@
 In a copy, the keys of the tokenizer are replaced. Keys with ids for which Jeton has no role (``eot_token_id``, …) get
 the new id of the same token. The old chat template is kept if the tokenizer has none. A feature for which llama.cpp
 would give different ids is refused with an error that names the feature. llama.cpp has fixed normalizers and a fixed
-list of pre-tokenizers (`gguf_pre`); the pre-tokenizer that splits most of `_PROBES` as the tokenizer does is chosen.
-Other differences are found when the file is read again and compared, as `jeton convert` does.
+list of pre-tokenizers (`gguf_pre`). From this list, the writer chooses the pre-tokenizer that splits the most of
+`_PROBES` in the same way as the tokenizer. To find other differences, read the file again and compare, as
+`jeton convert` does.
 
 Source: ggml-org/llama.cpp src/llama-vocab.cpp, convert_hf_to_gguf.py (types, padding; facts).
 """
@@ -64,7 +65,7 @@ def write(
         tok: the tokenizer.
         path: the new file.
         accept_loss: names of accepted losses.
-        like: the file to copy; None: a file without tensors.
+        like: the file to copy; None means a file without tensors.
 
     Raises:
         UnsupportedFeatureError: llama.cpp does not support the model or a feature.

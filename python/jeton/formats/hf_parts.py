@@ -9,7 +9,7 @@ To support a new component, add its name here and:
 - a variant in ``normalize/mod.rs``, ``pretokenize/parts/mod.rs`` or ``decode/parts.rs`` of the core, read from JSON and
   applied there;
 - its effect on two adjacent characters in ``pair_effect.rs``, which the compiler requires; ``Unknown`` is always
-  correct, but makes finding positions for cuts slower;
+  correct, but slows the search for positions at which a text can be cut;
 - a comparison with its library in ``tests/parity/``, a generator in ``fuzz/src/cases.rs`` and its name in
   ``fuzz/src/targets/parts.rs``;
 - a row in the table of ``docs/files.md``.
@@ -320,7 +320,7 @@ def _flatten(spelled: object, key: str, place: str, role: str, known: tuple[str,
 
 
 def _read_split(part: Component) -> Component:
-    """Converts a Split to a Pattern, if its regex is a built-in pattern or means the same in both dialects."""
+    """Converts a Split to a Pattern, if its regex is a built-in pattern or means the same in Oniguruma and Jeton."""
     spelled = part.get("pattern")
     regex = spelled.get("Regex") if isinstance(spelled, dict) else None
     if not isinstance(regex, str) or part.get("behavior") != "Isolated" or part.get("invert"):

@@ -1,7 +1,9 @@
 """Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
-``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds no tokens.
+``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. If there is no template (None), no tokens
+are added.
+
 A template has ``"overflow_type_ids"`` in only two cases: for a RobertaProcessing that does not trim offsets (as in
 CLIP), and for a TemplateProcessing that has the items of a RobertaProcessing while offsets are trimmed.
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_template", "write_template"]
 
-MOST_IDS = 1 << 16  # maximum number of ids in a template, since a short file can repeat a token
+MOST_IDS = 1 << 16  # maximum number of ids in a template; a short file can repeat a token many times
 
 _SINGLE: list[JSON] = [{"sequence": "A", "type_id": 0}]
 _PAIR: list[JSON] = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id": 1}]

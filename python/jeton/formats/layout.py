@@ -204,10 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns the layout of `for_class`, except for NLLB, whose mask can have the id before the languages.
+    """Returns the layout of `for_class`. For NLLB, the mask can instead have the id before the languages.
 
-    This is the case if the configuration lists no language, and transformers gives the same ids. Published
-    configurations list the languages, with the mask after them.
+    It does if the configuration lists no language, as in transformers. Published configurations list the languages,
+    and the mask has the id after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":
@@ -234,7 +234,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
-    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token, with the slow class's flags.
+    """Returns id -> sentinel token of T5, with the slow class's flags. The ids follow the pieces, in reverse order.
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content

@@ -41,9 +41,9 @@ def read(
         data: content of the model.
         config: the configuration; empty if there is only a model.
         source: name of the file, for messages.
-        layout: id layout; None: the layout of the class.
-        version: major version of transformers whose `AutoTokenizer` is reproduced; None: SentencePiece's ids (see the
-            docstring of this module).
+        layout: id layout; None means the layout of the class.
+        version: major version of transformers whose `AutoTokenizer` is reproduced. With None, the ids are those of
+            SentencePiece (see the docstring of this module).
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
@@ -141,7 +141,7 @@ def _rebuilt(data: bytes, config: Mapping[str, Any]) -> Tokenizer:
 def _end(tok: Tokenizer, layout: Mapping[str, Any] | None) -> int:
     """Returns the id after the last piece."""
     layout = layout or {}
-    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first token after the pieces
+    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first that exists follows the pieces
         if token in tok.special_tokens:
             return tok.special_tokens[token]
     size = tok.definition.hf_vocab_size

@@ -22,7 +22,7 @@ __all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "is_pinned", "models", 
 HUB = "hf:"
 OLLAMA = "ollama:"
 
-# Name of the registry -> models that use it.
+# Name of a tokenizer of the registry -> models that use this tokenizer.
 MODELS: dict[str, tuple[str, ...]] = {
     "o200k_base": ("gpt-5", "gpt-4.1", "gpt-4o", "o1", "o3", "o4-mini"),
     "o200k_harmony": (),
@@ -290,7 +290,7 @@ def _is_of(family: str, model: str) -> bool:
 
 
 def _spelled(name: str) -> str:
-    """Returns a name as families are spelled: in lower case, with hyphens, but without one between word and version.
+    """Returns a name in the spelling of family names: lower case, hyphens, but no hyphen between word and version.
 
     Examples:
         >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")

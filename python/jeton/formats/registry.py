@@ -80,7 +80,8 @@ _KIMI = (
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
 )
 
-# o200k's alternatives for words, without Han, which has a separate alternative; the rest as in cl100k
+# Han characters are an alternative of their own. The alternatives for words are those of o200k without Han characters,
+# and the rest is as in cl100k.
 _KIMI_PATTERN = "|".join(
     [
         r"[\p{Han}]+",

@@ -30,7 +30,7 @@ SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
-    """Returns the Python files that define tokenizers, among file names.
+    """Returns, of the given file names, those of Python files that define tokenizers.
 
     Examples:
         >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])
@@ -40,7 +40,7 @@ def code_files(names: Iterable[str]) -> list[str]:
 
 
 def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str], code: list[str]) -> None:
-    """Rejects a tokenizer that needs remote code; only logs a warning if a self-contained file replaces the code.
+    """Rejects a tokenizer that needs remote code. If a self-contained file replaces the code, only logs a warning.
 
     Args:
         name: name of the repository or folder, for messages.

@@ -49,9 +49,9 @@ def read(
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        layout: id layout; None: SentencePiece's own ids.
-        decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; empty:
-            SentencePiece's decoder.
+        layout: id layout; None means SentencePiece's own ids.
+        decoder: components that replace SentencePiece's decoder and receive byte pieces as bytes; if empty,
+            SentencePiece's decoder is used.
 
     Raises:
         FormatError: the data is not a protobuf, or not a model that SentencePiece would load; the error states the

@@ -127,7 +127,7 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
 
 
 def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Returns the options of the normalizer, and where the pre-tokenizer splits escaped text: "spaces", "lines"."""
+    """Returns the options of the normalizer, and the places at which the pre-tokenizer splits: "spaces", "lines"."""
     normalizer, pretokenizer = tok.definition.normalizer, tok.definition.pretokenizer
     if [part["type"] for part in normalizer] == ["SentencePiece"] and not pretokenizer:
         return {name: value for name, value in normalizer[0].items() if name != "type"}, []
@@ -331,7 +331,7 @@ def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
 
 
 def _check_bpe(model: Bpe) -> None:
-    """Rejects BPE that differs from SentencePiece's BPE in more than having a list of merges instead of scores."""
+    """Rejects BPE with an option that SentencePiece's BPE lacks. (A list of merges is allowed; it becomes scores.)"""
     if model.level == "byte" or model.ranks != "merges":
         raise unsupported("model", "byte-level BPE")
     if model.end_of_word is not None or model.continuing_subword_prefix is not None:

@@ -51,7 +51,7 @@ def read(
         source: name of the file, for messages.
         pattern: replaces pattern and normalizer of a known file.
         special_tokens: replaces the special tokens of a known file, its roles, template and chat template.
-        name: name in the registry, needed if several names share the file; None: the first name with this content.
+        name: name in the registry, needed if several names share the file; None means the first name with this content.
 
     Raises:
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.

@@ -220,7 +220,7 @@ def _fields(tok: Tokenizer, mark: str) -> JSON:
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce a token of its vocabulary that no merge forms."""
+    """Tests whether HF's model can produce `token`, an entry that no merge forms, from text."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
@@ -335,7 +335,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 
 
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
-    """Like `read`; also returns the stages in the JSON of the file, and the number of entries of the model."""
+    """Like `read`; also returns the JSON of the stages as in the file, and the number of entries of the model."""
 
     def facts() -> tuple[Tokenizer, JSON, int]:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
@@ -385,7 +385,7 @@ def _reported(read: Callable[[], _T], source: str) -> _T:
         ) from None
     except FormatError as error:
         raise FormatError(f"{source}: {error.marked}", format=FORMAT, place=error.place) from None
-    except ConfigError as error:  # contradictory or unsupported components or entries
+    except ConfigError as error:  # components or entries are contradictory or unsupported
         place = _PLACES.get(error.stage, "$.model")
         if error.feature is not None:
             raise UnsupportedFeatureError(
@@ -655,7 +655,7 @@ def _added_tokens(
 
 
 def _own_ids(own: JSON, name: str) -> set[int]:
-    """Returns a set of ids of added tokens in ``model.jeton``."""
+    """Returns the ids of added tokens that a list in ``model.jeton`` contains."""
     ids = own.get(name, [])
     if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
         raise FormatError("the columns of the vocabulary are damaged", place=f"$.model.jeton.{name}")

@@ -4,8 +4,8 @@ Their files are copied into a temporary folder, which is then read like a local 
 verify: the server is trusted to have the right tokenizer, and the readers of formats validate its data. No code is
 copied.
 
-A web address names a file, because HTTP has no folders; for ``vocab.json`` or ``merges.txt``, the partner is fetched,
-too.
+A web address must name a file, because HTTP has no folders. For ``vocab.json`` or ``merges.txt``, the other file of the
+pair is fetched, too.
 """
 
 from __future__ import annotations

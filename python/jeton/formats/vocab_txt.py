@@ -1,9 +1,9 @@
 """BERT's vocab.txt: WordPiece entries, one per line.
 
 The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. The ``do_lower_case`` of a
-`tokenizer_config.json` in the same folder decides on lowercasing; a folder without ``do_lower_case`` lowercases, as in
-transformers. A file without a configuration lowercases if and only if no entry outside ``[…]`` has an upper-case
-letter. Classes that tokenize differently from `BertTokenizer` are rejected.
+`tokenizer_config.json` in the same folder decides on lowercasing; if the folder does not set it, texts are lowercased,
+as in transformers. For a file without a configuration, texts are lowercased if and only if no entry outside ``[…]`` has
+an upper-case letter. Classes that tokenize differently from `BertTokenizer` are rejected.
 
 Missing special tokens are not added, whereas transformers appends them. Without ``[CLS]`` or ``[SEP]`` there is no
 template.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_arrow"]
 
 MAX_OFFSET = (1 << 31) - 1
-# Bytes of text that are encoded at a time. The ids of this much text are far fewer than a list array can hold, 2^31.
+# Bytes of text that are encoded at a time. This much text gives far fewer than 2^31 ids, the limit of a list array.
 SLICE_BYTES = 1 << 28
 
 
@@ -62,7 +62,7 @@ def encode_arrow(
         append_eos: after each text, add the id of the role `eos` (True) or of the special token with this spelling.
         prepend_bos: before each text, add the id of the role `bos` (True) or of the special token with this spelling.
         large_list: make the column of ids a ``large_list<int32>``, with 64-bit offsets.
-        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
+        threads: number of threads; None means RAYON_NUM_THREADS, or all cores.
 
     Returns:
         The same kind of object as `batch`, with the columns `keep` and `output`; one row for each input row.
@@ -95,7 +95,7 @@ def encode_arrow(
 
 
 class ArrowEncoder:
-    """Encoder of Arrow data with the checked arguments of a call."""
+    """Encoder of Arrow data. Its constructor checks the arguments of a call."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ def map_dataset(
             template, and the result also has a column ``loss_mask``: whether the model generates each id. `append_eos`,
             `prepend_bos` and `keep` are not supported with it.
         mask: options of the loss mask, as for `Chat.reply_mask`.
-        max_length: maximum number of ids of a conversation; None: no limit.
+        max_length: maximum number of ids of a conversation; None means no limit.
         too_long: policy for conversations over `max_length`: ``"truncate"`` ends them with the last reply that fits,
             ``"drop"`` leaves them out, ``"split"`` divides them into several, each with the system messages.
 
@@ -148,7 +148,7 @@ def _encode_chats(
     max_length: int | None,
     too_long: str,
 ) -> dict[str, list[Any]]:
-    """Encodes conversations; returns the ids and loss mask of each conversation, or of each part of a split one."""
+    """Encodes conversations; returns ids and loss mask of each conversation, or of each part if one was split."""
     fitter = ConversationFitter(tok, None, max_length, too_long)
     chats = [chat for messages in batch[column] for chat in fitter.chats(_without_nulls(messages))]
     return {

@@ -19,7 +19,8 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-# Byte put before a text that continues another text. In known vocabularies, no entry has this byte and other bytes.
+# Byte that is put before a text that continues another text. In known vocabularies, an entry that contains this byte
+# contains no other byte.
 HEAD = b"\x02"
 
 
@@ -30,8 +31,8 @@ def ll_tokenizer(
 
     Args:
         tok: the tokenizer.
-        size: number of rows of the model's output; None: `Tokenizer.vocab_size`.
-        eos: id or ids that end a text; None: the id of the role ``eos``.
+        size: number of rows of the model's output; None means `Tokenizer.vocab_size`.
+        eos: id or ids that end a text; None means the id of the role ``eos``.
         slices: as for `LLTokenizer`.
 
     Raises:
@@ -55,7 +56,8 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     """Returns the ids that end a text.
 
     Raises:
-        ConfigError: no id ends a text, or an id is not less than the number of rows of the model's output.
+        ConfigError: `eos` is empty, or None for a tokenizer without eos; or an id is not less than the number of rows
+            of the model's output.
     """
     if eos is None:
         eos = [] if tok.eos_id is None else tok.eos_id
@@ -90,7 +92,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """Encodes text that follows other text, so without the space that SentencePiece puts before a text."""
+        """Encodes text that follows other text. It does not get the space that SentencePiece adds before a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

@@ -18,11 +18,11 @@ __all__ = ["vocabulary"]
 
 
 def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
-    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids. No text produces special tokens, so it has none.
+    """Returns an `outlines_core.Vocabulary`, which maps bytes to ids. It lacks special tokens; no text produces them.
 
     Args:
         tok: the tokenizer.
-        eos: id that ends a text; None: the id of the role ``eos``.
+        eos: id that ends a text; None means the id of the role ``eos``.
 
     Raises:
         ConfigError: `eos` is None and the tokenizer has no role ``eos``, or `eos` is not in the vocabulary.

@@ -44,7 +44,7 @@ class JetonRenderer:
         MissingDependencyError: `renderers` is not installed.
     """
 
-    is_prefix_stable = False  # not in general: it depends on the conversation whether prompts are prefix-stable
+    is_prefix_stable = False  # whether prompts are prefix-stable depends on the conversation
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class JetonRenderer:
         )
 
     def render_ids(self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False) -> list[int]:
-        """Returns the ids of `render`."""
+        """Returns only the ids that `render` computes."""
         return self._chat(messages, tools, add_generation_prompt).ids
 
     def _chat(self, messages: Messages, tools: Tools, add_generation_prompt: bool) -> Chat:

@@ -142,7 +142,7 @@ class Tokenizer:
         """Returns the content of a `tokenizer.json`.
 
         Args:
-            pretty: whether the JSON is indented, on several lines.
+            pretty: whether the JSON is on several lines and indented.
         """
         has_lines = flag(pretty, "pretty")
         return _pretty(self._json()) if has_lines else self._json()
@@ -477,7 +477,7 @@ class Tokenizer:
         return self._state.id_to_token(u32(id))
 
     def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
-        """Returns spelling → id, for all entries."""
+        """Returns spelling → id for all entries of the model and, with `with_added_tokens`, for the added tokens."""
         return self._state.vocab(with_added=flag(with_added_tokens, "with_added_tokens"))
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
@@ -519,7 +519,7 @@ class Tokenizer:
 
     @property
     def encode_special_tokens(self) -> bool:
-        """True if special tokens in texts are plain text."""
+        """True if special tokens in texts are encoded as plain text."""
         return self._splits_special
 
     @encode_special_tokens.setter
@@ -732,7 +732,7 @@ def _empty() -> Tokenizer:
 
 
 def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokenizer:
-    """Reads a file that Jeton rejects, with the original package if it is installed; raises the original's errors.
+    """Reads a file that Jeton rejects. If the original package is installed, it reads the file or raises its own error.
 
     Raises:
         Exception: both reject the file.
@@ -861,6 +861,6 @@ def _async_encoded(replica: Any, text: Any, pair: Any, options: dict[str, Any]) 
 
 
 def report_missing_attributes() -> None:
-    """Begins to record names that tokenizers lack, for `jeton.compat.run`."""
+    """Begins to record the attributes that a program looks up in vain on these classes, for `jeton.compat.run`."""
     report.missing_attributes(Tokenizer, "tokenizers.Tokenizer")
     report.missing_attributes(Encoding, "tokenizers.Encoding")

@@ -151,7 +151,7 @@ class Encoding:
 
     @property
     def word_ids(self) -> list[int | None]:
-        """Index of the pretoken of each id in its text; None for ids of the template and of padding."""
+        """For each id, the index of its pretoken in the text; None for ids of the template and of padding."""
         return self._column("words")
 
     @property

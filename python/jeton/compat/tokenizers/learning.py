@@ -46,7 +46,7 @@ def counted(texts: Iterable[str], stages: Mapping[str, Any], shows_progress: boo
 
 
 def _words(texts: Iterable[str], stages: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the pretokens of texts, in the case that a stage is a Python object."""
+    """Yields the pretokens of texts. It is used if a stage is a Python object."""
     normalizer, splitter = (
         stage if stage is None or isinstance(stage, Part) else from_state(name, stage)
         for name, stage in ((name, stages.get(name)) for name in ("normalizer", "pre_tokenizer"))
@@ -65,7 +65,7 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     Args:
         state: the options of the trainer.
         counts: the pretokens.
-        keeps_merges: whether the model has merges.
+        keeps_merges: whether the learned model has merges (WordPiece has none).
 
     Returns:
         Options of the model, and the members of its JSON.

@@ -105,7 +105,7 @@ class Model(Part):
         return {name: state[name] for name in order if name in state}
 
     def members(self) -> Members:
-        """Returns the JSON of the vocabulary and of the merges; None for a model without merges."""
+        """Returns the JSON of the vocabulary, and that of the merges or, for a model without merges, None."""
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
@@ -257,7 +257,7 @@ class BPE(Model):
         end_of_word_suffix: suffix of tokens at the end of a word.
         fuse_unk: whether adjacent unknown characters are one token.
         byte_fallback: whether unknown characters become tokens such as ``<0x61>``.
-        ignore_merges: whether a pretoken that is an entry becomes this token, without merges.
+        ignore_merges: whether a pretoken that is an entry of the vocabulary becomes one token, without any merges.
 
     Raises:
         ValueError: only one of vocabulary and merges is given.
@@ -395,7 +395,7 @@ class WordLevel(Model):
 
     Args:
         vocab: word → id, or the path of a `vocab.json`.
-        unk_token: the token of other words.
+        unk_token: the token for words that are not in the vocabulary.
 
     Examples:
         >>> WordLevel({"low": 0, "<unk>": 1}).token_to_id("low")

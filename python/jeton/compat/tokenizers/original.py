@@ -1,4 +1,6 @@
-"""Loads Hugging Face's own package beside the drop-in, for Python components and calls whose results may differ.
+"""Loads Hugging Face's own package beside the drop-in.
+
+It is needed for components that are Python objects, and for calls on which Jeton might give another result.
 
 The package is searched for on `sys.path`, except in the folder of shims, and loaded under a private name on first use,
 so that `import tokenizers` still imports the drop-in. If it is not installed, calls that need it raise an error.

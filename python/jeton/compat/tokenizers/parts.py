@@ -168,7 +168,7 @@ class Part:
     """Base class of a tokenizer's stages.
 
     Attributes:
-        cell: the state, shared with other objects of the same part.
+        cell: the state, shared with all Python objects that represent the same part.
     """
 
     kind: ClassVar[str]
@@ -318,7 +318,7 @@ class Part:
 
 
 class SequencePart(Part):
-    """Base class of Sequences with assignable items: parts of one kind that are applied one after the other."""
+    """Base class of the Sequence classes whose items can be assigned. The items are parts of one kind."""
 
     _key: ClassVar[str]  # key of the list of items in JSON
     _role: ClassVar[str]  # name of an item in error messages

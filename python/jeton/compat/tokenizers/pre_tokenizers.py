@@ -52,7 +52,10 @@ class PreTokenizer(Part):
 
     @staticmethod
     def custom(pretok: Any) -> PreTokenizer:
-        """Creates a pre-tokenizer from a Python object with ``pre_tokenize``; the original package runs it."""
+        """Creates a pre-tokenizer from a Python object with a method ``pre_tokenize``.
+
+        The original package runs this pre-tokenizer.
+        """
         return PreTokenizer._of_cell(Cell({"type": "Custom"}, pretok))
 
     def pre_tokenize(self, pretok: Any) -> None:
@@ -130,7 +133,7 @@ class Digits(PreTokenizer):
 
 
 class FixedLength(PreTokenizer):
-    """Splits into pretokens of a number of characters."""
+    """Splits into pretokens of `length` characters each; the last can be shorter."""
 
     length = Option(size, 5)
 

@@ -47,7 +47,7 @@ class PostProcessor(Part):
         return 0
 
     def process(self, encoding: Any, pair: Any = None, add_special_tokens: Any = True) -> Encoding:
-        """Returns the processed encoding of a text or pair: with special tokens, and with this processor's offsets.
+        """Returns the processed encoding of a text or pair, with special tokens and with this processor's offsets.
 
         Args:
             encoding: encoding of the text.
@@ -67,7 +67,7 @@ class PostProcessor(Part):
         return Encoding.merge(self._processed(given, flag(add_special_tokens)), False)
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:
-        """Returns the encodings with special tokens, for `process` to join; the given encodings may be changed."""
+        """Returns the encodings with special tokens; `process` joins them. This can change the given encodings."""
         raise NotImplementedError
 
 
@@ -138,7 +138,7 @@ class RobertaProcessing(PostProcessor):
         sep: token and id of the separator.
         cls_token: token and id at the start; the attribute is ``cls``.
         trim_offsets: whether offsets leave out white space.
-        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space before the text; this space is not trimmed.
     """
 
     sep = Option(pair(text, size_32), load=tuple)
@@ -175,7 +175,7 @@ class ByteLevel(PostProcessor):
     """Trims offsets of byte-level tokens.
 
     Args:
-        add_prefix_space: whether the pre-tokenizer adds a space, which is not trimmed.
+        add_prefix_space: whether the pre-tokenizer adds a space before the text; this space is not trimmed.
         trim_offsets: whether offsets leave out white space.
         use_regex: not used.
     """

@@ -100,7 +100,7 @@ def shown_settings(truncation: dict[str, Any] | None, padding: dict[str, Any] | 
 
 
 def pretty(text: str) -> str:
-    """Indents a tokenizer's JSON by two spaces, on several lines.
+    """Formats a tokenizer's JSON on several lines, indented by two spaces.
 
     Examples:
         >>> print(pretty('{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[["a","b"]]}}'))
@@ -136,7 +136,7 @@ def _entry_lines(entries: Any) -> str:
     if isinstance(entries, dict):
         inner = json.dumps(entries, ensure_ascii=False, separators=(",\n      ", ": "))[1:-1]
         return f"{{\n      {inner}\n    }}"
-    # NUL is the separator, because `json.dumps` escapes it in strings.
+    # NUL is the separator, because `json.dumps` escapes it in strings, so that it occurs nowhere else.
     inner = json.dumps(entries, ensure_ascii=False, separators=("\0", ""))[2:-2]
     inner = inner.replace("]\0[", "\n      ],\n      [\n        ").replace("\0", ",\n        ")
     return f"[\n      [\n        {inner}\n      ]\n    ]"

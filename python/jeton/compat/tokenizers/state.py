@@ -135,7 +135,7 @@ class Built(Engine):
 
     @cached_property
     def _lost(self) -> bytes | None:
-        """Single bytes that the model leaves out of texts; None if it can also leave out other characters."""
+        """Bytes that the model leaves out of a text; None if it can also leave out characters of several bytes."""
         model, core = self.tok.definition.model, self.core
         if not isinstance(model, Bpe) or not model.drop_unknown or not self.state.size:
             return b""
@@ -147,7 +147,7 @@ class Built(Engine):
         return b"" if bytes_alone else None
 
     def drops(self, texts: Iterable[str]) -> bool:
-        """Tests whether the model may leave out unknown characters of texts, because this shifts offsets."""
+        """Tests whether the model might leave out unknown characters of texts, which would shift the offsets."""
         lost = self._lost
         if not lost or self.tok.definition.normalizer:
             return lost != b""
@@ -158,8 +158,8 @@ class Built(Engine):
     def kept_ids(self) -> frozenset[int]:
         """Ids of special tokens that decoding does not skip.
 
-        The original library looks up their normalized content, which differs from their content, and so does not find
-        them among the special tokens.
+        To decide whether to skip a token, the original library looks up its normalized content among the special
+        tokens. The normalized content of these tokens differs from their content, so the library does not find them.
         """
         added = self.state.added
         return frozenset(id for id in self.normalized_contents if added[id].special)
@@ -182,7 +182,10 @@ class Built(Engine):
 
     @cached_property
     def frames(self) -> tuple[Frame | None, Frame | None]:
-        """The template of a text, without and with special tokens; None if the text is not in it exactly once."""
+        """Templates of a single text, first without and then with special tokens.
+
+        A template is None if it does not contain the text exactly once.
+        """
         return _frame(self._items[False, False]), _frame(self._items[False, True])
 
     @cached_property
@@ -193,7 +196,7 @@ class Built(Engine):
 
 
 class Frame(NamedTuple):
-    """The template around one text: type ids and ids before and after the text, and the text's type id."""
+    """Ids that a template adds before and after a single text, with their type ids, and the type id of the text."""
 
     before: list[int]
     after: list[int]
@@ -266,7 +269,7 @@ class State:
         self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
         self._spelled: SpelledVocabulary | None = None
         self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
-        self._model_version: Any = None  # version of the model's object in that build
+        self._model_version: Any = None  # version of the model's object that the last build used
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._replica: Any = None
@@ -429,7 +432,8 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            if part is not None:  # record only this version: the other objects may have changed since their recording
+            # Record the version of only this object. Another object may have changed since its version was recorded.
+            if part is not None:
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
 
@@ -437,7 +441,7 @@ class State:
         """Returns the model's object, the same object in each call."""
         if self.model is None:
             members, tok = self._members, self._tok
-            if tok is not None:  # the model keeps `tok`, because it can be used after the state has dropped its build
+            if tok is not None:  # the model keeps `tok`, because the model can outlive this build of the state
                 members = partial(_members_of_core, tok, self._not_entries(), self.size)
             self.model = models.Model.of(self._named_options(), members)
             self._model_version = self.model.version
@@ -478,7 +482,7 @@ class State:
             return None
 
     def vocab(self, *, with_added: bool) -> dict[str, int]:
-        """Returns spelling -> id, for all entries."""
+        """Returns spelling -> id for all entries of the model, and for the added tokens if `with_added` is true."""
         vocab: dict[str, int] | list[list[Any]] = json.loads(self.members()[0])
         found = {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
         return found | self._ids if with_added else found
@@ -488,7 +492,7 @@ class State:
 
         Args:
             settings: truncation and padding as JSON.
-            without_custom: whether components that are Python objects are left out; otherwise they raise an error.
+            without_custom: whether components that are Python objects are left out; if false, they cause an error.
         """
         custom = {kind for kind, part in self.objects.items() if part is not None and part.is_custom}
         left_out = custom if without_custom else ()

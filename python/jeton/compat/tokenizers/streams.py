@@ -1,7 +1,7 @@
 """`DecodeStream`: decodes ids that arrive one by one, and splits the text at the same places as Hugging Face's class.
 
-For an id whose text ends in an incomplete character, or that adds no text, `step` returns None. Ids are decoded
-together with the ids of the last piece, so that decoders see the neighbors that they need.
+For an id whose text ends in an incomplete character, or that adds no text, `step` returns None. New ids are decoded
+together with the ids of the text that `step` returned last, so that decoders see the neighbors that they need.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`step_decode_stream`).
 """

@@ -76,7 +76,7 @@ def flag(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """Converts a string without lone surrogates; raises an error for other values.
+    """Converts a string to a plain `str`; raises an error for lone surrogates and for other values.
 
     Examples:
         >>> text("low")

@@ -103,7 +103,10 @@ def _places(known: KnownRankFile) -> list[Path]:
 
 
 def _filename(known: KnownRankFile) -> str:
-    """Returns the file name in the cache and on a mirror. It has a hash, as many files are called tokenizer.model."""
+    """Returns the file name in the cache and on a mirror.
+
+    The name contains a hash, because many files are called tokenizer.model.
+    """
     stem, dot, suffix = known.url.rpartition("/")[2].rpartition(".")
     return f"{stem}-{known.sha256[:8]}{dot}{suffix}"
 

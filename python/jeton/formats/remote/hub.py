@@ -261,7 +261,7 @@ def _endpoint() -> str | None:
 
 
 def hub_cache() -> str | None:
-    """Returns the hub's cache folder from the environment; None: huggingface_hub's default."""
+    """Returns the hub's cache folder from the environment, or None if huggingface_hub's default applies."""
     if cache := os.environ.get("HF_HUB_CACHE"):
         return os.path.expanduser(cache)
     home = os.environ.get("HF_HOME")

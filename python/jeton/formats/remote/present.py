@@ -41,7 +41,7 @@ def on_this_machine() -> dict[str, str]:
 
 
 def _snapshots() -> dict[str, str]:
-    """Returns the repositories in the cache of huggingface_hub."""
+    """Returns ``hf:owner/name`` -> newest snapshot folder, for the repositories in the cache of huggingface_hub."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     cache = Path(hub_cache() or os.path.join(base, "huggingface", "hub"))
     found = {}

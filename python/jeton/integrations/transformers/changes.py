@@ -112,7 +112,7 @@ def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any
     Args:
         backend: the tokenizer.
         options: the result of `model_options`.
-        model: a Python object that refers to the tokenizer's current model, so that it shows all later changes.
+        model: a Python object that refers to the tokenizer's current model, so that all changes are visible through it.
 
     Raises:
         Exception: a stage is a Python object, which cannot be serialized.

@@ -21,7 +21,7 @@ _lock = ForkLock()
 
 
 def accelerated_class(original: type[Any]) -> type[Any]:
-    """Returns the accelerated subclass of a class of fast tokenizers, the same class in each call.
+    """Returns the accelerated subclass of a class of fast tokenizers. Each call returns the same subclass.
 
     Raises:
         TypeError: `original` is not a class of fast tokenizers.

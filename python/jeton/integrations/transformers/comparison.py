@@ -22,7 +22,7 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True)
 class Difference:
-    """A text with different results of the original and of Jeton.
+    """A text for which the original and Jeton give different results.
 
     Attributes:
         kind: ``"ids"``, ``"offsets"`` or ``"text"`` (decoded ids).
@@ -120,7 +120,7 @@ class _Comparison:
         self.examples: list[Difference] = []
 
     def add(self, backend: Any, texts: list[str]) -> None:
-        """Compares texts."""
+        """Encodes texts with both libraries, and compares the results."""
         backend.no_truncation()
         backend.no_padding()
         self.num_texts += len(texts)
@@ -130,7 +130,7 @@ class _Comparison:
         try:
             rows = self.engine.encode(texts, offsets=True)
         except Unproven:
-            if len(texts) > 1:  # a text is refused; compare each half alone to isolate this text
+            if len(texts) > 1:  # one of the texts is refused; compare each half alone to find it
                 self.num_texts -= len(texts)
                 self.num_ids -= sum(map(len, ids))
                 half = len(texts) // 2

@@ -20,7 +20,7 @@ _LOGGED: set[tuple[str, str | None]] = set()
 
 @dataclass(frozen=True)
 class Stats:
-    """Numbers of calls of one tokenizer, or of all tokenizers of a process.
+    """Counters of the calls of one tokenizer, or of all tokenizers of a process.
 
     Attributes:
         on_jeton: number of calls that ran on Jeton.
@@ -53,7 +53,7 @@ class Stats:
 
 
 def new_counts() -> Counts:
-    """Creates the call counts of a tokenizer and registers them for the totals of `of_process`."""
+    """Creates the call counters of a tokenizer and registers them for the totals of `of_process`."""
     counts: Counts = {}
     _ALL.append(counts)
     return counts

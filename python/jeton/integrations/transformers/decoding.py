@@ -15,7 +15,7 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """Returns the text of ids, before it is cleaned up. Leaves counting the call to the caller, which is faster.
+    """Returns the text of ids, before it is cleaned up. To save time, the caller counts the call.
 
     Raises:
         Unproven: the result might differ from the result of the original.

@@ -1,7 +1,7 @@
-"""`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`, which builds the real tokenizer on demand.
+"""`DeferredBackend`: placeholder for a `tokenizers.Tokenizer`. It builds the real tokenizer on demand.
 
 transformers' own constructor and the calls that run on Jeton need only padding, truncation, added tokens and a few
-other values. Any other access builds the real tokenizer, which replaces the placeholder with the same settings.
+other values. Any other access builds the real tokenizer, which takes over the settings and replaces the placeholder.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                if self._real is None:  # otherwise a signal handler has built it
+                if self._real is None:  # false if a signal handler has built it in the meantime
                     self._real = made
             return self._real
 

@@ -87,7 +87,10 @@ class Call:
         return ", ".join(names)
 
     def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
-        """Runs the call on Jeton and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
+        """Runs the call on Jeton and counts it. Returns None if the call must fall back to the original.
+
+        `inputs_of` returns the texts and `is_batched`.
+        """
         counts, form = state_of(tok).counts, ""
         try:
             inputs, is_batched = inputs_of()
@@ -227,7 +230,7 @@ class Call:
     def _long(
         self, tok: Any, rows: Rows, arguments: EncodeArguments, names: list[str], is_batched: bool
     ) -> dict[str, Any]:
-        """Returns the values of rows, for any options."""
+        """Returns the values of all rows. Unlike `_short`, supports all options."""
         self._warn(tok, rows)
         data = {}
         for name in names:
@@ -253,7 +256,7 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls `apply_chat_template` of the base class. For masks, it reads `char_to_token` or `offsets` of encodings."""
+    """Calls the base class's `apply_chat_template`. It computes masks from encodings' `char_to_token` or `offsets`."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():

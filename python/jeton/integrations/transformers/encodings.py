@@ -24,7 +24,7 @@ from .state import SharedEngine, Use
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 _WORD_IDS = BatchEncoding.word_ids.__code__
-FEW_CHARACTERS = 500  # for a single text with fewer characters, the library is faster than Jeton
+FEW_CHARACTERS = 500  # for a single text with fewer characters, HF's library is faster than Jeton
 
 
 class EncodeArguments(NamedTuple):
@@ -59,7 +59,10 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
     def words(self, engine: SharedEngine) -> Rows | None:
-        """Returns the rows of the result with word indices; None if the library is faster or may give other indices."""
+        """Returns the rows of the result with word indices.
+
+        Returns None if Hugging Face's library is faster or may give other indices.
+        """
         inputs = self.inputs
         if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
             return None
@@ -106,7 +109,7 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """Tests whether `character_indexes` is active: then only `char_to_token` and `offsets` of encodings are read."""
+    """Tests whether `character_indexes` is active, so that callers read only `char_to_token` and `offsets`."""
     return _WANTED.made is not None
 
 

@@ -42,7 +42,7 @@ def accelerate(tok: Any, *, strict: bool = True) -> Any:
 
     Args:
         tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5, or a `tokenizers.Tokenizer`.
-        strict: False: a tokenizer that Jeton does not support is returned unchanged, and a warning is logged.
+        strict: if false, a tokenizer that Jeton does not support is returned unchanged, and a warning is logged.
 
     Returns:
         The same object, or the drop-in replacement.
@@ -138,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Counts the calls that ran on Jeton and on the original, for one tokenizer or for all tokenizers of the process.
+    """Returns how many calls ran on Jeton and how many on the original, for one tokenizer or for the whole process.
 
     Examples:
         >>> stats().share <= 1

@@ -38,7 +38,7 @@ def major() -> int:
 
 @cache
 def base_class() -> type[Any]:
-    """Returns the class whose calls run on Jeton; it derives from the common class of fast tokenizers."""
+    """Returns the base class of accelerated tokenizers, a subclass of the common class of fast tokenizers."""
     if major() == 5:
         from .v5 import JetonBackend
 

@@ -25,7 +25,7 @@ __all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "sh
 
 READS = 8
 CALLS_LEFT = 8
-TRIES = 8  # attempts: another thread can set truncation while states are compared
+TRIES = 8  # number of attempts; another thread can set truncation during one
 MAX_PROBES = 4_096  # maximum number of normalized added tokens that are encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
@@ -202,8 +202,9 @@ class BackendState:
     def next_use(self) -> Use | None:
         """Returns the `Use` for the next result; None if the call should run on the original.
 
-        The original builds encodings. So if the encodings of nearly every result are read, running on Jeton saves no
-        time. One of every `CALLS_LEFT` calls still runs on Jeton, to notice when this changes.
+        The encodings of a result are built by the original, even if the call runs on Jeton. So if the encodings of
+        nearly every result are read, running on Jeton saves no time. One of every `CALLS_LEFT` calls still runs on
+        Jeton, to notice when they are no longer read.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1
