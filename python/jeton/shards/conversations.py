@@ -179,7 +179,7 @@ class ConversationFitter:
         return found
 
     def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
-        """Splits a conversation into parts that fit into a row: the system messages, then some complete exchanges."""
+        """Splits a conversation into parts that fit into a row; each starts with the system messages."""
         first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
         lead = list(messages[:first])
         starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]

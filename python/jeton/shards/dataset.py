@@ -274,7 +274,7 @@ class ShardDataset(Sequence[Any]):
                 yield self._item(shard, at)
 
     def shard(self, number: int) -> Documents:
-        """Returns the documents of one shard: ``shard(0).tokens`` has their ids as one array, a view of the file.
+        """Returns the documents of one shard; their ids are one array, ``shard(0).tokens``, a view of the file.
 
         Examples:
             >>> import jeton, pathlib, tempfile

@@ -422,7 +422,7 @@ class Totals:
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
-        """Returns the file and line of a document. `number`: its line in the task's range; None: it is a whole file."""
+        """Returns the file and line of a document. `number`: line in the task's range, None for a whole file."""
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:

@@ -93,7 +93,7 @@ class _MetadataWriter(ShardWriter):
 
 
 def line_ends(data: NDArray[np.uint8]) -> Int64:
-    """Returns the index after the end of each line of a file.
+    """Returns the index after the line break of each line of a file.
 
     Examples:
         >>> line_ends(np.frombuffer(b'{}\\n[1]\\n', np.uint8)).tolist()

@@ -106,7 +106,7 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """Lists the tokenizer's own chat templates, then Jeton's presets, with the special tokens missing for each."""
+    """Lists the tokenizer's own chat templates, then Jeton's presets, each with the tokens that the tokenizer lacks."""
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}

@@ -317,7 +317,7 @@ class LitData(Layout):
             "encryption": None,
             "item_loader": "TokensLoader",
         }
-        # litdata only compares this time with the time in its cache, so a digest of the content also works.
+        # litdata only tests whether `updated_at` equals the value in its cache, so a digest can replace the time.
         index = {"chunks": chunks, "config": config, "updated_at": content.hexdigest()[:16]}
         return {INDEX: json.dumps(index, sort_keys=True).encode()}
 
