@@ -603,7 +603,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def count_up_to(
         self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int | None:
-        """Returns the number of ids of a text, or None as soon as it exceeds `limit`; the rest is not encoded.
+        """Returns the number of ids of a text, or None if it exceeds `limit`; encoding stops at the limit.
 
         Args:
             text: the text.

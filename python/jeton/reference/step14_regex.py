@@ -135,7 +135,7 @@ from .step08_split import PATTERNS, spell_out, split
 
 
 class Row(NamedTuple):
-    r"""Alternative of a pattern, with texts that show it: (text, reason).
+    r"""One alternative of a pattern, and examples of its matches, each a pair (text, explanation).
 
     Examples:
         >>> ROWS["gpt2"][2]

@@ -304,7 +304,7 @@ class ShardDataset(Sequence[Any]):
         """
         integer(length, "length", 1)
         held: list[NDArray[Any]] = []
-        missing = length  # number of ids that the arrays in `held` lack to make one array
+        missing = length  # number of ids by which the arrays in `held` are shorter than `length`
         for number in range(self.num_shards):
             tokens = self.shard(number).tokens
             start = 0

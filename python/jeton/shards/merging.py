@@ -37,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder of the joined file, which has the ids of all shards, and stem of its name
+JOINED = "joined"  # folder of the joined file, and stem of its name; this file has the ids of all shards
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3

@@ -126,7 +126,7 @@ class OpenShard:
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
-        """Returns the number of padding ids at the end of a row; its inner boundaries have numbers `first` to `last`.
+        """Returns the number of padding ids at the end of a row, whose inner boundaries are numbered `first` to `last`.
 
         Padding is the last piece of a row. Because a document can also end in the padding id, the file of origins
         tells whether that piece is padding. To save time, the file is only read for rows that end in the padding id.

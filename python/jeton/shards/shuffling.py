@@ -117,7 +117,7 @@ def spool_name(task: int) -> str:
 
 
 def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[int, int, int, int]:
-    """Writes documents as a section; returns the entry of the section in the table."""
+    """Writes documents as a section; returns the entry that the table needs for this section."""
     offset, crc = file.num_bytes, 0
 
     def put(values: NDArray[Any]) -> None:

@@ -44,7 +44,7 @@ class SourceTotals(NamedTuple):
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """Returns file -> source: the file itself, or its folder at the deepest level that has at most `most` folders.
+    """Returns file -> source. Sources are the files, or their folders at the deepest level with at most `most` names.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)

@@ -31,7 +31,7 @@ from . import Case, Task
 
 
 class Vocabulary(NamedTuple):
-    """Vocabulary of ranks."""
+    """Vocabulary that maps the bytes of tokens to their ranks."""
 
     name: str
     rank_of: Mapping[bytes, int]
