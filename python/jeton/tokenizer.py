@@ -1079,7 +1079,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._checked(self._core.decode, ids, skip_special=skip_special_tokens)
 
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], **options: Any) -> _T:
-        """Calls `decode` with a list of ids. Raises the error for unknown ids also if an id does not fit in 32 bits."""
+        """Calls `decode` with a list of ids. An id that does not fit in 32 bits is reported as an unknown id."""
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
         if not isinstance(ids, list):

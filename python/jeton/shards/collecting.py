@@ -184,7 +184,7 @@ def _mapped(file: BinaryIO, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
-    """Returns the items of all ranges, back to back, as one array.
+    """Returns the items of several ranges of `values`, back to back, as one array.
 
     Examples:
         >>> gather(np.arange(10), np.array([7, 0]), np.array([2, 3])).tolist()

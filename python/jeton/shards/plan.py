@@ -65,8 +65,8 @@ __all__ = [
 ]
 
 VERSION = 2
-# Encoding takes two seconds: long enough that starting a task costs little in comparison, and short enough that little
-# work is lost if a task fails.
+# Bytes of text per task, which take about two seconds to encode: long compared with the start of a task, and short
+# enough that a failed task loses little work.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle

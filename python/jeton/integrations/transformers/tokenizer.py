@@ -1,4 +1,4 @@
-"""`JetonTokenizer`: a class of transformers' fast tokenizers that loads with Jeton."""
+"""`JetonTokenizer`: a fast tokenizer of transformers whose files are loaded by Jeton."""
 
 from __future__ import annotations
 
