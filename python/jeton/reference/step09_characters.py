@@ -121,7 +121,7 @@ def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int
 
 
 def character_alphabet(word_counts: Mapping[str, int]) -> dict[int, bytes]:
-    """Give each character of a corpus a number; `word_counts`: its texts, in order of first appearance, with counts.
+    """Give each character of a corpus an id. `word_counts` maps the texts of the corpus, in their order, to counts.
 
     Examples:
         >>> character_alphabet({"low": 5, "lower": 2})

@@ -220,7 +220,7 @@ def model_type(model: bytes) -> str:
 
 
 def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
-    """Number the pieces of a SentencePiece model, which begin with `<unk>`, `<s>` and `</s>`, as fairseq does.
+    """Return the ids that fairseq gives to a SentencePiece model's pieces, which begin with `<unk>`, `<s>`, `</s>`.
 
     Examples:
         >>> fairseq_ids(["<unk>", "<s>", "</s>", "a"])

@@ -70,7 +70,7 @@ VERSION = 2
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
-# Maximum number of tasks, and of shards, because `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
+# Maximum number of tasks, and of shards. It limits memory: `status` needs 0.4 KB per task, and `merge` 4 KB per shard.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message

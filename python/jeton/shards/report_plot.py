@@ -11,7 +11,7 @@ from ..drawing.figures import COLORS, drawable, figure_suffix, make_figure, save
 __all__ = ["plot_report"]
 
 ROW_INCHES, PANEL_INCHES = 0.24, 0.9  # inches: height of a bar, and of a panel without bars
-MAX_NAME = 48  # characters of a name that are shown: the last ones, in which names differ
+MAX_NAME = 48  # maximum length of a name; of longer names, only the end is shown, because the beginnings are alike
 BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[6]
 
 

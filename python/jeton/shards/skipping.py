@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files that a completion lists because none of their documents remains
+MAX_FILES = 100  # maximum number of files in a completion's list of files whose documents were all skipped
 
 
 def split_place(place: str) -> tuple[str, int | None]:

@@ -137,7 +137,8 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
         words = [word.decode() for word, _ in counts.items()]
         alphabet = len({*"".join(words)}) + (preset is None)  # plus the end-of-word mark
         if algorithm == "wordpiece":
-            alphabet += len({char for word in words for char in word[1:]})  # characters with the continuing prefix
+            # Characters after the first of a word have a prefix, and are symbols of their own.
+            alphabet += len({char for word in words for char in word[1:]})
         num_special = RESERVED_PIECES if algorithm == "sentencepiece" else len(recipe.special_tokens)
         vocab_size = alphabet + num_special + DEFAULT_MERGES
     return counts, train(counts, vocab_size, threads=1, progress=False, **own)

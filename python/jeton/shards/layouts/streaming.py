@@ -196,7 +196,7 @@ def _copied(data: NDArray[np.uint8], starts: Int64, sizes: Int64, dtype: np.dtyp
 
 
 class _HeadedWriter(ShardWriter):
-    """Writes a head with the offsets of all samples, then the samples, which are first held in a temporary file."""
+    """Writes a head with the offsets of all samples, then the samples; a temporary file holds them until `finish`."""
 
     def __init__(self, files: OutputFiles, name: str, format: str, config: bytes = b"") -> None:
         self._file, self._held = files.open(name), files.temporary()
