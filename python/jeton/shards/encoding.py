@@ -151,7 +151,7 @@ def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
 
     Args:
         batch: the batch.
-        numbers: number of written documents from each document of the batch; None: one each.
+        numbers: for each document of the batch, the number of documents written from it; None: one from each.
     """
     places = [Places(chunk.name, chunk.numbers, len(chunk.texts), chunk.fields) for chunk in batch.chunks]
     if numbers is None:

@@ -311,7 +311,7 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the plan.
 
-        `grown` is left out without a shuffle, and `arguments` always, because they do not change the shards.
+        Fields that do not change the shards are left out: `arguments` always, and `grown` if there is no shuffle.
         """
         same = replace(self, arguments=None, grown=() if self.shuffle is None else self.grown)
         return _sha256(same.to_json())

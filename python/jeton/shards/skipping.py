@@ -75,7 +75,7 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Counts documents and skipped records of files that other tasks also read, or of which no document remains.
+        """Returns path -> [documents, skipped records] of files that other tasks also read, or that lost all documents.
 
         `left_out`: file -> number of documents that were read, but are outside the hash range of the plan.
         """

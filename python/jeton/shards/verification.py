@@ -364,7 +364,7 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, or all batches if an input has another modification time."""
+        """Compares a shard with its inputs, encoded again: the first batch, or all if an input's time has changed."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched

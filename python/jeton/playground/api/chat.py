@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists special tokens that were encoded as text because a message spells them, with the rows of their tokens."""
+    """Lists special tokens that occur in messages, where they were encoded as text, with the indices of these ids."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
