@@ -243,7 +243,7 @@ def decode_words(tokens: Iterable[str], end: str = END) -> str:
 
 
 def main() -> None:
-    """Split unknown words into tokens with both encoders: merges, and the longest token first."""
+    """Split unknown words into tokens in two ways: by taking the longest token first, and by applying the merges."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     learned = train_words(counts, 10)
     known = known_words(counts, learned)

@@ -114,7 +114,7 @@ class Blend:
 
     Attributes:
         datasets: the folders, opened.
-        row_length: ids of a row, if the shards of a folder are packed; else None.
+        row_length: number of ids of a row; None if no folder has packed shards.
 
     Examples:
         >>> import jeton, pathlib, tempfile

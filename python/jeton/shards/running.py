@@ -135,7 +135,7 @@ def run_plan(
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
-        tok = load_tokenizer(folder, plan)  # even if workers load it themselves: errors are raised before work starts
+        tok = load_tokenizer(folder, plan)  # also if workers load their own, so that a bad file fails before the work
         own = sum(task.num_bytes for task in one.tasks[share])
         failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:

@@ -1,4 +1,4 @@
-"""Records that ``errors="skip"`` skips: their files, limits on their number, and inputs of which no document remains.
+"""Records skipped because of ``errors="skip"``: files that list them, limits, and the check that documents remain.
 
     rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
     rejects.jsonl          skipped records of all tasks, written by `merge`; lines are numbered by file

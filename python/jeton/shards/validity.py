@@ -58,8 +58,8 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # Completions of a shuffle's shards are removed first: if the process ends between the stages, the next call still
-    # finds the invalid spools.
+    # The second stage of a shuffle is first: if the process is killed before it removes completions of the first stage,
+    # the next call finds the spools invalid and removes the rest.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number
