@@ -1057,7 +1057,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """Returns the bytes of ids: those of the encoded text, if the tokenizer is lossless.
+        """Returns the bytes that ids decode to; with a lossless tokenizer, they equal the bytes of the encoded text.
 
         Examples:
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])

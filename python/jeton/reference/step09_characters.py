@@ -91,7 +91,7 @@ class Learned(NamedTuple):
     merges: list[Merge]
 
     def vocabulary(self) -> dict[int, bytes]:
-        """Spell every token.
+        """Map every id to its bytes.
 
         Examples:
             >>> Learned({0: b"a", 1: b"b"}, [Merge(0, 1, 2)]).vocabulary()

@@ -124,7 +124,7 @@ def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
 
 
 def word_alphabet(word_counts: Mapping[str, int], style: str = "symbol", end: str = END) -> dict[int, bytes]:
-    """Give each letter of the words, and the end mark, a number, as `character_alphabet` of step 9 does.
+    """Give an id to each letter of the words and to the end mark, as `character_alphabet` of step 9 does.
 
     Examples:
         >>> word_alphabet({"low": 5, "lower": 2})

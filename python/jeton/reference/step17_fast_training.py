@@ -203,7 +203,7 @@ def train_fast(
         match tie_break:
             case "first":
                 key = chain.first(pair)
-            case "highest_pair":  # larger spellings first: 255 - byte reverses the order, 256 is an end mark
+            case "highest_pair":  # 255 - byte reverses the order of bytes; 256 at the end puts prefixes last
                 key = (*([255 - byte for byte in spelling[id]] + [256] for id in pair), pair)
             case "shortest":
                 key = (size[left] + size[right], spelling[left] + spelling[right], pair)

@@ -252,7 +252,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # first decisions of each run (True: skip the merge); later, it always merges
+    starts: list[list[bool]] = [[]]  # for each run, whether its first merges are skipped; all later ones are applied
     for start in starts:
         made: list[bool] = []
 

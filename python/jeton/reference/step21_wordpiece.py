@@ -93,7 +93,7 @@ VOCAB = ["[UNK]", "b", "h", "p", "##g", "##n", "##s", "##u", "##gs", "hu", "hug"
 
 
 def encode_word(word: str, vocab: Collection[str], unk: str = "[UNK]", max_chars: int = 100) -> list[str]:
-    """Encode a word by the longest match first. If at some point no token matches, the whole word is `unk`.
+    """Encode a word: take the longest token that matches, again and again. If none matches, the whole word is `unk`.
 
     Examples:
         >>> encode_word("unaffable", {"un", "##aff", "##able"})

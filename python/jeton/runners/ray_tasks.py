@@ -39,7 +39,7 @@ R = TypeVar("R")
 MAX_RETRIES = 3  # Ray's default
 GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
-MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
+MIN_IN_FLIGHT = 16  # minimum number of submitted tasks; an autoscaler adds nodes only when tasks wait
 OBJECT_STORE = 100 << 20  # bytes of the object store if Ray is started locally; small, because results do not use it
 # Error numbers of `OSError` whose cause is not in the data, so that a retry can succeed.
 TRANSIENT = {

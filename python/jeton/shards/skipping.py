@@ -137,7 +137,7 @@ class Tally(NamedTuple):
     documents: int = 0
 
     def plus(self, facts: Mapping[str, Any]) -> Tally:
-        """Adds the records of a completion."""
+        """Returns the sum of this tally and the records of a completion."""
         skipped = sum(count for count, _ in facts.get("skipped", {}).values())
         documents = sum(facts.get(name, 0) for name in ("documents", "empty", "left_out"))
         return Tally(self.skipped + skipped, self.documents + documents)

@@ -22,7 +22,7 @@ MAX_SOURCES = 40  # rows of a table or of a plot, so that people can read it
 
 
 class SourceTotals(NamedTuple):
-    """Totals of a source: number of written documents, of bytes before encoding, and of ids with bos and eos.
+    """Totals of a source: numbers of written documents, of their bytes before encoding, and of ids with bos and eos.
 
     Examples:
         >>> SourceTotals(2, 100, 25).bytes_per_token
