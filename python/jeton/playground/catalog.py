@@ -204,7 +204,7 @@ class Catalog:
     def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """Adds the tokenizers of several files that were uploaded together.
 
-        Files that belong together form one tokenizer, as in a folder: GPT-2's pair, or a tokenizer with its
+        As in a folder, files can form one tokenizer together: ``vocab.json`` and ``merges.txt``, or a tokenizer and its
         configuration.
 
         Args:

@@ -261,7 +261,7 @@ class ShardFolder:
         self.storage.remove(_done(task, folder) for task in sorted(tasks))
 
     def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
-        """Writes the completion of a task, after its output."""
+        """Makes the output of a task durable, then writes its completion."""
         self.storage.flush(SPOOL if folder == SPOOL else "")
         if facts.get("rejects"):
             self.storage.flush(REJECTS)

@@ -463,7 +463,7 @@ class Totals:
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
     def _conversation_facts(self) -> dict[str, Any] | None:
-        """Returns the policy for conversations that are longer than a row, with its counts."""
+        """Returns the policy for conversations longer than a row, and the numbers of conversations that it affected."""
         policy = (self._plan.conversations or {}).get("too_long")
         return None if policy is None else {"policy": policy, **self._conversations}
 

@@ -33,13 +33,13 @@ MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
 # Upper bound of the alphabet's size plus the number of merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
-# Maximum number of runs of Unigram; each takes some milliseconds.
+# Maximum number of times that Unigram is trained for a replay; each training takes some milliseconds.
 MAX_RUNS = 20
 
 END_OF_WORD = "</w>"
-# Number of merges of the word-based algorithms if no size is given. SentencePiece reserves three pieces in addition.
+# Number of merges that word-based algorithms learn if no vocabulary size is given.
 DEFAULT_MERGES = 30
-RESERVED_PIECES = 3
+RESERVED_PIECES = 3  # pieces of SentencePiece that are not learned: <unk>, <s>, </s>
 # Training rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and
 # a small vocabulary is accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
@@ -201,7 +201,7 @@ def _sizes(largest: int, smallest: int) -> list[int]:
 
 
 def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | None) -> dict[str, Any]:
-    """Returns a run: pieces with scores, tokens of the text, and the changes of pieces since the previous run."""
+    """Returns the facts of one training: pieces with scores, pieces that differ from `before`, tokens of the text."""
     spell, pieces = Spelling(tok), _pieces(tok)
     earlier = pieces if before is None else _pieces(before)
     tokens = [[spell(id).decode() for id in tok.encode(document)] for document in documents]
