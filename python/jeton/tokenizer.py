@@ -1854,7 +1854,7 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     except TypeError:
         from collections.abc import Iterable
 
-        if isinstance(items, Iterable):  # the TypeError came from its iterator
+        if isinstance(items, Iterable):  # then the TypeError was raised during the iteration
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 

@@ -40,7 +40,7 @@ def _costs(toks: list[Tokenizer], language: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _ids(tok: Tokenizer, text: str) -> list[int] | None:
-    """Encodes a text; None if it has characters outside the vocabulary and there is no unknown token."""
+    """Returns the ids of a text; None if the vocabulary lacks some of its characters and there is no unknown token."""
     try:
         return tok.encode(text)
     except InvalidTextError:

@@ -1,8 +1,8 @@
 """Interface of the layouts, and classes that they share: `Spool` for lengths of documents, `Documents` of a shard.
 
-A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and *document* means a
-piece of a document within a row, or the padding at the end of a row.
+A writer receives the ids of consecutive documents in the type of the file. The memory that it uses does not grow with
+the shard, because lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and
+*document* means a piece of a document within a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations

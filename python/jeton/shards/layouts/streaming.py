@@ -176,7 +176,7 @@ def _read_documents(
     at, columns, lengths = starts + head, {}, None
     for number, (name, dtype) in enumerate(types.items()):
         code, last = data[at], len(data) - 1
-        dimension = 1 << (code & 3).astype(np.int64)  # bytes that store the dimension
+        dimension = 1 << (code & 3).astype(np.int64)  # number of bytes in which the length of the array is stored
         count = np.zeros(len(at), np.int64)
         for byte in range(4):
             values = data[np.minimum(at + 1 + byte, last)].astype(np.int64) << (8 * byte)
