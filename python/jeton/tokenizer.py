@@ -1615,7 +1615,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._definition = definition.with_byte_level(
             (content, bool(bits & FLAGS["normalized"])) for _, content, _, bits in added
         )
-        if self._definition is not definition:  # rare
+        if self._definition is not definition:  # rare: only then must the core be built a second time
             self._core = self._definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in added if special}
         self._defaults = defaults

@@ -169,8 +169,8 @@ class Catalog:
     def downloads(self) -> list[dict[str, Any]]:
         """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
 
-        Names that share a file with an earlier name, and registered names without a recorded size, are left out. The
-        size of a repository of the hub is unknown.
+        Registered names are left out if they share a file with an earlier name or have no recorded size. Repositories
+        of Hugging Face's hub are listed without a size.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()

@@ -168,7 +168,7 @@ class ConversationFitter:
             return False  # the template refuses a conversation that ends with the last of `messages`
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
-        """Returns the last of `ends` for which the messages up to it fit into a row (by bisection); 0 if none fits."""
+        """Returns, by bisection, the last of `ends` for which the messages before it fit in a row; 0 if none does."""
         low, high, found = 0, len(ends) - 1, 0
         while low <= high:
             middle = (low + high) // 2

@@ -57,9 +57,10 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
-        decoded, decoded_equal: number of these documents that were also decoded, and of those whose decoded bytes equal
-            the source. (They differ if the tokenizer normalizes text or drops white space.) Without inputs: number of
-            documents that were decoded, and of those whose decoded text encodes to the same ids.
+        decoded: number of documents whose ids were also decoded.
+        decoded_equal: number of decoded documents whose bytes equal the source. (They differ if the tokenizer
+            normalizes text or drops white space.) Without inputs: number of those whose decoded text encodes to the
+            same ids.
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
@@ -273,7 +274,8 @@ class _Verifier:
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
+        # If the listing lacks a file, its size is read from the file itself, because a listing can omit a file that
+        # another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]

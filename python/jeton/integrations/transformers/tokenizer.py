@@ -41,7 +41,7 @@ class JetonTokenizer(Base):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         file = options.get("tokenizer_file")
-        # with these options, transformers 5 builds a template, for which it needs the real tokenizer
+        # with these options, transformers 5 builds a template, which needs a `tokenizers.Tokenizer` from the start
         changes = major() == 5 and ("add_bos_token" in options or "add_eos_token" in options)
         if (
             file is not None

@@ -22,8 +22,8 @@ from . import request_fields
 __all__ = ["KINDS", "answer"]
 
 MAX_ENTRIES = 500
-# Lists truncate entries, since a hostile file can have entries of megabytes. The page's card of an entry displays it in
-# full.
+# In lists, entries are truncated to this length, because a hostile file can have entries of megabytes. The page shows a
+# selected entry in full.
 MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
