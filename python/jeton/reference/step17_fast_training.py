@@ -133,7 +133,7 @@ class Chain:
             self.change(at, +1, self.counts)
 
     def change(self, at: int, sign: int, *tables: dict[Pair, int]) -> None:
-        """Change the count of the pair at a position in each table, by its weight times `sign` (1 or -1)."""
+        """Add `sign` (1 or -1) times the weight of the pair at position `at` to its count in each of `tables`."""
         pair = (self.symbols[at], self.symbols[self.after[at]])
         for table in tables if GAP not in pair else ():
             table[pair] = table.get(pair, 0) + sign * self.weights[at]

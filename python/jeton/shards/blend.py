@@ -88,7 +88,7 @@ def blend(
 
 
 def _share(source: Any, given: Any) -> Share:
-    """Returns the share of a folder.
+    """Converts the share of a folder, as given to `blend`, to a `Share`.
 
     Raises:
         ConfigError: the share is invalid.

@@ -126,7 +126,7 @@ class ShardLoader:
 
     Attributes:
         epoch: the current epoch.
-        num_batches: number of batches in an epoch, of all ranks together. ``len`` of the loader is that of this rank.
+        num_batches: number of batches in an epoch, of all ranks; ``len`` of the loader is the number for this rank.
         num_rows: number of rows in an epoch.
 
     Examples:

@@ -1,4 +1,4 @@
-"""The common class of accelerated tokenizers for transformers 4.57; `v5` describes its position among base classes."""
+"""Base class that all accelerated tokenizers share, for transformers 4.57; for its place in the MRO, see `v5`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The common class of accelerated tokenizers for transformers 5.
+"""Base class that all accelerated tokenizers share, for transformers 5.
 
-In the order of base classes, this class is between a tokenizer's own class and the common class of fast tokenizers, so
-that overrides in a tokenizer's own class keep their effect.
+In the method resolution order (MRO), it is between the class of a tokenizer, such as `LlamaTokenizer`, and the base
+class of transformers' fast tokenizers, so that overrides in the class of the tokenizer keep their effect.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) 
                 continue
             try:
                 ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
-            except JetonError:  # the page displays this error at the tokenizer's entry
+            except JetonError:  # ignored here; the page displays it where it lists this tokenizer
                 continue
             if ids == record["ids"]:
                 return str(entry["key"])
