@@ -40,7 +40,7 @@ def blend(
     """Blends folders of shards for `loader`.
 
     Args:
-        sources: folder, or dataset of `open` -> its share of an epoch; or pairs of these:
+        sources: a mapping from folder (or dataset of `open`) to its share of an epoch, or such pairs. A share is:
 
             - a number, or ``{"weight": number}``: weight of the folder's tokens, relative to the weights of the other
               folders;

@@ -62,7 +62,7 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Returns the mapping from sources of a task to sources of all inputs.
+    """Returns task source -> corpus source: a task groups only its own files, so its sources can be smaller.
 
     Args:
         files: the files of the task.
@@ -73,7 +73,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions used the sources of all inputs at that time
+    for file in files:  # earlier versions stored the corpus sources of that time: a file or one of its folders
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]

@@ -493,7 +493,7 @@ class _Verifier:
             return  # wrong totals would only be consequences of these problems
         for name, value in (("documents", self._documents), ("tokens", self._tokens)):
             self._equal(MANIFEST, name, value, self._manifest[name])
-        if self._plan.packing is None:  # packing adds padding ids, and can drop ids
+        if self._plan.packing is None:  # packing can change the highest id: it adds padding ids, and can drop ids
             self._equal(MANIFEST, "highest_id", self._highest, self._manifest["highest_id"])
 
     def _equal(self, name: str, what: str, value: int, expected: int) -> None:

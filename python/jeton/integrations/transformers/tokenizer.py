@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the real tokenizer, or the deferred one if the module `caller` is internal and none is built yet."""
+        """Returns the `tokenizers.Tokenizer`, or, if it is not built and `caller` is internal, the deferred backend."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")

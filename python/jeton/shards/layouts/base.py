@@ -161,7 +161,7 @@ class Documents:
     """Documents of one shard.
 
     The constructor checks that the documents and the mask end where the ids do. The end of each document is checked
-    when it is used; `check` checks all ends, but reads all of them.
+    when it is used; `check` checks all ends, for which it must read them.
 
     Attributes:
         name: path of the shard, for errors.
