@@ -126,7 +126,7 @@ class Tokenizer:
         """Builds a byte-level tokenizer from its entries and merges. Ids need not be consecutive.
 
         Args:
-            vocab: id -> bytes; its single bytes are the alphabet.
+            vocab: id -> bytes; the entries of one byte are the alphabet.
             merges: (left id, right id, new id), in order of rank; the new id's bytes must be the left id's bytes
                 followed by the right id's.
             pattern: a name or a regex.
@@ -742,7 +742,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
 
     def growing(self, *, special: Special | None = None) -> GrowingText:
-        """Returns the ids of a text that grows at its end, without encoding the whole text at each addition.
+        """Returns an object that updates the ids of a text when text is appended, without encoding all of it again.
 
         Args:
             special: as `encode`. A template is not applied.

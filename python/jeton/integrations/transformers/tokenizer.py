@@ -16,7 +16,7 @@ else:
 
 __all__ = ["JetonTokenizer", "register"]
 
-# Modules whose code gets the deferred tokenizer; all other code gets the real tokenizer.
+# Modules that get the deferred backend when they read the tokenizer; other modules get a `tokenizers.Tokenizer`.
 INTERNAL = (
     "transformers.tokenization_utils_base",
     "transformers.tokenization_utils_fast",
