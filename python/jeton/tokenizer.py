@@ -106,7 +106,7 @@ class Tokenizer:
     """
 
     def __init__(self, definition: Definition, vocabulary: _core.Vocabulary) -> None:
-        """Builds the core tokenizer. Internal to file readers and training; users call `jeton.load` or `jeton.train`.
+        """Builds the core tokenizer. Only readers and training call this; users call `jeton.load` or `jeton.train`.
 
         Args:
             definition: all options.

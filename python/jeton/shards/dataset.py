@@ -200,7 +200,7 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`. `numbers`: indices of rows in the dataset, each as long as a row of `ids`."""
+        """See `OpenShards.copy_rows`. `numbers`: indices of rows of the length that `ids` has."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property

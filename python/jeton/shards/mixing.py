@@ -111,7 +111,7 @@ def plan_mix(
         Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`, but without checking amounts: `mix` does this once sources are merged.
+        FormatError, ConfigError: as `make_mix`, except for amounts, which `mix` checks when the sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:

@@ -229,7 +229,7 @@ class _Watch:
         self._lock = Lock()
 
     def add(self, task: Task, num_bytes: int) -> None:
-        """Adds bytes of a running task; called by the thread of the task."""
+        """Adds to the number of bytes that a running task has processed; called by the thread of the task."""
         with self._lock:
             self._running[task.number] = min(self._running.get(task.number, 0) + num_bytes, task.num_bytes)
 
