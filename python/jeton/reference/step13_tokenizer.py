@@ -143,7 +143,7 @@ class Tokenizer:
 
     @property
     def vocab(self) -> dict[int, bytes]:
-        """Spelling of every token, including special tokens: id -> bytes.
+        """Bytes of every token, including special tokens: id -> bytes.
 
         Examples:
             >>> Tokenizer.train("abab", 257).vocab[256]

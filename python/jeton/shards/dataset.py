@@ -72,7 +72,7 @@ class ShardDataset(Sequence[Any]):
 
     An item is an array of ids. If the shards are packed or have a loss mask, an item is a dict: ``input_ids``; for a
     row, ``position_ids`` (int32), which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding
-    and for ids of a conversation that are not trained.
+    and for ids of conversations without loss.
 
     Attributes:
         num_tokens: number of ids of all documents, including padding.

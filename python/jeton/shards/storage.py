@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing, because object stores have no folders; a missing bucket is found later."""
+        """See `Storage`. Does nothing: object stores have no folders, and the first write reports a missing bucket."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Without exclusive creation in the protocol's package, two concurrent calls can return True."""
+        """See `Storage`. Two concurrent calls can both return True if the protocol lacks exclusive creation."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file

@@ -21,7 +21,7 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# Maximum number of compared characters. It is low, because the text is drawn up to four times side by side.
+# Maximum number of compared characters. It is low, because the text is drawn once for each of up to four tokenizers.
 MAX_COMPARED_CHARS = 10_000
 
 

@@ -297,7 +297,7 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            # The number of ids is checked first, because differences of larger values can overflow.
+            # The ends are first compared with the number of ids, because the difference of larger values can overflow.
             if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])

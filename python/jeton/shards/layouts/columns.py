@@ -154,7 +154,7 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Number of the next documents that go into the group: those that fit, and the one that fills it.
+            # Number of documents that are added to the group: as many as fit, and the one that reaches GROUP_TOKENS.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])
