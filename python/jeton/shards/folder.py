@@ -344,7 +344,7 @@ class ShardFolder:
         return next(self.storage.read([name]))
 
     def write(self, name: str, content: Any) -> None:
-        """Writes a file of JSON, or of text, with its digest."""
+        """Writes a file with its digest: a `str` as it is, other content as JSON."""
         is_page = isinstance(content, str)
         data = sealed(content) if is_page else sealed_json(json.dumps(content, ensure_ascii=False, indent=1))
         self.write_bytes(name, data)

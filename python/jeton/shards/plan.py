@@ -144,7 +144,7 @@ MASK: dict[str, tuple[Any, ...]] = {
     "source": ("auto", "markers", "provenance"),
 }
 UNREADABLE_FILE = "file that cannot be read"  # kind under which `SourceReader` counts skipped files
-# Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
+# Options of `Corpus` that are stored in a plan. Shards do not support the options for samples and weights.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 INPUT_TYPE = "input_type"  # its default is not stored, so that older plans keep their digest
 

@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Two concurrent calls can both return True if the protocol lacks exclusive creation."""
+        """See `Storage`. Two concurrent calls can both return True if fsspec cannot create exclusively there."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file
