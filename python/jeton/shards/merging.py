@@ -375,7 +375,7 @@ class Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def check_skipped(self, limit: SkipLimit, folder: str) -> None:
-        """Checks the number of skipped records, and that at least one record of each input was not skipped.
+        """Checks the number of skipped records, and that each input has a record that was not skipped.
 
         Raises:
             ShardError: too many records were skipped.

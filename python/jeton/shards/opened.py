@@ -29,7 +29,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Returns the maximum number of open shards. With up to 4 files each, they use half of the file descriptors."""
+    """Returns the maximum number of open shards: with up to 4 files each, they use at most half of the descriptors."""
     try:
         import resource
     except ImportError:  # on Windows

@@ -148,7 +148,7 @@ def expected_bytes(file: InputFile) -> int:
 
 
 def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
-    """Yields the tasks of a shuffle's second stage. Each gets an equal share of the bytes of the inputs.
+    """Yields the tasks of a shuffle's second stage. As its size, each gets an equal share of the bytes of the inputs.
 
     Examples:
         >>> [(task.number, task.num_bytes) for task in bucket_tasks(range(5, 8), 10)]

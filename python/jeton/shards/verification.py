@@ -391,7 +391,7 @@ class _Verifier:
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
-            # Decoded only if documents and texts correspond by index, and no template has rewritten the text.
+            # Documents are decoded only if each has the index of its text, and no template has rewritten the text.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:
                 for index, _, _ in self._spread(ends):
                     self._decoded += 1

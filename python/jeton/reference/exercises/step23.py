@@ -10,8 +10,8 @@ are not UTF-8 are shown as U+FFFD. You may use `split` of step 8 and `encode_by_
 'a|n| |E|g|g   97 110 32 69 103 103'
 
 **2.** To a model, `egg`, ` egg`, `Egg` and ` EGG` are different tokens, if they are tokens at all. Write
-`variants(word, tokens)`: the tokens of the list (bytes) that spell the word, in any capitals, with one space in front
-or without. Skip tokens that are not UTF-8.
+`variants(word, tokens)`: the tokens of the list (bytes) that spell the word in upper, lower or mixed case, with or
+without one space in front. Skip tokens that are not UTF-8.
 
 >>> variants("egg", [b"egg", b" Egg", b"eggs", b"  egg", bytes([255]), b"EGG"])
 [b'egg', b' Egg', b'EGG']
