@@ -256,7 +256,7 @@ class Sizes(NamedTuple):
 
 
 def sizes(rank_of: Mapping[bytes, int], special: Mapping[str, int]) -> Sizes:
-    """Count a vocabulary in four ways.
+    """Return the size of a vocabulary, counted in four ways.
 
     Examples:
         >>> sizes({b"a": 0}, {})

@@ -80,7 +80,7 @@ def chat_template(tok: Tokenizer) -> str:
 def conversation_options(
     source: str, packing: Mapping[str, Any] | None, too_long: str | None, mask: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Returns the options of conversations for a plan; None if all have the defaults of older plans.
+    """Returns the options of conversations for a plan; None if the options act as in older plans, which lack the entry.
 
     Raises:
         ConfigError: an invalid option.
