@@ -635,8 +635,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
         Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
-        the longest part that fits. (Exception: in text such as base64, in which 1 KiB can have no position at which the
-        ids before and after are independent, a longer part can fit.)
+        the longest part that fits. (Exception: a longer part can fit in text such as base64, if 1 KiB of it has no
+        position at which the text could be divided without changing ids.)
 
         Args:
             text: the text.

@@ -145,7 +145,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class SkipLimit:
-    """Limit of skipped records: a number, or a share of all records.
+    """Limit on the number of skipped records: a number, or a share of all records.
 
     Examples:
         >>> SkipLimit.of("0.5%").share, SkipLimit.of(100).count, SkipLimit.of("100%").allows_all

@@ -94,7 +94,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
 
 
 def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
-    """Returns the key of the panel's tokenizer if the catalog has this tokenizer and its ids equal the recorded ids."""
+    """Returns the key of the panel's tokenizer if the catalog has it and it encodes the text to the recorded ids."""
     entries = catalog.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:
