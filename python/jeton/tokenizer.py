@@ -780,7 +780,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return explain(self, text, special)
 
     def tree(self, id: int) -> Tree:
-        """Returns the merge tree of a token, from its bytes up, which you can walk, draw or convert to JSON.
+        """Returns the merges that build a token from its bytes, as a tree that you can walk, draw or convert to JSON.
 
         If merging the bytes of an entry gives other tokens instead, the tree's `note` says so and the tree shows these
         tokens. An added token, or an entry of a model without merges, is a single node.
@@ -1869,7 +1869,7 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 def _threads(text: str | bytes, threads: int | None) -> int:
     """Returns the number of threads for one text."""
-    # `num_threads` costs more than encoding a short text. Only exact types, because a subclass can override `len`.
+    # `num_threads` takes longer than encoding a short text. The type must be exact: a subclass can override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads
