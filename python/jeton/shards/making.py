@@ -132,7 +132,7 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    # Real path -> planned path, because symbolic links can have changed since the folder was planned.
+    # Real path -> planned path, to recognize inputs whose symbolic links have changed since the folder was planned.
     planned = {lister.key(file.path): file.path for file in stored.inputs}
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])

@@ -246,7 +246,7 @@ class Documents:
         """Finds the boundaries of documents inside each range of ids, as arguments (first, last) of `boundaries`.
 
         Raises:
-            ShardError: an end of a slice is before its start. The caller checks the boundaries in a slice.
+            ShardError: a result has `last` before `first`, so the ends are damaged. The caller checks the boundaries.
         """
         bounds, unit = self._bounds()
         found = bounds.searchsorted(np.concatenate([starts + 1, ends]) * unit).tolist()
