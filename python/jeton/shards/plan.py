@@ -653,7 +653,7 @@ def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
 
 
 def _place(place: Any) -> str | PathLike[str]:
-    """Checks an item of a corpus, and returns its path."""
+    """Checks that shards support an item of a corpus, and returns its path."""
     if isinstance(place, Source):
         for option in ("field", "documents", "encoding"):
             if getattr(place, option) is not None:

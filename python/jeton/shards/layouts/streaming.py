@@ -39,7 +39,7 @@ from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWrit
 __all__ = ["LitData", "Mds"]
 
 INDEX = "index.json"
-MAX_BYTES = (1 << 32) - 1  # limit of the size of a file
+MAX_BYTES = (1 << 32) - 1  # maximum size of a file in bytes, because offsets are uint32
 MDS_VERSION = 2
 TORCH_CODES = {"int32": 16, "uint16": 20}  # litdata's codes of PyTorch's types
 # litdata's description of an item that is one tensor.
