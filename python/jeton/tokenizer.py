@@ -342,7 +342,7 @@ class Tokenizer:
         Args:
             texts: each as in `encode`.
             pairs: the second texts, one for each of `texts`.
-            max_length: maximum number of ids of a row, including the template's; None: no truncation.
+            max_length: maximum number of ids of a row, including ids of the template; None: no truncation.
             truncation: the text that is shortened: ``"longest_first"`` (the longer text of a pair, then both once they
                 are equally long), ``"only_first"`` or ``"only_second"``.
             stride: number of ids that each piece of a truncated text repeats from the piece before it. It must be less
@@ -607,7 +607,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             text: the text.
-            limit: maximum number of ids, ≥ 0, including the template's if it is applied.
+            limit: maximum number of ids, ≥ 0, including ids of the template if it is applied.
             special: as `encode`.
             add_special_tokens: as `encode`.
 

@@ -197,7 +197,7 @@ def train_fast(
     work = Counter() if work is None else work
 
     def entry(pair: Pair) -> tuple[int, Any, Pair]:
-        """Return the heap entry of a pair. Entries sort like `choose` of step 4: by count, then by the tie rule."""
+        """Return the heap entry of a pair. The lowest entry is the pair that `choose` of step 4 would choose."""
         left, right = pair
         key: Any = pair
         match tie_break:

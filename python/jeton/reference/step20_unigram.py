@@ -243,7 +243,7 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
 
 
 def loss(corpus: Mapping[str, int], scores: Scores) -> float:
-    """Return the sum over the words of the corpus: -log p of the word's best segmentation, times its count.
+    """Return the loss of the corpus: for each word, -log p of its best segmentation times its count, all added up.
 
     Examples:
         >>> loss({"a": 2}, {"a": -1.5})
