@@ -502,7 +502,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Like `tokenize`, but only for the pretokens that contain the first `most` tokens; applies the template."""
+        """Like `tokenize`, but stops after the pretoken that contains token `most`. A template is applied as usual."""
         from .encoding import Encoding
 
         template = self._uses_template(None)

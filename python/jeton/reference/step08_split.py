@@ -157,7 +157,7 @@ def _runs() -> list[tuple[str, bool, int, int]]:
 
 @lru_cache
 def members(name: str, inside: bool = True) -> str:
-    r"""List the characters of a class as ranges, in the syntax between the brackets of `re`.
+    r"""List the characters of a class as ranges, as `re` expects them between `[` and `]`.
 
     Args:
         name: A general category of Unicode (`Lu`) or its first letter (`L`); `s` is white space.

@@ -237,7 +237,7 @@ def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
 
 
 class RowOrder:
-    """Rows of a blend, in the order of each epoch.
+    """Order of the rows of a blend in each epoch.
 
     Attributes:
         num_rows: number of rows of an epoch.

@@ -54,7 +54,7 @@ class JetonBackend(PreTrainedTokenizerFast):
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template, and computes assistant masks without building encodings."""
+        """Applies a chat template, and computes assistant masks without building encodings of `tokenizers`."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
