@@ -3,7 +3,7 @@
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
 folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
 its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
-adds up the totals of tasks by the resulting sources. Each source of a task equals one of these, or is inside one.
+adds up the totals of tasks by the resulting sources. Each source of a task is one of these sources, or inside one.
 """
 
 from __future__ import annotations

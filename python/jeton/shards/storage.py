@@ -67,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time in seconds since 1970; empty without a folder."""
+        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty without the folder."""
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
