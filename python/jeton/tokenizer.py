@@ -1887,7 +1887,7 @@ def _index(id: Any) -> int:
         raise TypeError(f"an id must be an integer, not {type(id).__name__}") from None
 
 
-# `Encoding.of_columns` and `TokenColumns`, imported on first use: their modules import more than loading needs.
+# `Encoding.of_columns` and `TokenColumns`, imported on first use: loading a tokenizer does not need their modules.
 _columns: tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]] | None = None
 
 

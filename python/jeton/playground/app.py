@@ -40,7 +40,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Maximum number of concurrent endpoint calls. Users can type faster than ten megabytes are encoded, so calls can queue.
+# Maximum number of concurrent endpoint calls. Each change of a text is a call; for long texts, calls wait in a queue.
 NUM_AT_WORK = 4
 
 

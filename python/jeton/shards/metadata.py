@@ -78,7 +78,7 @@ class _MetadataWriter(ShardWriter):
         if self._row_length is not None:
             rows = (np.cumsum(lengths) - 1) // self._row_length  # number of each piece's row
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
-            # Padding has no metadata.
+            # The metadata of padding is an empty line, which is left out.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]
         if lines:
             self._file.write(b"\n".join(lines) + b"\n")

@@ -126,7 +126,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Number of skipped records, and of all documents: also those without tokens, and those outside the hash range.
+    """Numbers of skipped records and of documents, including those without tokens and those outside the hash range.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})

@@ -18,7 +18,7 @@ from .encoding import EncodedDocuments
 
 __all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files", "regroup"]
 
-MAX_SOURCES = 40  # rows of a table or of a plot, so that people can read it
+MAX_SOURCES = 40  # maximum number of sources, each of which is a row of a table and of a plot that people read
 
 
 class SourceTotals(NamedTuple):
@@ -88,7 +88,7 @@ def _parent(name: str) -> str:
 
 
 class SourceTally:
-    """Totals by source, of one task."""
+    """Totals of each source in one task."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         """`sources`: file -> source, as `group_files` returns it."""

@@ -162,7 +162,7 @@ class _Verifier:
         self._highest = -1
         self._totals: Totals | None = None  # sums over the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> expected ids of its first batch, and the numbers of its documents and ids that were found in shards
+        # task -> (expected ids of its first batch, number of its documents found in shards, number of its ids found)
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
