@@ -203,7 +203,7 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies; if shards have wrong bytes, makes them again, once.
+    """Runs incomplete tasks, merges and verifies. Shards with wrong bytes are made again, but only once.
 
     `inputs`: as in `verify`.
     """

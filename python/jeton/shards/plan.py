@@ -132,7 +132,7 @@ MAX_ARGUMENTS = 1000  # maximum number of arguments whose totals a manifest list
 MAX_HASH = 12  # characters of a fingerprint in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
-# Policies for conversations that are longer than a row, the default first; older plans have "cut".
+# Policies for conversations that are longer than a row, the default first. "cut" is what older plans do.
 TOO_LONG: tuple[str, ...] = ("truncate", "drop", "split", "cut")
 # Names, in the report, of the counts for conversations that are longer than a row.
 LONG = ("too_long", "truncated", "split", "dropped", "replies_dropped")

@@ -64,7 +64,7 @@ class Rejects:
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # not a whole file that cannot be read
+        if line is not None or kind == WITHOUT_FIELD:  # else a whole file cannot be read, which is not a record
             self._skipped[file] += 1
         if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
