@@ -101,7 +101,7 @@ class Learned(NamedTuple):
 
 
 def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int, bytes]:
-    """Number the letters of `words` by falling count; letters with equal counts, by first appearance.
+    """Give the letters of `words` ids from 0, by falling count; if counts are equal, by first appearance.
 
     A letter is an item of a word: one character here; in step 10, a character or an end-of-word mark.
 

@@ -6,11 +6,11 @@ show which text is generated.
 
 With ``packing="best_fit"``, conversations that are longer than a row are handled by one of these policies:
 
-- ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
-  default. A conversation whose first reply does not fit is dropped.
+- ``"truncate"``: they end with the last reply that fits. This is the default, because the model sees each remaining
+  reply with all of its context. A conversation whose first reply does not fit is dropped.
 - ``"drop"``: they are left out.
 - ``"split"``: they are split before messages of the user into parts that fit, each with the system messages. More
-  replies are trained, but replies in later parts lack the earlier context.
+  replies remain for training, but replies in later parts lack the earlier context.
 - ``"cut"``: their ids are cut into pieces; later pieces lack the earlier context.
 
 Shortened conversations are rendered again, because a template can write the last turn differently from earlier ones.

@@ -106,7 +106,7 @@ class Encoder:
         Args:
             batch: the batch.
             lengths: number of ids of each document.
-            numbers: number of written documents from each document of the batch; None: one each.
+            numbers: for each document of the batch, the number of documents written from it; None: one from each.
             num_bytes: bytes of the documents; None: those of the batch.
         """
         self.num_bytes += batch.num_bytes if num_bytes is None else num_bytes

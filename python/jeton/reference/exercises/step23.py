@@ -69,7 +69,7 @@ def cases() -> Iterator[Case]:
 
 
 def showing() -> Iterator[Case]:
-    """Yield texts, for two vocabularies."""
+    """Yield texts, each with one of two vocabularies."""
     broken = (
         'a token may be a part of a character: decode with errors="replace"',
         '词元可能只是字符的一部分：解码时用 errors="replace"',
