@@ -270,7 +270,7 @@ def main(words: int = 1000, num_merges: int = 300) -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the corpus of this lesson with Jeton, with each way to break ties and on the command line."""
+    """Train on the corpus of this lesson with Jeton: in Python with each tie rule, and once on the command line."""
     import jeton
 
     sequences, weights = corpus(100)

@@ -225,7 +225,7 @@ class ShardDataset(Sequence[Any]):
 
     def _take_documents(self, numbers: NDArray[np.int64]) -> TokenBatch:
         bounds = np.asarray(self._starts)
-        order = np.argsort(numbers, kind="stable")  # sorted by shard, and by position in the shard
+        order = np.argsort(numbers, kind="stable")  # so that documents are read by shard, and in order in each shard
         ordered = numbers[order]
         splits = np.searchsorted(ordered, bounds)
         lengths = np.empty(len(numbers), np.int64)

@@ -62,7 +62,8 @@ class Encoder:
         self._special = np.zeros(len(self._spellings), np.int64)
         self.documents = self.num_bytes = self.tokens = self.empty = 0
         self.highest = -1
-        self._largest: list[tuple[int, int, str, int | None]] = []  # tokens, -document, file, number
+        # (number of ids, negated index of the document, file, number in the range that was read)
+        self._largest: list[tuple[int, int, str, int | None]] = []
 
     def encode(self, batch: Batch) -> EncodedDocuments:
         """Encodes a batch.

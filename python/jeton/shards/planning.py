@@ -389,7 +389,7 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Returns the progress of a folder, even while another process works on it. By default, only lists file names.
+    """Returns the progress of a folder, even while another process works on it. By default, it reads only file names.
 
     Args:
         output: the folder.

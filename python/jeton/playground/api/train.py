@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns pattern names and the training run: `Replay.to_json` with `_looks` instead of bytes, or Unigram's runs.
+    """Returns pattern names and each step of the training; tokens are described by how they are drawn, not by bytes.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
