@@ -223,7 +223,7 @@ def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -
 
 
 def explain(text: str, pieces: Mapping[str, Piece]) -> str:
-    """Describe each entry that is popped, with the symbols after it, then the totals and the result.
+    """Describe each popped entry, with the symbols that the text has afterwards; then the totals and the result.
 
     Examples:
         >>> print(explain("ing", TRAINING))

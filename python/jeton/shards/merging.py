@@ -209,7 +209,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id; stored if the plan has no padding id."""
+    """Returns the manifest, without `MADE` entries. `pad`: padding id of the tokenizer, used if the plan has none."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
