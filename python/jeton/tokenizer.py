@@ -495,7 +495,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _items(self) -> list[Sequence[Mapping[str, Any]]]:
-        """Returns four lists of the template's items: for a text and a pair without special tokens, then with them."""
+        """Returns four lists of template items: for a text and for a pair; then for both with special tokens."""
         from .calls.columns import items_of
 
         template = self._definition.template

@@ -262,7 +262,7 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns the boundaries between documents, ascending and multiplied by a factor, and this factor."""
+        """Returns the boundaries between documents, ascending, in the unit of the file; and the size of an id in it."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
