@@ -277,7 +277,7 @@ NEWEST = _by_rank("▁n ne st we ewe est west ewest ▁newe ▁newest", "▁news
 
 
 def beside_jeton() -> None:
-    """Encode, explain and sample with Jeton, in Python and on the command line; the results must be equal."""
+    """Encode, explain and sample with Jeton, in Python and as a command; the results must equal the lesson's."""
     import jeton
 
     with TemporaryDirectory() as folder, chdir(folder):

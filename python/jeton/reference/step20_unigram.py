@@ -295,7 +295,7 @@ def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) ->
 
 
 def beside_jeton() -> None:
-    """Encode, explain and sample with Jeton; the results must be equal."""
+    """Encode, explain and sample with Jeton; the results must equal those of this lesson."""
     import jeton
 
     scores = log_probabilities(COUNTS)

@@ -208,7 +208,7 @@ def train(corpus: Mapping[str, int], num_merges: int, rule: str = "likelihood") 
 
 
 def beside_jeton() -> None:
-    """Encode with Jeton, in Python and on the command line; the tokens must be equal."""
+    """Encode with Jeton, in Python and on the command line; the tokens must equal those of this lesson."""
     import jeton
 
     expected = [token for word in ("hugs", "bugs", "mug") for token in encode_word(word, VOCAB)]

@@ -352,7 +352,7 @@ class Totals:
         }
 
     def _pieces(self, task: int) -> list[dict[str, Any]]:
-        """Returns files and ranges of a task; paths are relative to the root of the inputs."""
+        """Returns the files that a task reads, and the range of each; paths are relative to the root of the inputs."""
         pieces = []
         for piece in self._plan.tasks[task].pieces:
             path = self._plan.inputs[piece.input].path[len(self._root) :]

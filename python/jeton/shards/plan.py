@@ -134,7 +134,7 @@ MAX_HASH = 12  # characters of a fingerprint in a message
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Policies for conversations that are longer than a row, the default first. "cut" is what older plans do.
 TOO_LONG: tuple[str, ...] = ("truncate", "drop", "split", "cut")
-# Names, in the report, of the counts for conversations that are longer than a row.
+# Names that the report uses for the counts of conversations that are longer than a row.
 LONG = ("too_long", "truncated", "split", "dropped", "replies_dropped")
 # Options of `Chat.reply_mask` -> their values, the default first.
 MASK: dict[str, tuple[Any, ...]] = {

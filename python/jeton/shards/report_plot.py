@@ -55,6 +55,6 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
 
 
 def _literal(name: str) -> str:
-    """Returns a name, escaped so that matplotlib does not parse mathematics, and shortened to its end if it is long."""
+    """Returns a name, escaped so that matplotlib does not read `$` as mathematics; of a long name, only the end."""
     shown = name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
     return drawable(shown).replace("$", r"\$")

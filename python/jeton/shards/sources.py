@@ -96,7 +96,7 @@ class SourceTally:
         self.totals: dict[str, SourceTotals] = {}
 
     def add(self, batch: Batch, found: EncodedDocuments) -> None:
-        """Adds the documents of a batch and their ids."""
+        """Adds the documents of a batch, and the numbers of their ids, to the totals of their sources."""
         documents = [place.num_documents for place in found.places]
         ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
         tokens = np.diff(ends).tolist()

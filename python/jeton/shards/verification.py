@@ -404,7 +404,7 @@ class _Verifier:
     def _difference(
         self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
     ) -> str | None:
-        """Compares the documents from `first` on, whose ids begin at `start`. Returns a difference, or None."""
+        """Compares expected documents with those from `first` on, whose ids begin at `start`; returns a difference."""
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids differ from those of its source"
         if len(found) < first + len(ends):

@@ -15,7 +15,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns text, size and token counts by tokenizer for each language, and the failed tokenizers.
+    """Returns, for each language, the text, its size and each tokenizer's count; and the tokenizers that failed.
 
     Examples:
         >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]
