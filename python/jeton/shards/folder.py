@@ -187,7 +187,7 @@ class ShardFolder:
         return ShardError(f"{self}: no {name}; {hint}", path=str(self))
 
     def _parts(self) -> str | None:
-        """Returns, for errors, which subfolders of a mix or a split have shards; None if the folder is neither."""
+        """Returns, for error messages, where the shards of a mix or a split are; None if the folder is neither."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"

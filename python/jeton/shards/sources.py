@@ -62,7 +62,7 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Returns task source -> corpus source: a task groups only its own files, so its sources can be smaller.
+    """Returns source in a task -> source in the report. They can differ, because a task groups only its own files.
 
     Args:
         files: the files of the task.

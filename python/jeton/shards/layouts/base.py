@@ -257,7 +257,7 @@ class Documents:
         return slices
 
     def boundaries(self, first: int, last: int) -> Int64:
-        """Returns the number of ids before each of the boundaries `first` to `last`."""
+        """Returns the number of ids before each boundary, for the boundaries numbered from `first` to `last` - 1."""
         bounds, unit = self._bounds()
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
