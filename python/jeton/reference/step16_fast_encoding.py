@@ -143,7 +143,7 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     after = list(range(1, end + 1))  # position -> position of the symbol after it, or `end` if there is none
 
     def entry(at: int) -> list[Entry]:
-        """Return a list of the entry for the symbol at a position and the next symbol; empty if they cannot merge."""
+        """Return a list with the entry of the pair that begins at a position, or an empty list if it cannot merge."""
         if at < 0 or after[at] == end or (pair := (symbols[at], symbols[after[at]])) not in ranks:
             return []
         return [(ranks[pair][0], at, *pair)]

@@ -75,7 +75,7 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Returns path -> [documents, skipped records] of files that other tasks also read, or that lost all documents.
+        """Returns path -> [documents, skipped records] for files that tasks share, or that have only skipped records.
 
         `left_out`: file -> number of documents that were read, but are outside the hash range of the plan.
         """

@@ -99,7 +99,7 @@ class Storage(ABC):
 
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
-        """Publishes a small file, and makes its name durable. `sweep`: first removes stale temporary files of it."""
+        """Publishes a small file, and makes its name durable. `sweep`: removes its stale temporary files first."""
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:

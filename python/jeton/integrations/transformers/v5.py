@@ -92,7 +92,7 @@ def _inputs(text: Any, pair: Any, is_split: bool, unknown: dict[str, Any]) -> tu
     """Returns the texts of a call, and whether they are a batch.
 
     Raises:
-        Unproven: the inputs have another form, or an option is unknown.
+        Unproven: the inputs have an unexpected form, or an option is unknown.
     """
     if any(unknown.values()):
         raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")

@@ -75,7 +75,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _num_generated(chat: Chat) -> int | None:
-    """Returns the number of ids that the model generates; None if the template does not mark generated text."""
+    """Returns the number of ids that the model generates; None if the template does not show which text that is."""
     try:
         return sum(chat.mask)
     except ChatTemplateError:
