@@ -44,7 +44,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 @dataclass
 class _Entry:
-    """Entry of the catalog: a loader, and the tokenizer or the error that loading resulted in."""
+    """Entry of the catalog: a loader, and what it returned or raised: the tokenizer or the error."""
 
     key: str
     name: str

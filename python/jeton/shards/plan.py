@@ -213,7 +213,7 @@ class Plan:
         names_lines = self.format == "olmo"  # the table of this format stores the line number of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
-            # If metadata are kept, those of text files contain line numbers, so text files are not split.
+            # Metadata of text files contain line numbers. So if metadata are kept, text files are not split.
             is_divisible(
                 file.path,
                 documents,

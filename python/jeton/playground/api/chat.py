@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists special tokens that occur in messages, where they were encoded as text, with the indices of these ids."""
+    """Lists special tokens that occur in messages and were encoded as text, each with the index range of its ids."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)
