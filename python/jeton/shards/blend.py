@@ -110,7 +110,7 @@ def _name(source: Any) -> str:
 
 
 class Blend:
-    """Folders of shards, each with its share of an epoch; made by `blend`.
+    """Folders of shards, each with the share that it contributes to an epoch; made by `blend`.
 
     Attributes:
         datasets: the folders, opened.

@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """Returns the metadata of a document (the fields named by ``keep=``), or of a packed row: a list, by piece.
+        """Returns the metadata of a document (the fields that ``keep=`` names); for a packed row, a list, by piece.
 
         Raises:
             ConfigError: the shards were made without `keep`.

@@ -58,8 +58,8 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # The second stage of a shuffle is first: if the process is killed before it removes completions of the first stage,
-    # the next call finds the spools invalid and removes the rest.
+    # Completions of a shuffle's second stage are removed first. If the process is killed before it removes those of the
+    # first stage, the next call still finds the spools invalid, and removes the rest.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number

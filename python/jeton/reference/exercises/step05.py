@@ -39,7 +39,7 @@ def random_merges(rng: random.Random) -> list[Three]:
 
 
 def encoding() -> Iterator[Case]:
-    """Yield texts of a and b, and the well-known example."""
+    """Yield short lists of ids with a few merges, then random lists with random merges."""
     rank = (
         "take the pair with the lowest rank, not the first pair that has a merge, and not the longest token",
         "要取 rank 最小的相邻对，而不是最先遇到的一对，也不是最长的词元",

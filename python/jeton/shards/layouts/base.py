@@ -234,8 +234,8 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # If the ends ascend, as many of them are multiples of `row` as there are rows exactly if each row ends with a
-        # document.
+        # The ends must ascend for the second test: then each row ends with a document if the number of ends that are
+        # multiples of `row` equals the number of rows.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
