@@ -220,7 +220,7 @@ def model_type(model: bytes) -> str:
 
 
 def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
-    """Return the ids that fairseq gives to a SentencePiece model's pieces, which begin with `<unk>`, `<s>`, `</s>`.
+    """Return the ids that fairseq gives to SentencePiece's pieces, the first of which are `<unk>`, `<s>` and `</s>`.
 
     Examples:
         >>> fairseq_ids(["<unk>", "<s>", "</s>", "a"])

@@ -72,7 +72,7 @@ class ShardDataset(Sequence[Any]):
 
     An item is an array of ids. If the shards are packed or have a loss mask, an item is a dict: ``input_ids``; for a
     row, ``position_ids`` (int32), which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding
-    and for ids of conversations without loss.
+    and for ids of a conversation that do not contribute to the loss.
 
     Attributes:
         num_tokens: number of ids of all documents, including padding.
@@ -200,7 +200,7 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`. `numbers`: indices of rows of the length that `ids` has."""
+        """See `OpenShards.copy_rows`. `numbers`: indices of rows that are as long as those of `ids`."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property

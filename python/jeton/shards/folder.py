@@ -99,7 +99,7 @@ OPTIONAL: dict[str, Check] = {
     "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
-    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # second form: old folders
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the second form is older
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }

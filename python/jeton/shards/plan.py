@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 VERSION = 2
-# Bytes of text per task, which take about two seconds to encode: long compared with the start of a task, and short
+# Bytes of input per task, which take about two seconds to encode: long compared with the start of a task, and short
 # enough that a failed task loses little work.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1

@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing: object stores have no folders, and the first write reports a missing bucket."""
+        """See `Storage`. Does nothing: object stores have no folders, and a later call reports a missing bucket."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""

@@ -57,7 +57,7 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
-        decoded: number of documents whose ids were also decoded.
+        decoded: number of compared documents that were also decoded. Without inputs: number of decoded documents.
         decoded_equal: number of decoded documents whose bytes equal the source. (They differ if the tokenizer
             normalizes text or drops white space.) Without inputs: number of those whose decoded text encodes to the
             same ids.
