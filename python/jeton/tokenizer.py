@@ -106,7 +106,7 @@ class Tokenizer:
     """
 
     def __init__(self, definition: Definition, vocabulary: _core.Vocabulary) -> None:
-        """Builds the core tokenizer. Internal to file readers and training; users call `jeton.load` or `jeton.train`.
+        """Builds the core tokenizer. Only readers and training call this; users call `jeton.load` or `jeton.train`.
 
         Args:
             definition: all options.
@@ -126,7 +126,7 @@ class Tokenizer:
         """Builds a byte-level tokenizer from its entries and merges. Ids need not be consecutive.
 
         Args:
-            vocab: id -> bytes; its single bytes are the alphabet.
+            vocab: id -> bytes; the entries of one byte are the alphabet.
             merges: (left id, right id, new id), in order of rank; the new id's bytes must be the left id's bytes
                 followed by the right id's.
             pattern: a name or a regex.
@@ -342,7 +342,7 @@ class Tokenizer:
         Args:
             texts: each as in `encode`.
             pairs: the second texts, one for each of `texts`.
-            max_length: maximum number of ids of a row, including the template's; None: no truncation.
+            max_length: maximum number of ids of a row, including ids of the template; None: no truncation.
             truncation: the text that is shortened: ``"longest_first"`` (the longer text of a pair, then both once they
                 are equally long), ``"only_first"`` or ``"only_second"``.
             stride: number of ids that each piece of a truncated text repeats from the piece before it. It must be less
@@ -495,14 +495,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _items(self) -> list[Sequence[Mapping[str, Any]]]:
-        """Returns four lists of the template's items: for a text and a pair without special tokens, then with them."""
+        """Returns four lists of template items: for a text and for a pair; then for both with special tokens."""
         from .calls.columns import items_of
 
         template = self._definition.template
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Like `tokenize`, but only for the pretokens that contain the first `most` tokens; applies the template."""
+        """Like `tokenize`, but stops after the pretoken that contains token `most`. A template is applied as usual."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -603,11 +603,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def count_up_to(
         self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
     ) -> int | None:
-        """Returns the number of ids of a text, or None as soon as it exceeds `limit`; the rest is not encoded.
+        """Returns the number of ids of a text, or None if it exceeds `limit`; encoding stops at the limit.
 
         Args:
             text: the text.
-            limit: maximum number of ids, ≥ 0, including the template's if it is applied.
+            limit: maximum number of ids, ≥ 0, including ids of the template if it is applied.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -635,8 +635,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
         Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
-        the longest part that fits. (Exception: in text such as base64, in which 1 KiB can have no position at which the
-        ids before and after are independent, a longer part can fit.)
+        the longest part that fits. (Exception: a longer part can fit in text such as base64, if 1 KiB of it has no
+        position at which the text could be divided without changing ids.)
 
         Args:
             text: the text.
@@ -742,7 +742,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
 
     def growing(self, *, special: Special | None = None) -> GrowingText:
-        """Returns the ids of a text that grows at its end, without encoding the whole text at each addition.
+        """Returns an object that updates the ids of a text when text is appended, without encoding all of it again.
 
         Args:
             special: as `encode`. A template is not applied.
@@ -780,7 +780,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return explain(self, text, special)
 
     def tree(self, id: int) -> Tree:
-        """Returns the merge tree of a token, from its bytes up, which you can walk, draw or convert to JSON.
+        """Returns the merges that build a token from its bytes, as a tree that you can walk, draw or convert to JSON.
 
         If merging the bytes of an entry gives other tokens instead, the tree's `note` says so and the tree shows these
         tokens. An added token, or an entry of a model without merges, is a single node.
@@ -1057,7 +1057,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
-        """Returns the bytes of ids: those of the encoded text, if the tokenizer is lossless.
+        """Returns the bytes that ids decode to; with a lossless tokenizer, they equal the bytes of the encoded text.
 
         Examples:
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
@@ -1079,7 +1079,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._checked(self._core.decode, ids, skip_special=skip_special_tokens)
 
     def _checked(self, decode: Callable[..., _T], ids: Iterable[int], **options: Any) -> _T:
-        """Calls `decode` with a list of ids. Raises the error for unknown ids also if an id does not fit in 32 bits."""
+        """Calls `decode` with a list of ids. An id that does not fit in 32 bits is reported as an unknown id."""
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
         if not isinstance(ids, list):
@@ -1615,7 +1615,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._definition = definition.with_byte_level(
             (content, bool(bits & FLAGS["normalized"])) for _, content, _, bits in added
         )
-        if self._definition is not definition:  # rare
+        if self._definition is not definition:  # rare: only then must the core be built a second time
             self._core = self._definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in added if special}
         self._defaults = defaults
@@ -1854,13 +1854,13 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     except TypeError:
         from collections.abc import Iterable
 
-        if isinstance(items, Iterable):  # the TypeError came from its iterator
+        if isinstance(items, Iterable):  # then the TypeError was raised during the iteration
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-# Called by `encode` and slower methods, whose `**unknown` collects keywords of other libraries. `count`, `encode_array`
-# and `decode` have no `**unknown`: building an empty dict would take up to a tenth of the time of decoding a few ids.
+# Raises the error for keywords of other libraries, which `encode` and slower methods collect in `**unknown`. `count`,
+# `encode_array` and `decode` have no `**unknown`: even an empty dict would add up to 10% to the decoding of a few ids.
 def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
     from .util.hints import refuse_keywords
 
@@ -1869,7 +1869,7 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 def _threads(text: str | bytes, threads: int | None) -> int:
     """Returns the number of threads for one text."""
-    # `num_threads` costs more than encoding a short text. Only exact types, because a subclass can override `len`.
+    # `num_threads` takes longer than encoding a short text. The type must be exact: a subclass can override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads
@@ -1887,7 +1887,7 @@ def _index(id: Any) -> int:
         raise TypeError(f"an id must be an integer, not {type(id).__name__}") from None
 
 
-# `Encoding.of_columns` and `TokenColumns`, imported on first use: their modules import more than loading needs.
+# `Encoding.of_columns` and `TokenColumns`, imported on first use: loading a tokenizer does not need their modules.
 _columns: tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]] | None = None
 
 

@@ -26,7 +26,7 @@ def tokenizer_info(tok: Tokenizer, *, size: int | None = None, eos: int | Sequen
         eos: id or ids that end a text; None: the id of the role ``eos``.
 
     Raises:
-        ConfigError: `eos` is None and the tokenizer has no role ``eos``, or an id is beyond the rows.
+        ConfigError: `eos` is None and the tokenizer has no role ``eos``, or an id is not below the number of rows.
         MissingDependencyError: xgrammar is not installed.
     """
     xgrammar = import_optional("xgrammar", "tokenizer_info")

@@ -40,7 +40,7 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Maximum number of concurrent endpoint calls. Users can type faster than ten megabytes are encoded, so calls can queue.
+# Maximum number of concurrent endpoint calls. Each change of a text is a call; for long texts, calls wait in a queue.
 NUM_AT_WORK = 4
 
 
@@ -101,7 +101,7 @@ class _Endpoints:
 
 
 def _respond(work: Callable[[], Any], language: str) -> Response:
-    """Builds the response in the request's language; by default the thread uses the language of the server's shell."""
+    """Builds the response in `language`; without this, messages would be in the language of the server's shell."""
     with use_language(language):
         try:
             return _json(work())
@@ -191,7 +191,7 @@ def _suffix(name: str) -> str:
 
 
 def _page(file: Traversable) -> Callable[[Request], Any]:
-    """Returns the ASGI endpoint for a static file; Jeton's version is inserted into the page itself."""
+    """Returns the ASGI endpoint for a static file; the HTML page gets Jeton's version in a `meta` element."""
     blank, version = (f'<meta name="jeton-version" content="{value}">'.encode() for value in ("", __version__))
 
     async def endpoint(request: Request) -> Response:

@@ -44,7 +44,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 @dataclass
 class _Entry:
-    """Entry of the catalog: a loader, and the tokenizer or the error that loading resulted in."""
+    """Entry of the catalog: a loader, and what it returned or raised: the tokenizer or the error."""
 
     key: str
     name: str
@@ -169,8 +169,8 @@ class Catalog:
     def downloads(self) -> list[dict[str, Any]]:
         """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
 
-        Names that share a file with an earlier name, and registered names without a recorded size, are left out. The
-        size of a repository of the hub is unknown.
+        Registered names are left out if they share a file with an earlier name or have no recorded size. Repositories
+        of Hugging Face's hub are listed without a size.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()
@@ -204,7 +204,7 @@ class Catalog:
     def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """Adds the tokenizers of several files that were uploaded together.
 
-        Files that belong together form one tokenizer, as in a folder: GPT-2's pair, or a tokenizer with its
+        As in a folder, files can form one tokenizer together: ``vocab.json`` and ``merges.txt``, or a tokenizer and its
         configuration.
 
         Args:

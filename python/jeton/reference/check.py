@@ -204,7 +204,7 @@ def parse_seconds(text: str) -> float:
 
 
 def wrong(message: str, **values: Any) -> NoReturn:
-    """Print an error of the arguments, and exit with status 2."""
+    """Print an error about the arguments, and exit with status 2."""
     print(say(message, **values), file=sys.stderr)
     raise SystemExit(2)
 

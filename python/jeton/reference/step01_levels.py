@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Encode a text with Jeton at byte level and at character level, by vocabularies without merges."""
+    """Encode a text with Jeton at byte level and at character level, with vocabularies that have no merges."""
     import jeton
 
     text = "小 cat"

@@ -74,7 +74,7 @@ Pair = tuple[int, int]  # (left id, right id)
 
 
 def count_pairs(sequences: Sequence[Sequence[int]], weights: Sequence[int] | None = None) -> dict[Pair, int]:
-    """Count every pair of neighbors; each occurrence counts as much as the weight of its sequence.
+    """Count every pair of neighbors; each occurrence adds the weight of its sequence to the count.
 
     Args:
         sequences: Documents or pretokens, each a list of ids.

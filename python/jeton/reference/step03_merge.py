@@ -103,7 +103,7 @@ def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[int, bytes]:
-    """Spell every token: the alphabet as given, and each new token as the spellings of its left and right part, joined.
+    """Map every id to its bytes: initial ids as in `strings`, ids of merges to the joined bytes of left and right part.
 
     Examples:
         >>> vocabulary({1: b"a", 2: b"b"}, [Merge(1, 2, 3), Merge(3, 1, 4)])

@@ -262,7 +262,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the first example with Jeton, with each way to break ties and on the command line."""
+    """Train on the first example with Jeton: in Python with each tie rule, and on the command line."""
     import jeton
 
     text = "abcababcaabc"

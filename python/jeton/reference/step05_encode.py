@@ -224,7 +224,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Encode a word with Jeton; its ids and its merges are those of this lesson."""
+    """Encode a word with Jeton, and check that its ids and merges are those of this lesson."""
     import jeton
 
     text = "old older fast faster fastest best better yes desk mess"

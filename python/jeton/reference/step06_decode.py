@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Decode the examples of this lesson with Jeton, at once and id by id."""
+    """Decode the examples of this lesson with Jeton, first in one call each, then id by id in a stream."""
     import jeton
 
     text = "old older fast faster fastest best better yes desk mess"

@@ -201,7 +201,7 @@ CHAT = add_special({}, ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|paddin
 
 
 def main() -> None:
-    """Encode a turn of a conversation with permission and without, then a whole conversation."""
+    """Encode a turn of a conversation with and without permission for special tokens, then a whole conversation."""
     merges = train_bytes("the user used the weather: 天气", 259)
     special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=259)
     turn = "<|im_start|>user\n天气?<|im_end|>"

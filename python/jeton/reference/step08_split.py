@@ -138,7 +138,7 @@ PATTERNS: dict[str, str] = {
 }
 
 
-# Unicode's White_Space, the meaning of `\s` in the patterns; `\s` of `re` has four more control characters
+# characters with Unicode's property White_Space, which `\s` matches in the patterns; in `re`, `\s` matches four more
 SPACES = frozenset(
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
@@ -157,7 +157,7 @@ def _runs() -> list[tuple[str, bool, int, int]]:
 
 @lru_cache
 def members(name: str, inside: bool = True) -> str:
-    r"""List the characters of a class as ranges, in the syntax between the brackets of `re`.
+    r"""List the characters of a class as ranges, as `re` expects them between `[` and `]`.
 
     Args:
         name: A general category of Unicode (`Lu`) or its first letter (`L`); `s` is white space.

@@ -91,7 +91,7 @@ class Learned(NamedTuple):
     merges: list[Merge]
 
     def vocabulary(self) -> dict[int, bytes]:
-        """Spell every token.
+        """Map every id to its bytes.
 
         Examples:
             >>> Learned({0: b"a", 1: b"b"}, [Merge(0, 1, 2)]).vocabulary()
@@ -101,7 +101,7 @@ class Learned(NamedTuple):
 
 
 def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int, bytes]:
-    """Number the letters of `words` by falling count; letters with equal counts, by first appearance.
+    """Give the letters of `words` ids from 0, by falling count; if counts are equal, by first appearance.
 
     A letter is an item of a word: one character here; in step 10, a character or an end-of-word mark.
 
@@ -121,7 +121,7 @@ def alphabet(words: Iterable[Sequence[str]], weights: Iterable[int]) -> dict[int
 
 
 def character_alphabet(word_counts: Mapping[str, int]) -> dict[int, bytes]:
-    """Give each character of a corpus a number; `word_counts`: its texts, in order of first appearance, with counts.
+    """Give each character of a corpus an id. `word_counts` maps the texts of the corpus, in their order, to counts.
 
     Examples:
         >>> character_alphabet({"low": 5, "lower": 2})

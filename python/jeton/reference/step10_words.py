@@ -124,7 +124,7 @@ def letters_of(word: str, style: str = "symbol", end: str = END) -> list[str]:
 
 
 def word_alphabet(word_counts: Mapping[str, int], style: str = "symbol", end: str = END) -> dict[int, bytes]:
-    """Give each letter of the words, and the end mark, a number, as `character_alphabet` of step 9 does.
+    """Give an id to each letter of the words and to the end mark, as `character_alphabet` of step 9 does.
 
     Examples:
         >>> word_alphabet({"low": 5, "lower": 2})
@@ -202,7 +202,7 @@ def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Split a word into the longest tokens, at any position; among tokens of equal length, the first in the list wins.
+    """Split a word: take the longest token anywhere in it, then the next longest; of equally long ones, the first.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])
@@ -243,7 +243,7 @@ def decode_words(tokens: Iterable[str], end: str = END) -> str:
 
 
 def main() -> None:
-    """Split unknown words into tokens with both encoders: merges, and the longest token first."""
+    """Split unknown words into tokens in two ways: by taking the longest token first, and by applying the merges."""
     counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
     learned = train_words(counts, 10)
     known = known_words(counts, learned)

@@ -153,7 +153,7 @@ def parameters(vocab_size: int, columns: int, *, tied: bool = True) -> int:
     """Count the numbers that a vocabulary adds to a model.
 
     Args:
-        vocab_size: The highest id plus one: the rows of the embedding table.
+        vocab_size: The highest id plus one, which is the number of rows of the embedding table.
         columns: Number of values in a row, which is the model's width.
         tied: Whether the output layer, which needs the same number of rows, shares the table.
 

@@ -116,7 +116,7 @@ from .step08_split import split
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """Byte-level BPE tokenizer, with the names of `jeton.Tokenizer`."""
+    """Byte-level BPE tokenizer, whose attributes and methods are named as in `jeton.Tokenizer`."""
 
     merges: tuple[Merge, ...] = ()
     pattern: str | None = None  # a name of step 8 or a regular expression; None: the text is not cut
@@ -143,7 +143,7 @@ class Tokenizer:
 
     @property
     def vocab(self) -> dict[int, bytes]:
-        """Spelling of every token, including special tokens: id -> bytes.
+        """Bytes of every token, including special tokens: id -> bytes.
 
         Examples:
             >>> Tokenizer.train("abab", 257).vocab[256]

@@ -135,7 +135,7 @@ from .step08_split import PATTERNS, spell_out, split
 
 
 class Row(NamedTuple):
-    r"""Alternative of a pattern, with texts that show it: (text, reason).
+    r"""One alternative of a pattern, and examples of its matches, each a pair (text, explanation).
 
     Examples:
         >>> ROWS["gpt2"][2]
@@ -233,7 +233,7 @@ def which(text: str, name: str) -> list[tuple[int, str]]:
 
 
 def table(name: str) -> str:
-    r"""Return the alternatives of a pattern as a table: number, alternative; then text, matches and reason.
+    r"""Return the numbered alternatives of a pattern, each with a line per example: text, matches and explanation.
 
     Examples:
         >>> print(table("o200k").splitlines()[-2])

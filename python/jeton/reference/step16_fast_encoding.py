@@ -105,7 +105,8 @@ from .step04_train import train_bytes
 from .step05_encode import Ranks, encode, ranks, steps  # noqa: F401 `steps` is for the example above
 
 Entry = tuple[int, int, int, int]  # rank, position of the left symbol, left symbol, right symbol
-Trace = Callable[[Entry | None, bool, list[int], list[Entry]], None]  # popped, True if merged, symbols, pushed
+# Arguments of a trace: popped entry, True if it was merged, symbols, pushed entries.
+Trace = Callable[[Entry | None, bool, list[int], list[Entry]], None]
 GONE = -1  # overwrites a symbol that was merged into the previous one
 
 
@@ -142,7 +143,7 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     after = list(range(1, end + 1))  # position -> position of the symbol after it, or `end` if there is none
 
     def entry(at: int) -> list[Entry]:
-        """Return the entry for the symbol at a position and the next symbol; empty if they cannot merge."""
+        """Return a list with the entry of the pair that begins at a position, or an empty list if it cannot merge."""
         if at < 0 or after[at] == end or (pair := (symbols[at], symbols[after[at]])) not in ranks:
             return []
         return [(ranks[pair][0], at, *pair)]

@@ -133,7 +133,7 @@ class Chain:
             self.change(at, +1, self.counts)
 
     def change(self, at: int, sign: int, *tables: dict[Pair, int]) -> None:
-        """Change the count of the pair at a position in each table, by its weight times `sign` (1 or -1)."""
+        """Add `sign` (1 or -1) times the weight of the pair at position `at` to its count in each of `tables`."""
         pair = (self.symbols[at], self.symbols[self.after[at]])
         for table in tables if GAP not in pair else ():
             table[pair] = table.get(pair, 0) + sign * self.weights[at]
@@ -141,7 +141,7 @@ class Chain:
             self.positions.setdefault(pair, deque()).append(at)
 
     def first(self, pair: Pair) -> int:
-        """Return the position of the first occurrence that was not merged away."""
+        """Return the position of the first occurrence of a pair that still exists."""
         positions = self.positions[pair]
         while (self.symbols[positions[0]], self.symbols[self.after[positions[0]]]) != pair:
             positions.popleft()
@@ -197,13 +197,13 @@ def train_fast(
     work = Counter() if work is None else work
 
     def entry(pair: Pair) -> tuple[int, Any, Pair]:
-        """Return the heap entry of a pair. Entries sort like `choose` of step 4: by count, then by the tie rule."""
+        """Return the heap entry of a pair. The lowest entry is the pair that `choose` of step 4 would choose."""
         left, right = pair
         key: Any = pair
         match tie_break:
             case "first":
                 key = chain.first(pair)
-            case "highest_pair":  # larger spellings first: 255 - byte reverses the order, 256 is an end mark
+            case "highest_pair":  # 255 - byte reverses the order of bytes; 256 at the end puts prefixes last
                 key = (*([255 - byte for byte in spelling[id]] + [256] for id in pair), pair)
             case "shortest":
                 key = (size[left] + size[right], spelling[left] + spelling[right], pair)
@@ -270,7 +270,7 @@ def main(words: int = 1000, num_merges: int = 300) -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the corpus of this lesson with Jeton, with each way to break ties and on the command line."""
+    """Train on the corpus of this lesson with Jeton: in Python with each tie rule, and once on the command line."""
     import jeton
 
     sequences, weights = corpus(100)

@@ -223,7 +223,7 @@ def encode(text: str, pieces: Mapping[str, Piece], skip: Skip = lambda: False) -
 
 
 def explain(text: str, pieces: Mapping[str, Piece]) -> str:
-    """Describe each entry that is popped, with the symbols after it, then the totals and the result.
+    """Describe each popped entry, with the symbols that the text has afterwards; then the totals and the result.
 
     Examples:
         >>> print(explain("ing", TRAINING))
@@ -252,7 +252,7 @@ def segmentations(text: str, pieces: Mapping[str, Piece], dropout: float) -> lis
         [(0.5, ['i', 'n', 'g']), (0.25, ['ing']), (0.25, ['in', 'g'])]
     """
     shares: dict[tuple[str, ...], float] = {}
-    starts: list[list[bool]] = [[]]  # first decisions of each run (True: skip the merge); later, it always merges
+    starts: list[list[bool]] = [[]]  # for each run, whether its first merges are skipped; all later ones are applied
     for start in starts:
         made: list[bool] = []
 
@@ -277,7 +277,7 @@ NEWEST = _by_rank("▁n ne st we ewe est west ewest ▁newe ▁newest", "▁news
 
 
 def beside_jeton() -> None:
-    """Encode, explain and sample with Jeton, in Python and on the command line; the results must be equal."""
+    """Encode, explain and sample with Jeton, in Python and as a command; the results must equal the lesson's."""
     import jeton
 
     with TemporaryDirectory() as folder, chdir(folder):

@@ -255,7 +255,7 @@ def beside_jeton() -> None:
 
 
 def main(path: str | None = None) -> None:
-    """Print the first ids in both orders, and the steps from a text to ids."""
+    """Print the first ids in SentencePiece's and in fairseq's order, and the steps from a text to ids."""
     pieces = SMALL
     if path is None:
         print("No path of a .model was given: the small one of this lesson is used.")

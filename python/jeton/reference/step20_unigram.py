@@ -243,7 +243,7 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
 
 
 def loss(corpus: Mapping[str, int], scores: Scores) -> float:
-    """Return the sum over the words of the corpus: -log p of the word's best segmentation, times its count.
+    """Return the loss of the corpus: for each word, -log p of its best segmentation times its count, all added up.
 
     Examples:
         >>> loss({"a": 2}, {"a": -1.5})
@@ -295,7 +295,7 @@ def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) ->
 
 
 def beside_jeton() -> None:
-    """Encode, explain and sample with Jeton; the results must be equal."""
+    """Encode, explain and sample with Jeton; the results must equal those of this lesson."""
     import jeton
 
     scores = log_probabilities(COUNTS)

@@ -93,7 +93,7 @@ VOCAB = ["[UNK]", "b", "h", "p", "##g", "##n", "##s", "##u", "##gs", "hu", "hug"
 
 
 def encode_word(word: str, vocab: Collection[str], unk: str = "[UNK]", max_chars: int = 100) -> list[str]:
-    """Encode a word by the longest match first. If at some point no token matches, the whole word is `unk`.
+    """Encode a word: take the longest token that matches, again and again. If none matches, the whole word is `unk`.
 
     Examples:
         >>> encode_word("unaffable", {"un", "##aff", "##able"})
@@ -208,7 +208,7 @@ def train(corpus: Mapping[str, int], num_merges: int, rule: str = "likelihood") 
 
 
 def beside_jeton() -> None:
-    """Encode with Jeton, in Python and on the command line; the tokens must be equal."""
+    """Encode with Jeton, in Python and on the command line; the tokens must equal those of this lesson."""
     import jeton
 
     expected = [token for word in ("hugs", "bugs", "mug") for token in encode_word(word, VOCAB)]

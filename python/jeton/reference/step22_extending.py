@@ -140,7 +140,7 @@ class Merged(NamedTuple):
     """Result of merging two vocabularies: the merges, and the tokens of the second vocabulary that are not added."""
 
     merges: list[Merge]
-    shared: list[bytes]  # tokens that the first vocabulary has, too
+    shared: list[bytes]  # tokens that are also in the first vocabulary
     left_out: list[bytes]  # tokens that a single merge cannot make
 
 

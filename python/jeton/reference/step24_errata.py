@@ -220,7 +220,7 @@ def model_type(model: bytes) -> str:
 
 
 def fairseq_ids(pieces: Sequence[str]) -> dict[str, int]:
-    """Number the pieces of a SentencePiece model, which begin with `<unk>`, `<s>` and `</s>`, as fairseq does.
+    """Return the ids that fairseq gives to SentencePiece's pieces, the first of which are `<unk>`, `<s>` and `</s>`.
 
     Examples:
         >>> fairseq_ids(["<unk>", "<s>", "</s>", "a"])
@@ -256,7 +256,7 @@ class Sizes(NamedTuple):
 
 
 def sizes(rank_of: Mapping[bytes, int], special: Mapping[str, int]) -> Sizes:
-    """Count a vocabulary in four ways.
+    """Return the size of a vocabulary, counted in four ways.
 
     Examples:
         >>> sizes({b"a": 0}, {})

@@ -39,9 +39,9 @@ R = TypeVar("R")
 MAX_RETRIES = 3  # Ray's default
 GRACE_S = 1.0  # seconds that canceled tasks have to remove their temporary files, before their processes are killed
 CAPACITY_S = 1.0  # seconds between two checks of the cluster's size
-MIN_IN_FLIGHT = 16  # minimum number of tasks in flight: waiting tasks make an autoscaler add nodes
+MIN_IN_FLIGHT = 16  # minimum number of submitted tasks; an autoscaler adds nodes only when tasks wait
 OBJECT_STORE = 100 << 20  # bytes of the object store if Ray is started locally; small, because results do not use it
-# Error numbers of OSErrors that the data does not cause, so a retry can succeed.
+# Error numbers of `OSError` whose cause is not in the data, so that a retry can succeed.
 TRANSIENT = {
     errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
     errno.ETIMEDOUT,
@@ -105,7 +105,7 @@ def run_ray(
                 if not done:
                     idle()
                     continue
-                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # all complete tasks
+                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # all that are complete
                 running.difference_update(done)
                 for ref in done:
                     yield _result(ray, ref)

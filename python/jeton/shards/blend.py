@@ -40,7 +40,7 @@ def blend(
     """Blends folders of shards for `loader`.
 
     Args:
-        sources: folder, or dataset of `open` -> its share of an epoch; or pairs of these:
+        sources: a mapping from folder (or dataset of `open`) to its share of an epoch, or such pairs. A share is:
 
             - a number, or ``{"weight": number}``: weight of the folder's tokens, relative to the weights of the other
               folders;
@@ -88,7 +88,7 @@ def blend(
 
 
 def _share(source: Any, given: Any) -> Share:
-    """Returns the share of a folder.
+    """Converts the share of a folder, as given to `blend`, to a `Share`.
 
     Raises:
         ConfigError: the share is invalid.
@@ -110,11 +110,11 @@ def _name(source: Any) -> str:
 
 
 class Blend:
-    """Folders of shards, each with its share of an epoch; made by `blend`.
+    """Folders of shards, each with the share that it contributes to an epoch; made by `blend`.
 
     Attributes:
         datasets: the folders, opened.
-        row_length: ids of a row, if the shards of a folder are packed; else None.
+        row_length: number of ids of a row; None if no folder has packed shards.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -237,7 +237,7 @@ def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
 
 
 class RowOrder:
-    """Rows of a blend, in the order of each epoch.
+    """Order of the rows of a blend in each epoch.
 
     Attributes:
         num_rows: number of rows of an epoch.

@@ -130,7 +130,7 @@ def files_of(stem: str) -> Check:
 
 is_skipped = map_of(list_of(is_count, list_of(is_text)))
 is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
-# Entries of the completion of a task that read documents.
+# Entries that a completion has if its task read documents.
 READ_FACTS: dict[str, Check] = {
     "bytes": is_count,
     "highest_id": is_id,

@@ -1,8 +1,8 @@
 """Collects the documents of a shard, then writes them in another order, or packed in rows.
 
-``HeldDocuments`` receives documents as a `ShardWriter` does and keeps their ids in a temporary file, so that memory
-does not depend on the shard. `Collected` has the start and length of each document, in the order of writing. `write`
-packs the documents, gathers their ids in blocks, and writes the origin of each document or piece.
+``HeldDocuments`` receives documents as a `ShardWriter` does and keeps their ids in a temporary file, so that the memory
+in use does not grow with their number. `Collected` has the start and length of each document, in the order of writing.
+`write` packs the documents, gathers their ids in blocks, and writes the origin of each document or piece.
 
     shard-00000.origins    uint32[n, 3]: task, index of the document in it, index of the first id in the document
 
@@ -184,7 +184,7 @@ def _mapped(file: BinaryIO, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
-    """Returns the items of all ranges, back to back, as one array.
+    """Returns the items of several ranges of `values`, back to back, as one array.
 
     Examples:
         >>> gather(np.arange(10), np.array([7, 0]), np.array([2, 3])).tolist()

@@ -6,11 +6,11 @@ show which text is generated.
 
 With ``packing="best_fit"``, conversations that are longer than a row are handled by one of these policies:
 
-- ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
-  default. A conversation whose first reply does not fit is dropped.
+- ``"truncate"``: they end with the last reply that fits. This is the default, because the model sees each remaining
+  reply with all of its context. A conversation whose first reply does not fit is dropped.
 - ``"drop"``: they are left out.
 - ``"split"``: they are split before messages of the user into parts that fit, each with the system messages. More
-  replies are trained, but replies in later parts lack the earlier context.
+  replies remain for training, but replies in later parts lack the earlier context.
 - ``"cut"``: their ids are cut into pieces; later pieces lack the earlier context.
 
 Shortened conversations are rendered again, because a template can write the last turn differently from earlier ones.
@@ -80,7 +80,7 @@ def chat_template(tok: Tokenizer) -> str:
 def conversation_options(
     source: str, packing: Mapping[str, Any] | None, too_long: str | None, mask: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Returns the options of conversations for a plan; None if all have the defaults of older plans.
+    """Returns the options of conversations for a plan; None if the options act as in older plans, which lack the entry.
 
     Raises:
         ConfigError: an invalid option.
@@ -168,7 +168,7 @@ class ConversationFitter:
             return False  # the template refuses a conversation that ends with the last of `messages`
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
-        """Returns the last of `ends` for which the messages up to it fit into a row (by bisection); 0 if none fits."""
+        """Returns, by bisection, the last of `ends` for which the messages before it fit in a row; 0 if none does."""
         low, high, found = 0, len(ends) - 1, 0
         while low <= high:
             middle = (low + high) // 2
@@ -179,7 +179,7 @@ class ConversationFitter:
         return found
 
     def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
-        """Splits a conversation into parts that fit into a row: the system messages, then some complete exchanges."""
+        """Splits a conversation into parts that fit into a row; each starts with the system messages."""
         first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
         lead = list(messages[:first])
         starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]

@@ -1,4 +1,4 @@
-"""Counts of pretokens as shards: ``shard-00000.jtc`` …, whose sum is the counts of the whole corpus.
+"""Counts of pretokens as shards: the sum of the files ``shard-00000.jtc`` … is the counts of the whole corpus.
 
 ``jeton train shards/*.jtc`` gives the same tokenizer as training on the corpus, byte for byte, because counts store the
 first position of each pretoken, and positions are shifted in the order of the tasks when counts are added.

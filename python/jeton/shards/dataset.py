@@ -72,7 +72,7 @@ class ShardDataset(Sequence[Any]):
 
     An item is an array of ids. If the shards are packed or have a loss mask, an item is a dict: ``input_ids``; for a
     row, ``position_ids`` (int32), which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding
-    and for ids of a conversation that are not trained.
+    and for ids of a conversation that do not contribute to the loss.
 
     Attributes:
         num_tokens: number of ids of all documents, including padding.
@@ -200,7 +200,7 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`. `numbers`: indices of rows in the dataset, each as long as a row of `ids`."""
+        """See `OpenShards.copy_rows`. `numbers`: indices of rows that are as long as those of `ids`."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property
@@ -225,7 +225,7 @@ class ShardDataset(Sequence[Any]):
 
     def _take_documents(self, numbers: NDArray[np.int64]) -> TokenBatch:
         bounds = np.asarray(self._starts)
-        order = np.argsort(numbers, kind="stable")  # sorted by shard, and by position in the shard
+        order = np.argsort(numbers, kind="stable")  # so that documents are read by shard, and in order in each shard
         ordered = numbers[order]
         splits = np.searchsorted(ordered, bounds)
         lengths = np.empty(len(numbers), np.int64)
@@ -274,7 +274,7 @@ class ShardDataset(Sequence[Any]):
                 yield self._item(shard, at)
 
     def shard(self, number: int) -> Documents:
-        """Returns the documents of one shard: ``shard(0).tokens`` has their ids as one array, a view of the file.
+        """Returns the documents of one shard; their ids are one array, ``shard(0).tokens``, a view of the file.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -304,7 +304,7 @@ class ShardDataset(Sequence[Any]):
         """
         integer(length, "length", 1)
         held: list[NDArray[Any]] = []
-        missing = length  # number of ids that the arrays in `held` lack to make one array
+        missing = length  # number of ids by which the arrays in `held` are shorter than `length`
         for number in range(self.num_shards):
             tokens = self.shard(number).tokens
             start = 0
@@ -357,7 +357,7 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """Returns the metadata of a document: the fields of ``keep=``. For a packed row: a list, one for each piece.
+        """Returns the metadata of a document (the fields that ``keep=`` names); for a packed row, a list, by piece.
 
         Raises:
             ConfigError: the shards were made without `keep`.

@@ -62,7 +62,8 @@ class Encoder:
         self._special = np.zeros(len(self._spellings), np.int64)
         self.documents = self.num_bytes = self.tokens = self.empty = 0
         self.highest = -1
-        self._largest: list[tuple[int, int, str, int | None]] = []  # tokens, -document, file, number
+        # (number of ids, negated index of the document, file, number in the range that was read)
+        self._largest: list[tuple[int, int, str, int | None]] = []
 
     def encode(self, batch: Batch) -> EncodedDocuments:
         """Encodes a batch.
@@ -106,7 +107,7 @@ class Encoder:
         Args:
             batch: the batch.
             lengths: number of ids of each document.
-            numbers: number of written documents from each document of the batch; None: one each.
+            numbers: for each document of the batch, the number of documents written from it; None: one from each.
             num_bytes: bytes of the documents; None: those of the batch.
         """
         self.num_bytes += batch.num_bytes if num_bytes is None else num_bytes
@@ -151,7 +152,7 @@ def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
 
     Args:
         batch: the batch.
-        numbers: number of written documents from each document of the batch; None: one each.
+        numbers: for each document of the batch, the number of documents written from it; None: one from each.
     """
     places = [Places(chunk.name, chunk.numbers, len(chunk.texts), chunk.fields) for chunk in batch.chunks]
     if numbers is None:

@@ -84,7 +84,7 @@ def attempt(
 
 
 def _is_of_input(error: OSError, plan: Plan, task: Task) -> bool:
-    """True if an input cannot be opened. Other errors can be temporary, or concern the output."""
+    """True if the error is that an input cannot be opened. Other errors can be temporary, or concern the output."""
     return isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError) and error.filename in {
         plan.inputs[piece.input].path for piece in task.pieces
     }

@@ -99,7 +99,7 @@ OPTIONAL: dict[str, Check] = {
     "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
-    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # second form: old folders
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the second form is older
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }
@@ -187,7 +187,7 @@ class ShardFolder:
         return ShardError(f"{self}: no {name}; {hint}", path=str(self))
 
     def _parts(self) -> str | None:
-        """Returns, for errors, which subfolders of a mix or a split have shards; None if the folder is neither."""
+        """Returns, for error messages, where the shards of a mix or a split are; None if the folder is neither."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -261,7 +261,7 @@ class ShardFolder:
         self.storage.remove(_done(task, folder) for task in sorted(tasks))
 
     def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
-        """Writes the completion of a task, after its output."""
+        """Makes the output of a task durable, then writes its completion."""
         self.storage.flush(SPOOL if folder == SPOOL else "")
         if facts.get("rejects"):
             self.storage.flush(REJECTS)
@@ -344,7 +344,7 @@ class ShardFolder:
         return next(self.storage.read([name]))
 
     def write(self, name: str, content: Any) -> None:
-        """Writes a file of JSON, or of text, with its digest."""
+        """Writes a file with its digest: a `str` as it is, other content as JSON."""
         is_page = isinstance(content, str)
         data = sealed(content) if is_page else sealed_json(json.dumps(content, ensure_ascii=False, indent=1))
         self.write_bytes(name, data)

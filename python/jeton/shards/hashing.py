@@ -37,10 +37,10 @@ def documents_in(chunk: DocumentChunk, hash_range: tuple[int, int]) -> DocumentC
 
 
 def bounds_of(shares: object) -> tuple[int, int]:
-    """Converts a pair of shares (from 0 to 1) of all possible hashes to a range of hashes. Decimals are exact.
+    """Converts two shares (from 0 to 1) of all hashes to a range of hashes. A float counts as its decimal notation.
 
     Raises:
-        ConfigError: `shares` is not a pair of ascending shares, or the part is empty.
+        ConfigError: `shares` is not a pair of ascending shares, or the range is empty.
 
     Examples:
         >>> bounds_of((0, 0.5)), bounds_of((0.5, 1))

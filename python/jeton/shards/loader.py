@@ -58,7 +58,7 @@ def loader(
 
     - ``input_ids``: shape (`batch`, `rows`).
     - ``position_ids``: begin at 0 with each document and with each row.
-    - ``loss_mask`` (uint8): 0 for padding, and for ids of a conversation that are not trained.
+    - ``loss_mask`` (uint8): 0 for padding, and for ids of a conversation that do not contribute to the loss.
     - ``cu_seqlens`` (int32): 0, then the end of each document in the flattened batch, as FlashAttention's
       variable-length kernels expect. Padding counts as a document.
     - ``labels`` (int64): the ids; -100 where the loss mask is 0, and for the first id of each document, because no
@@ -126,7 +126,7 @@ class ShardLoader:
 
     Attributes:
         epoch: the current epoch.
-        num_batches: number of batches in an epoch, of all ranks together. ``len`` of the loader is that of this rank.
+        num_batches: number of batches in an epoch, of all ranks; ``len`` of the loader is the number for this rank.
         num_rows: number of rows in an epoch.
 
     Examples:

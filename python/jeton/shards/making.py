@@ -132,7 +132,7 @@ def add(
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
     lister = Lister()
-    # Real path -> planned path, because symbolic links can have changed since the folder was planned.
+    # Real path -> planned path, to recognize inputs whose symbolic links have changed since the folder was planned.
     planned = {lister.key(file.path): file.path for file in stored.inputs}
     arguments = [
         (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
@@ -203,7 +203,7 @@ def _complete(
     run: dict[str, Any],
     inputs: bool | None = True,
 ) -> Report:
-    """Runs incomplete tasks, merges and verifies; if shards have wrong bytes, makes them again, once.
+    """Runs incomplete tasks, merges and verifies. Shards with wrong bytes are made again, but only once.
 
     `inputs`: as in `verify`.
     """

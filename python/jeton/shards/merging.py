@@ -37,7 +37,7 @@ from .tokenizers import load_tokenizer, read_tokenizer
 
 __all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"  # folder of the joined file, which has the ids of all shards, and stem of its name
+JOINED = "joined"  # folder of the joined file, and stem of its name; this file has the ids of all shards
 REJECTED = f"{REJECTS}.jsonl"
 MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
@@ -209,7 +209,7 @@ def manifest_of(
     rejects: dict[str, Any] | None,
     pad: int | None,
 ) -> dict[str, Any]:
-    """Returns the manifest, without `MADE`. `pad`: the tokenizer's padding id; stored if the plan has no padding id."""
+    """Returns the manifest, without `MADE` entries. `pad`: padding id of the tokenizer, used if the plan has none."""
     index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
@@ -352,7 +352,7 @@ class Totals:
         }
 
     def _pieces(self, task: int) -> list[dict[str, Any]]:
-        """Returns files and ranges of a task; paths are relative to the root of the inputs."""
+        """Returns the files that a task reads, and the range of each; paths are relative to the root of the inputs."""
         pieces = []
         for piece in self._plan.tasks[task].pieces:
             path = self._plan.inputs[piece.input].path[len(self._root) :]
@@ -375,7 +375,7 @@ class Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def check_skipped(self, limit: SkipLimit, folder: str) -> None:
-        """Checks the number of skipped records, and that at least one record of each input was not skipped.
+        """Checks the number of skipped records, and that each input has a record that was not skipped.
 
         Raises:
             ShardError: too many records were skipped.
@@ -422,7 +422,7 @@ class Totals:
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
-        """Returns the file and line of a document. `number`: its line in the task's range; None: it is a whole file."""
+        """Returns the file and line of a document. `number`: line in the task's range, None for a whole file."""
         return file if number is None else f"{file}:{number + self._lines[file]}"
 
     def report(self, joined: dict[str, Any] | None) -> Report:
@@ -463,7 +463,7 @@ class Totals:
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
     def _conversation_facts(self) -> dict[str, Any] | None:
-        """Returns the policy for conversations that are longer than a row, with its counts."""
+        """Returns the policy for conversations longer than a row, and the numbers of conversations that it affected."""
         policy = (self._plan.conversations or {}).get("too_long")
         return None if policy is None else {"policy": policy, **self._conversations}
 

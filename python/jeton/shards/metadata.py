@@ -78,7 +78,7 @@ class _MetadataWriter(ShardWriter):
         if self._row_length is not None:
             rows = (np.cumsum(lengths) - 1) // self._row_length  # number of each piece's row
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
-            # Padding has no metadata.
+            # The metadata of padding is an empty line, which is left out.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]
         if lines:
             self._file.write(b"\n".join(lines) + b"\n")
@@ -93,7 +93,7 @@ class _MetadataWriter(ShardWriter):
 
 
 def line_ends(data: NDArray[np.uint8]) -> Int64:
-    """Returns the index after the end of each line of a file.
+    """Returns the index after the line break of each line of a file.
 
     Examples:
         >>> line_ends(np.frombuffer(b'{}\\n[1]\\n', np.uint8)).tolist()

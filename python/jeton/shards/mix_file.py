@@ -1,7 +1,7 @@
 """`MixFile`: the sources of a mix and their amounts: ``mix.toml``, or a mapping with the same entries.
 
 ```toml
-tokens = "20B"              # size of the mix; weights divide it
+tokens = "20B"              # size of the mix, divided among the sources by weight
 
 [sources.web]
 paths = ["data/web/*.jsonl", "data/more/"]

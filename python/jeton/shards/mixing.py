@@ -111,7 +111,7 @@ def plan_mix(
         Dictionary: folder of each source, relative to `output` -> plan.
 
     Raises:
-        FormatError, ConfigError: as `make_mix`, but without checking amounts: `mix` does this once sources are merged.
+        FormatError, ConfigError: as `make_mix`, except for amounts, which `mix` checks when the sources are merged.
         JetonError, OSError: as `plan`.
 
     Examples:
@@ -145,7 +145,7 @@ def _parts(
     output: str | os.PathLike[str],
     validation: float | Fraction | Mapping[str, float | Fraction] | None,
 ) -> list[tuple[str, MixFile, dict[str, Any]]]:
-    """Returns folder, mix and options of each part: one part, or ``train`` and the parts for validation."""
+    """Returns folder, mix and options of each part: ``train`` and parts for validation, or one part without them."""
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")

@@ -29,7 +29,7 @@ __all__ = ["OpenShard", "OpenShards"]
 
 
 def _most_open() -> int:
-    """Returns the maximum number of open shards. With up to 4 files each, they use half of the file descriptors."""
+    """Returns the maximum number of open shards: with up to 4 files each, they use at most half of the descriptors."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -126,7 +126,7 @@ class OpenShard:
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
-        """Returns the number of padding ids at the end of a row; its inner boundaries have numbers `first` to `last`.
+        """Returns the number of padding ids at the end of a row, whose inner boundaries are numbered `first` to `last`.
 
         Padding is the last piece of a row. Because a document can also end in the padding id, the file of origins
         tells whether that piece is padding. To save time, the file is only read for rows that end in the padding id.

@@ -25,8 +25,8 @@ class OutputFile(io.RawIOBase):
 
     Attributes:
         num_bytes: number of bytes written so far.
-        is_discarded: True after an error. Later writes are ignored: compressors, for example, still write when they are
-            freed.
+        is_discarded: True after an error. Later writes are then ignored, because compressors, for example, still write
+            when they are freed.
     """
 
     def __init__(self, file: BinaryIO, location: str) -> None:

@@ -162,7 +162,7 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
     firsts = row * (np.arange(len(documents)) - np.repeat(np.cumsum(num_pieces) - num_pieces, num_pieces))
     pieces = np.minimum(lengths[documents] - firsts, row)
     rows = np.frombuffer(best_fit(pieces.astype("<u4").view(np.uint8), row), "<u4").astype(np.int64)
-    # The order in which `best_fit` places the pieces; `opening`: position in it of the first piece of each row.
+    # `order` lists the pieces as `best_fit` places them; `opening` has the index in it of each row's first piece.
     order = np.argsort(-pieces, kind="stable")
     _, opening = np.unique(rows[order], return_index=True)
     ranks = np.empty(len(opening), np.int64)

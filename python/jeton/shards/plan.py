@@ -65,12 +65,12 @@ __all__ = [
 ]
 
 VERSION = 2
-# Encoding takes two seconds: long enough that starting a task costs little in comparison, and short enough that little
-# work is lost if a task fails.
+# Bytes of input per task, which take about two seconds to encode: long compared with the start of a task, and short
+# enough that a failed task loses little work.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
-# Maximum number of tasks, and of shards, because `status` keeps 0.4 KB per task in memory, and `merge` 4 KB per shard.
+# Maximum number of tasks, and of shards. It limits memory: `status` needs 0.4 KB per task, and `merge` 4 KB per shard.
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
@@ -132,9 +132,9 @@ MAX_ARGUMENTS = 1000  # maximum number of arguments whose totals a manifest list
 MAX_HASH = 12  # characters of a fingerprint in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
-# Policies for conversations that are longer than a row, the default first; older plans have "cut".
+# Policies for conversations that are longer than a row, the default first. "cut" is what older plans do.
 TOO_LONG: tuple[str, ...] = ("truncate", "drop", "split", "cut")
-# Counts of conversations that are longer than a row, in the report.
+# Names that the report uses for the counts of conversations that are longer than a row.
 LONG = ("too_long", "truncated", "split", "dropped", "replies_dropped")
 # Options of `Chat.reply_mask` -> their values, the default first.
 MASK: dict[str, tuple[Any, ...]] = {
@@ -144,7 +144,7 @@ MASK: dict[str, tuple[Any, ...]] = {
     "source": ("auto", "markers", "provenance"),
 }
 UNREADABLE_FILE = "file that cannot be read"  # kind under which `SourceReader` counts skipped files
-# Options of `Corpus` that are stored in a plan. Samples and weights are not supported.
+# Options of `Corpus` that are stored in a plan. Shards do not support the options for samples and weights.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 INPUT_TYPE = "input_type"  # its default is not stored, so that older plans keep their digest
 
@@ -213,7 +213,7 @@ class Plan:
         names_lines = self.format == "olmo"  # the table of this format stores the line number of each document
         input_type = self.reading.get(INPUT_TYPE, "auto")
         divisible = [
-            # If metadata are kept, those of text files contain line numbers, so text files are not split.
+            # Metadata of text files contain line numbers. So if metadata are kept, text files are not split.
             is_divisible(
                 file.path,
                 documents,
@@ -311,7 +311,7 @@ class Plan:
     def digest(self) -> str:
         """SHA-256 of the plan.
 
-        `grown` is left out without a shuffle, and `arguments` always, because they do not change the shards.
+        Fields that do not change the shards are left out: `arguments` always, and `grown` if there is no shuffle.
         """
         same = replace(self, arguments=None, grown=() if self.shuffle is None else self.grown)
         return _sha256(same.to_json())
@@ -657,7 +657,7 @@ def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
 
 
 def _place(place: Any) -> str | PathLike[str]:
-    """Checks an item of a corpus, and returns its path."""
+    """Checks that shards support an item of a corpus, and returns its path."""
     if isinstance(place, Source):
         for option in ("field", "documents", "encoding"):
             if getattr(place, option) is not None:

@@ -389,7 +389,7 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Returns the progress of a folder, even while another process works on it. By default, only lists file names.
+    """Returns the progress of a folder, even while another process works on it. By default, it reads only file names.
 
     Args:
         output: the folder.
@@ -442,7 +442,8 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     """Returns the numbers of the completed tasks of a stage.
 
     While the second stage of a shuffle is incomplete, a task of the first stage is only complete if its spooled
-    documents exist. `merge` removes these, so if a shard is lost later, both stages of its generation run again.
+    documents exist. `merge` removes spooled documents. So if a shard is lost after `merge`, both stages of its
+    generation run again.
     """
     stage = plan.stages[number]
     # Spools are listed before the shards: `merge` in another process can remove spools in between, but only when all

@@ -17,7 +17,7 @@ __all__ = ["has_no_input", "moved_plan", "touched_inputs"]
 
 
 def moved_plan(plan: Plan, moved: Mapping[str, str]) -> Plan:
-    """Returns the plan with new paths of inputs; `moved`: old prefix of a path -> new prefix. The longest fit is used.
+    """Returns the plan with new paths of inputs; `moved`: old prefix -> new prefix. The longest match is replaced.
 
     Raises:
         ConfigError: not a mapping of paths, or no input has one of the prefixes.

@@ -11,7 +11,7 @@ from ..drawing.figures import COLORS, drawable, figure_suffix, make_figure, save
 __all__ = ["plot_report"]
 
 ROW_INCHES, PANEL_INCHES = 0.24, 0.9  # inches: height of a bar, and of a panel without bars
-MAX_NAME = 48  # characters of a name that are shown: the last ones, in which names differ
+MAX_NAME = 48  # maximum length of a name; of longer names, only the end is shown, because the beginnings are alike
 BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[6]
 
 
@@ -55,6 +55,6 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
 
 
 def _literal(name: str) -> str:
-    """Returns a name, escaped so that matplotlib does not parse mathematics, and shortened to its end if it is long."""
+    """Returns a name, escaped so that matplotlib does not read `$` as mathematics; of a long name, only the end."""
     shown = name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
     return drawable(shown).replace("$", r"\$")

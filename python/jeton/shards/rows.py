@@ -21,7 +21,8 @@ class PackedRows:
         ids: ids, of shape (rows, length); a view of the file.
         lengths: number of ids of each document or piece of a document, in order, over all rows; padding counts as a
             piece.
-        loss_mask: uint8, of the same shape as `ids`: 0 for padding, and for ids of a conversation that are not trained.
+        loss_mask: uint8, of the same shape as `ids`: 0 for padding, and for ids of a conversation that do not
+            contribute to the loss.
 
     Examples:
         >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), np.ones((2, 4), np.uint8))

@@ -135,7 +135,7 @@ def run_plan(
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
-        tok = load_tokenizer(folder, plan)  # even if workers load it themselves: errors are raised before work starts
+        tok = load_tokenizer(folder, plan)  # also if workers load their own, so that a bad file fails before the work
         own = sum(task.num_bytes for task in one.tasks[share])
         failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:
@@ -229,7 +229,7 @@ class _Watch:
         self._lock = Lock()
 
     def add(self, task: Task, num_bytes: int) -> None:
-        """Adds bytes of a running task; called by the thread of the task."""
+        """Adds to the number of bytes that a running task has processed; called by the thread of the task."""
         with self._lock:
             self._running[task.number] = min(self._running.get(task.number, 0) + num_bytes, task.num_bytes)
 

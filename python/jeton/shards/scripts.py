@@ -77,12 +77,12 @@ def kubernetes_manifest(
     """Returns a manifest for `kubectl apply`, in JSON, which is also valid YAML.
 
     Args:
-        output: folder with a plan: its path in the pods, or its URL, for which they need no volume.
+        output: folder with a plan, given as its path in the pods, or as a URL; with a URL, the pods need no volume.
         jobs: number of indexes of the Job.
         cpus: cores of each pod.
         image: container image with Jeton.
         claim: name of the persistent volume claim with the folder and the inputs.
-        mount: where pods mount it; None: the parent of the folder.
+        mount: path at which the pods mount the volume; None: the parent of the folder.
         stage: for a shuffle, which needs two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
 
     Raises:

@@ -43,7 +43,7 @@ __all__ = ["SpoolWriter", "buckets_of", "document_keys", "run_bucket"]
 
 BLOCK = 1 << 20  # ids that are written at a time
 SECTION = np.dtype([("offset", "<u8"), ("tokens", "<u8"), ("documents", "<u4"), ("crc", "<u4")])
-ENTRY_BYTES = SECTION.itemsize + 8  # an entry of the table, with its own CRC-32
+ENTRY_BYTES = SECTION.itemsize + 8  # size of an entry of the table: a `SECTION`, then its CRC-32 as uint64
 MAX_DOCUMENTS = (1 << 32) - 2
 UInt64 = NDArray[np.uint64]
 
@@ -117,7 +117,7 @@ def spool_name(task: int) -> str:
 
 
 def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[int, int, int, int]:
-    """Writes documents as a section; returns the entry of the section in the table."""
+    """Writes documents as a section; returns the entry that the table needs for this section."""
     offset, crc = file.num_bytes, 0
 
     def put(values: NDArray[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Records that ``errors="skip"`` skips: their files, limits on their number, and inputs of which no document remains.
+"""Records skipped because of ``errors="skip"``: files that list them, limits, and the check that documents remain.
 
     rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
     rejects.jsonl          skipped records of all tasks, written by `merge`; lines are numbered by file
@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files that a completion lists because none of their documents remains
+MAX_FILES = 100  # maximum number of files in a completion's list of files whose documents were all skipped
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -64,7 +64,7 @@ class Rejects:
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # not a whole file that cannot be read
+        if line is not None or kind == WITHOUT_FIELD:  # else a whole file cannot be read, which is not a record
             self._skipped[file] += 1
         if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
@@ -75,7 +75,7 @@ class Rejects:
             self._documents[chunk.name] += len(chunk.texts)
 
     def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
-        """Counts documents and skipped records of files that other tasks also read, or of which no document remains.
+        """Returns path -> [documents, skipped records] for files that tasks share, or that have only skipped records.
 
         `left_out`: file -> number of documents that were read, but are outside the hash range of the plan.
         """
@@ -126,7 +126,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Number of skipped records, and of all documents: also those without tokens, and those outside the hash range.
+    """Numbers of skipped records and of documents, including those without tokens and those outside the hash range.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
@@ -137,7 +137,7 @@ class Tally(NamedTuple):
     documents: int = 0
 
     def plus(self, facts: Mapping[str, Any]) -> Tally:
-        """Adds the records of a completion."""
+        """Returns the sum of this tally and the records of a completion."""
         skipped = sum(count for count, _ in facts.get("skipped", {}).values())
         documents = sum(facts.get(name, 0) for name in ("documents", "empty", "left_out"))
         return Tally(self.skipped + skipped, self.documents + documents)
@@ -145,7 +145,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class SkipLimit:
-    """Limit of skipped records: a number, or a share of all records.
+    """Limit on the number of skipped records: a number, or a share of all records.
 
     Examples:
         >>> SkipLimit.of("0.5%").share, SkipLimit.of(100).count, SkipLimit.of("100%").allows_all

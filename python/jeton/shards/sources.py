@@ -3,7 +3,7 @@
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
 folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
 its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
-adds up the totals of tasks by the resulting sources. Each source of a task equals one of these, or is inside one.
+adds up the totals of tasks by the resulting sources. Each source of a task is one of these sources, or inside one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .encoding import EncodedDocuments
 
 __all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files", "regroup"]
 
-MAX_SOURCES = 40  # rows of a table or of a plot, so that people can read it
+MAX_SOURCES = 40  # maximum number of sources, each of which is a row of a table and of a plot that people read
 
 
 class SourceTotals(NamedTuple):
-    """Totals of a source: number of written documents, of bytes before encoding, and of ids with bos and eos.
+    """Totals of a source: numbers of written documents, of their bytes before encoding, and of ids with bos and eos.
 
     Examples:
         >>> SourceTotals(2, 100, 25).bytes_per_token
@@ -44,7 +44,7 @@ class SourceTotals(NamedTuple):
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """Returns file -> source: the file itself, or its folder at the deepest level that has at most `most` folders.
+    """Returns file -> source. Sources are the files, or their folders at the deepest level with at most `most` names.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -62,7 +62,7 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
 
 
 def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
-    """Returns the mapping from sources of a task to sources of all inputs.
+    """Returns source in a task -> source in the report. They can differ, because a task groups only its own files.
 
     Args:
         files: the files of the task.
@@ -73,7 +73,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions used the sources of all inputs at that time
+    for file in files:  # earlier versions stored the corpus sources of that time: a file or one of its folders
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]
@@ -88,7 +88,7 @@ def _parent(name: str) -> str:
 
 
 class SourceTally:
-    """Totals by source, of one task."""
+    """Totals of each source in one task."""
 
     def __init__(self, sources: dict[str, str]) -> None:
         """`sources`: file -> source, as `group_files` returns it."""
@@ -96,7 +96,7 @@ class SourceTally:
         self.totals: dict[str, SourceTotals] = {}
 
     def add(self, batch: Batch, found: EncodedDocuments) -> None:
-        """Adds the documents of a batch and their ids."""
+        """Adds the documents of a batch, and the numbers of their ids, to the totals of their sources."""
         documents = [place.num_documents for place in found.places]
         ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
         tokens = np.diff(ends).tolist()

@@ -67,7 +67,7 @@ class Storage(ABC):
 
     @abstractmethod
     def times(self, folder: str = "") -> dict[str, float]:
-        """Returns the files in a folder: name -> modification time in seconds since 1970; empty without a folder."""
+        """Returns the files in a folder: name -> modification time, in seconds since 1970; empty without the folder."""
 
     def names(self, folder: str = "") -> list[str]:
         """Returns the names of the files in a folder; empty if the folder is missing."""
@@ -99,7 +99,7 @@ class Storage(ABC):
 
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
-        """Publishes a small file, and makes its name durable. `sweep`: first remove its stale temporary files."""
+        """Publishes a small file, and makes its name durable. `sweep`: removes its stale temporary files first."""
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:
@@ -285,7 +285,7 @@ class RemoteStorage(Storage):
         return f"{self.name}/{name}"
 
     def create(self, folders: Iterable[str]) -> None:
-        """See `Storage`. Does nothing, because object stores have no folders; a missing bucket is found later."""
+        """See `Storage`. Does nothing: object stores have no folders, and a later call reports a missing bucket."""
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Without exclusive creation in the protocol's package, two concurrent calls can return True."""
+        """See `Storage`. Two concurrent calls can both return True if fsspec cannot create exclusively there."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file

@@ -1,6 +1,6 @@
 """Tasks: consecutive pieces of files, in the order of the inputs, of about the same number of bytes.
 
-Rows of JSON, text with ``documents="line"`` and Parquet are split at any byte: a line belongs to the piece in which it
+JSON Lines, text with ``documents="line"`` and Parquet can be split at any byte: a line belongs to the piece in which it
 begins, a row group to the piece that has its middle. Every other file is one piece, and small files share a task. The
 tasks depend only on names, sizes and options, so every host can compute them without reading data.
 
@@ -148,7 +148,7 @@ def expected_bytes(file: InputFile) -> int:
 
 
 def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
-    """Yields the tasks of a shuffle's second stage. Each gets an equal share of the bytes of the inputs.
+    """Yields the tasks of a shuffle's second stage. As its size, each gets an equal share of the bytes of the inputs.
 
     Examples:
         >>> [(task.number, task.num_bytes) for task in bucket_tasks(range(5, 8), 10)]

@@ -46,7 +46,7 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
     if tok.fingerprint != plan.tokenizer:
         message = f"{path}: the tokenizer is {tok.fingerprint}, but the plan is for {plan.tokenizer}"
         raise ShardError(f"{message}; plan into another folder", path=path)
-    tok._core.make_tables()  # otherwise each thread would start encoding without the tables
+    tok._core.make_tables()  # built once here; otherwise all threads would begin to encode without the tables
     return tok
 
 

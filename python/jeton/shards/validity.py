@@ -58,8 +58,8 @@ def remove_invalid(
     number = sum(len(invalid) for _, invalid in found)
     if number and folder.has(MANIFEST):
         folder.storage.remove([MANIFEST])
-    # Completions of a shuffle's shards are removed first: if the process ends between the stages, the next call still
-    # finds the invalid spools.
+    # Completions of a shuffle's second stage are removed first. If the process is killed before it removes those of the
+    # first stage, the next call still finds the spools invalid, and removes the rest.
     for name, invalid in reversed(found):
         folder.remove_done(invalid, name)
     return tally, number
@@ -73,7 +73,8 @@ def _has_files(folder: ShardFolder, stage: Stage, facts: dict[str, Any], sizes: 
     if files == "hashes":
         expected |= {f"{REJECTS}/{name}": file for name, file in facts.get("rejects", {}).items()}
     for name, file in expected.items():
-        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
+        # If the listing lacks the file or has another size, the size is read from the file, because a listing can omit
+        # a file that another process is replacing.
         size = found[name] if found.get(name) == file["bytes"] else folder.storage.size(name)
         if size is None and stage.folder == SPOOL and not name.startswith(REJECTS):
             continue

@@ -57,9 +57,10 @@ class Verification:
         folder: the folder.
         shards, documents, tokens: totals of the shards.
         compared: number of documents that were read from the inputs and encoded again, with equal ids.
-        decoded, decoded_equal: number of these documents that were also decoded, and of those whose decoded bytes equal
-            the source. (They differ if the tokenizer normalizes text or drops white space.) Without inputs: number of
-            documents that were decoded, and of those whose decoded text encodes to the same ids.
+        decoded: number of compared documents that were also decoded. Without inputs: number of decoded documents.
+        decoded_equal: number of decoded documents whose bytes equal the source. (They differ if the tokenizer
+            normalizes text or drops white space.) Without inputs: number of those whose decoded text encodes to the
+            same ids.
         problems: descriptions of all differences; empty if there are none.
         inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: no input of the samples is on this
             machine; ``"ignored"``: with ``inputs=False``.
@@ -161,7 +162,7 @@ class _Verifier:
         self._highest = -1
         self._totals: Totals | None = None  # sums over the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
-        # task -> expected ids of its first batch, and the numbers of its documents and ids that were found in shards
+        # task -> (expected ids of its first batch, number of its documents found in shards, number of its ids found)
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any, sampled: Sequence[int]) -> Verification:
@@ -273,7 +274,8 @@ class _Verifier:
         """
         where = self._folder.storage.location
         before = len(self._problems)
-        # If the listing lacks a file, its size is read: a listing can omit a file that another process is replacing.
+        # If the listing lacks a file, its size is read from the file itself, because a listing can omit a file that
+        # another process is replacing.
         found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
         existing = [name for name in files if found[name] is not None]
         self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
@@ -326,7 +328,7 @@ class _Verifier:
                 f"{stem}{METADATA}", "lines", len(lines), shard["documents" if plan.packing is None else "rows"]
             )
         if len(self._problems) > before:
-            return  # the checks below rely on equal numbers
+            return  # the checks below need a shard whose numbers match the manifest
         if plan.packing is None:
             self._check_frames(stem, found)
         if self._is_reordered:
@@ -364,7 +366,7 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again, or all batches if an input has another modification time."""
+        """Compares a shard with its inputs, encoded again: the first batch, or all if an input's time has changed."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
@@ -389,7 +391,7 @@ class _Verifier:
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
-            # Decoded only if documents and texts correspond by index, and no template has rewritten the text.
+            # Documents are decoded only if each has the index of its text, and no template has rewritten the text.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:
                 for index, _, _ in self._spread(ends):
                     self._decoded += 1
@@ -402,7 +404,7 @@ class _Verifier:
     def _difference(
         self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
     ) -> str | None:
-        """Compares the documents from `first` on, whose ids begin at `start`. Returns a difference, or None."""
+        """Compares expected documents with those from `first` on, whose ids begin at `start`; returns a difference."""
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids differ from those of its source"
         if len(found) < first + len(ends):
@@ -422,7 +424,7 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # pieces of documents, and text of a template, can encode to other ids
+            if is_whole:  # the text of a part of a document, or text from a template, can encode to other ids
                 self._decoded += 1
                 with suppress(InvalidTextError):  # the tokenizer cannot encode some characters
                     again = tok.encode(text, add_special_tokens=False)
@@ -491,7 +493,7 @@ class _Verifier:
             return  # wrong totals would only be consequences of these problems
         for name, value in (("documents", self._documents), ("tokens", self._tokens)):
             self._equal(MANIFEST, name, value, self._manifest[name])
-        if self._plan.packing is None:  # packing adds padding ids, and can drop ids
+        if self._plan.packing is None:  # packing can change the highest id: it adds padding ids, and can drop ids
             self._equal(MANIFEST, "highest_id", self._highest, self._manifest["highest_id"])
 
     def _equal(self, name: str, what: str, value: int, expected: int) -> None:

@@ -1,4 +1,4 @@
-"""`JetonTokenizer`: a class of transformers' fast tokenizers that loads with Jeton."""
+"""`JetonTokenizer`: a fast tokenizer of transformers whose files are loaded by Jeton."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
 
 __all__ = ["JetonTokenizer", "register"]
 
-# Modules whose code gets the deferred tokenizer; all other code gets the real tokenizer.
+# Modules that get the deferred backend when they read the tokenizer; other modules get a `tokenizers.Tokenizer`.
 INTERNAL = (
     "transformers.tokenization_utils_base",
     "transformers.tokenization_utils_fast",
@@ -41,7 +41,7 @@ class JetonTokenizer(Base):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         file = options.get("tokenizer_file")
-        # with these options, transformers 5 builds a template, for which it needs the real tokenizer
+        # with these options, transformers 5 builds a template, which needs a `tokenizers.Tokenizer` from the start
         changes = major() == 5 and ("add_bos_token" in options or "add_eos_token" in options)
         if (
             file is not None
@@ -78,7 +78,7 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the real tokenizer, or the deferred one if the module `caller` is internal and none is built yet."""
+        """Returns the `tokenizers.Tokenizer`, or, if it is not built and `caller` is internal, the deferred backend."""
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")

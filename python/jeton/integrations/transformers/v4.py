@@ -1,4 +1,4 @@
-"""The common class of accelerated tokenizers for transformers 4.57; `v5` describes its position among base classes."""
+"""Base class that all accelerated tokenizers share, for transformers 4.57; for its place in the MRO, see `v5`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class JetonBackend(PreTrainedTokenizerFast):
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template, and computes assistant masks without building encodings."""
+        """Applies a chat template, and computes assistant masks without building encodings of `tokenizers`."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:

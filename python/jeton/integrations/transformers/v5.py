@@ -1,7 +1,7 @@
-"""The common class of accelerated tokenizers for transformers 5.
+"""Base class that all accelerated tokenizers share, for transformers 5.
 
-In the order of base classes, this class is between a tokenizer's own class and the common class of fast tokenizers, so
-that overrides in a tokenizer's own class keep their effect.
+In the method resolution order (MRO), it is between the class of a tokenizer, such as `LlamaTokenizer`, and the base
+class of transformers' fast tokenizers, so that overrides in the class of the tokenizer keep their effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class JetonBackend(TokenizersBackend):
         return super()._encode_plus(text, text_pair, *args, **options, **unknown) if result is None else result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template, and computes assistant masks without building encodings."""
+        """Applies a chat template, and computes assistant masks without building encodings of `tokenizers`."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
@@ -92,7 +92,7 @@ def _inputs(text: Any, pair: Any, is_split: bool, unknown: dict[str, Any]) -> tu
     """Returns the texts of a call, and whether they are a batch.
 
     Raises:
-        Unproven: the inputs have another form, or an option is unknown.
+        Unproven: the inputs have an unexpected form, or an option is unknown.
     """
     if any(unknown.values()):
         raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")

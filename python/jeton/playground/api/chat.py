@@ -75,7 +75,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _num_generated(chat: Chat) -> int | None:
-    """Returns the number of ids that the model generates; None if the template does not show which these are."""
+    """Returns the number of ids that the model generates; None if the template does not show which text that is."""
     try:
         return sum(chat.mask)
     except ChatTemplateError:
@@ -106,7 +106,7 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """Lists the tokenizer's own chat templates, then Jeton's presets, with the special tokens missing for each."""
+    """Lists the tokenizer's own chat templates, then Jeton's presets, each with the tokens that the tokenizer lacks."""
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
@@ -144,7 +144,7 @@ def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:
-    """Lists special tokens that were encoded as text because a message spells them, with the rows of their tokens."""
+    """Lists special tokens that occur in messages and were encoded as text, each with the index range of its ids."""
     if chat.ids == tok.encode(chat.text, special="all", add_special_tokens=False):
         return []
     permitted = tok.tokenize(chat.text, special="all", add_special_tokens=False)

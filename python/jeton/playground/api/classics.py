@@ -94,7 +94,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
 
 
 def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
-    """Returns the key of the panel's tokenizer if the catalog has this tokenizer and its ids equal the recorded ids."""
+    """Returns the key of the panel's tokenizer if the catalog has it and it encodes the text to the recorded ids."""
     entries = catalog.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:
@@ -102,7 +102,7 @@ def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) 
                 continue
             try:
                 ids = catalog.get(entry["key"]).encode(panel["text"], special="all" if panel["special"] else "none")
-            except JetonError:  # the page displays this error at the tokenizer's entry
+            except JetonError:  # ignored here; the page displays it where it lists this tokenizer
                 continue
             if ids == record["ids"]:
                 return str(entry["key"])

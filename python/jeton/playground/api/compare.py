@@ -1,7 +1,7 @@
 """``compare``: comparison of up to four tokenizers on one text.
 
-Counts are for the whole text. If the text is long, only its beginning is compared and drawn, as a separate text. A
-tokenizer that is missing or cannot encode the text is listed with its error, and the others are compared.
+Counts are for the whole text. If the text is long, only its beginning is compared and drawn, encoded as if the text
+ended there. A tokenizer that is missing or cannot encode the text is listed with its error; the others are compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["MAX_TOKENIZERS", "answer", "num_unknown", "tokenizers"]
 Result = TypeVar("Result")
 
 MAX_TOKENIZERS = 4
-# Maximum number of compared characters. It is low, because the text is drawn up to four times side by side.
+# Maximum number of compared characters. It is low, because the text is drawn once for each of up to four tokenizers.
 MAX_COMPARED_CHARS = 10_000
 
 

@@ -1,7 +1,7 @@
 """``download``: lists and downloads well-known vocabularies that are not on this machine.
 
-The server downloads a vocabulary from its publisher, only on a request with its name. It verifies the hash, except for
-repositories of the hub, for which no hash is pinned.
+The server downloads a vocabulary from its publisher, and only if a request names it. It verifies the hash, except for
+repositories of Hugging Face's hub, for which no hash is stored.
 """
 
 from __future__ import annotations

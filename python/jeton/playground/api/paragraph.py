@@ -15,7 +15,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns text, size and token counts by tokenizer for each language, and the failed tokenizers.
+    """Returns, for each language, the text, its size and each tokenizer's count; and the tokenizers that failed.
 
     Examples:
         >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]
@@ -40,7 +40,7 @@ def _costs(toks: list[Tokenizer], language: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _ids(tok: Tokenizer, text: str) -> list[int] | None:
-    """Encodes a text; None if it has characters outside the vocabulary and there is no unknown token."""
+    """Returns the ids of a text; None if the vocabulary lacks some of its characters and there is no unknown token."""
     try:
         return tok.encode(text)
     except InvalidTextError:

@@ -21,8 +21,8 @@ __all__ = ["MAX_DRAWN", "answer", "drawn"]
 MAX_DRAWN = 200_000
 # Texts of up to this many characters are tokenized as a whole; for longer texts, the ids are computed first.
 SHORT_TEXT = 1 << 16
-# Maximum number of prefixes that are tokenized, each twice as long as the one before. If the last prefix is still too
-# short, its result is drawn anyway.
+# Maximum number of prefixes of a long text that are tokenized, each twice as long as the one before, until a prefix has
+# enough tokens to draw. If even the last prefix has too few, those are drawn.
 MAX_TRIES = 5
 
 

@@ -33,13 +33,13 @@ MAX_TEXT_BYTES = 10_000
 MAX_MERGES = 500
 # Upper bound of the alphabet's size plus the number of merges: a text has at most as many characters as bytes.
 MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
-# Maximum number of runs of Unigram; each takes some milliseconds.
+# Maximum number of times that Unigram is trained for a replay; each training takes some milliseconds.
 MAX_RUNS = 20
 
 END_OF_WORD = "</w>"
-# Number of merges of the word-based algorithms if no size is given. SentencePiece reserves three pieces in addition.
+# Number of merges that word-based algorithms learn if no vocabulary size is given.
 DEFAULT_MERGES = 30
-RESERVED_PIECES = 3
+RESERVED_PIECES = 3  # pieces of SentencePiece that are not learned: <unk>, <s>, </s>
 # Training rules of the peer libraries, adapted to a text of a few words: rare characters and pairs are not dropped, and
 # a small vocabulary is accepted.
 PRESETS: Mapping[str, TrainingPreset] = {
@@ -50,7 +50,7 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns pattern names and the training run: `Replay.to_json` with `_looks` instead of bytes, or Unigram's runs.
+    """Returns pattern names and each step of the training; tokens are described by how they are drawn, not by bytes.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -137,7 +137,8 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
         words = [word.decode() for word, _ in counts.items()]
         alphabet = len({*"".join(words)}) + (preset is None)  # plus the end-of-word mark
         if algorithm == "wordpiece":
-            alphabet += len({char for word in words for char in word[1:]})  # characters with the continuing prefix
+            # Characters after the first of a word have a prefix, and are symbols of their own.
+            alphabet += len({char for word in words for char in word[1:]})
         num_special = RESERVED_PIECES if algorithm == "sentencepiece" else len(recipe.special_tokens)
         vocab_size = alphabet + num_special + DEFAULT_MERGES
     return counts, train(counts, vocab_size, threads=1, progress=False, **own)
@@ -200,7 +201,7 @@ def _sizes(largest: int, smallest: int) -> list[int]:
 
 
 def _unigram_run(tok: Tokenizer, documents: Sequence[str], before: Tokenizer | None) -> dict[str, Any]:
-    """Returns a run: pieces with scores, tokens of the text, and the changes of pieces since the previous run."""
+    """Returns the facts of one training: pieces with scores, pieces that differ from `before`, tokens of the text."""
     spell, pieces = Spelling(tok), _pieces(tok)
     earlier = pieces if before is None else _pieces(before)
     tokens = [[spell(id).decode() for id in tok.encode(document)] for document in documents]

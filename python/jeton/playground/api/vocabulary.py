@@ -22,8 +22,8 @@ from . import request_fields
 __all__ = ["KINDS", "answer"]
 
 MAX_ENTRIES = 500
-# Lists truncate entries, since a hostile file can have entries of megabytes. The page's card of an entry displays it in
-# full.
+# In lists, entries are truncated to this length, because a hostile file can have entries of megabytes. The page shows a
+# selected entry in full.
 MAX_SHOWN_BYTES = 200
 KINDS = ("special", "byte", "part", "ordinary")
 
@@ -78,7 +78,7 @@ def _id(query: str) -> int:
 
 @dataclass(frozen=True)
 class _Index:
-    """Search index of entries, by ascending id: ids, kinds (indices into `KINDS`), offsets into `data`."""
+    """Search index of entries in the order of ids: their ids, kinds (indices into `KINDS`) and offsets into `data`."""
 
     ids: Sequence[int]
     kinds: bytes
@@ -103,7 +103,7 @@ class _Index:
         return self.data[self.starts[place] : self.starts[place + 1]]
 
     def search(self, needle: bytes) -> Sequence[int]:
-        """Returns the entries that contain these bytes."""
+        """Returns the indices of the entries that contain `needle`; all indices if it is empty."""
         return list(self._found(needle)) if needle else range(len(self.ids))
 
     def _found(self, needle: bytes) -> Iterator[int]:
@@ -118,7 +118,7 @@ class _Index:
                 at = self.data.find(needle, at + 1)
 
     def since(self, id: int) -> Sequence[int]:
-        """Returns the entries whose ids are at least `id`."""
+        """Returns the indices of the entries whose ids are `id` or higher."""
         return range(bisect_right(self.ids, id - 1), len(self.ids))
 
     def entry(self, place: int) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from .merge_number import first_rank
 
 __all__ = ["MAX_CHARS", "answer"]
 
-# Maximum length of the explained text. It limits the answer, in which a merge with its competing candidates takes about
-# 100 bytes of JSON.
+# Maximum length of the explained text. It limits the size of the answer, in which each merge with its competing
+# candidates takes about 100 bytes of JSON.
 MAX_CHARS = 10_000
 
 

@@ -44,7 +44,7 @@ def localized(texts: Mapping[str, _Text]) -> _Text:
 
 @cache
 def paragraph() -> list[dict[str, Any]]:
-    """Returns code, names and text of the paragraph in each language: the text that `jeton.languages` measures.
+    """Returns, for each language, its code, its names and the paragraph; `jeton.languages` measures the same texts.
 
     Examples:
         >>> paragraph()[0]["text"][:29]

@@ -47,7 +47,7 @@ def level_cases() -> Iterator[Case]:
 
 
 def utf8_cases() -> Iterator[Case]:
-    """Yield the code points on both sides of each change of length, and some in between."""
+    """Yield code points: the last and the first of each length in UTF-8, and some between them."""
     borders = (0, 0x41, 0x7F, 0x80, 0xE9, 0x7FF, 0x800, 0x5C0F, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x20BB7, 0x10FFFF)
     for code in (*borders, *range(0x100, 0xD000, 997)):
         yield Case((code,), list(chr(code).encode("utf-8")), EDGES if code in borders else ("", ""))

@@ -7,8 +7,8 @@
 [256, 256, 97]
 
 **2.** Encoding can never give some tokens, because an earlier merge uses up their parts. Write `unreachable(merges)`
-for a list of `(left, right, new)`. It returns, in ascending order, the new ids that `encode` does not give for their
-own bytes. All ids below 256 are bytes.
+for a list of `(left, right, new)`. It returns, in ascending order, the new ids whose bytes `encode` encodes to other
+ids. All ids below 256 are bytes.
 
 >>> unreachable([(97, 98, 256), (98, 99, 257), (97, 257, 258)])  # ab, bc, a + bc
 [258]
@@ -39,7 +39,7 @@ def random_merges(rng: random.Random) -> list[Three]:
 
 
 def encoding() -> Iterator[Case]:
-    """Yield texts of a and b, and the well-known example."""
+    """Yield short lists of ids with a few merges, then random lists with random merges."""
     rank = (
         "take the pair with the lowest rank, not the first pair that has a merge, and not the longest token",
         "要取 rank 最小的相邻对，而不是最先遇到的一对，也不是最长的词元",

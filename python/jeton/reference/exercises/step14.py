@@ -23,7 +23,7 @@ PATTERN = re.compile(
 
 
 def cases() -> Iterator[Case]:
-    """Yield ASCII texts, with their pretokens and alternatives."""
+    """Yield ASCII texts, with their pretokens and the number of the alternative that matches each pretoken."""
     rng = random.Random(14)
     fixed = ("", "I'm 20,  ok", "we'll\n\n  see  ", "a\tb", "'tis 'T", "x  ", " \n x")
     for text in (*fixed, *("".join(rng.choices("aZ5 \n\t'sm!", k=rng.randrange(12))) for _ in range(40))):

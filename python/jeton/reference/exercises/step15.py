@@ -32,7 +32,7 @@ LOWEST = (
 
 
 def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
-    """Encode a token with only the tokens of lower rank."""
+    """Encode the bytes of a token as if its vocabulary had only the tokens of lower rank."""
     known = {part: rank for part, rank in ranks.items() if rank < ranks[token]}
     parts = [bytes([byte]) for byte in token]
     while found := [(known[a + b], at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in known]:

@@ -57,7 +57,7 @@ def cases() -> Iterator[Case]:
 
 
 def lengths() -> Iterator[Case]:
-    """Yield all 256 bytes, with the length of the character that each begins."""
+    """Yield all 256 bytes, each with the length of the character that it begins; 1 for continuation bytes."""
     starts = {0: 1, 0x80: 1, 0xC0: 2, 0xE0: 3, 0xF0: 4}  # first byte of a range -> length
     for byte in range(256):
         yield Case((byte,), starts[max(start for start in starts if start <= byte)])

@@ -45,7 +45,7 @@ def cases() -> Iterator[Case]:
         scores = {piece: -rng.uniform(0.5, 4.0) for piece in spelled}
         text = "".join(rng.choices("ab", k=rng.randrange(1, 10)))
         ranked = sorted(segmentations(text, scores), reverse=True)
-        if len(ranked) < 2 or ranked[0][0] - ranked[1][0] > 1e-6:  # not if the two best segmentations have equal scores
+        if len(ranked) < 2 or ranked[0][0] - ranked[1][0] > 1e-6:  # skips texts whose two best scores are equal
             yield Case((text, scores), ranked[0], GREEDY)
     yield Case(("ab" * 150, {"a": -1.0, "b": -1.0, "ab": -1.5}), (-225.0, ["ab"] * 150), VITERBI)
 

@@ -10,8 +10,8 @@ are not UTF-8 are shown as U+FFFD. You may use `split` of step 8 and `encode_by_
 'a|n| |E|g|g   97 110 32 69 103 103'
 
 **2.** To a model, `egg`, ` egg`, `Egg` and ` EGG` are different tokens, if they are tokens at all. Write
-`variants(word, tokens)`: the tokens of the list (bytes) that spell the word, in any capitals, with one space in front
-or without. Skip tokens that are not UTF-8.
+`variants(word, tokens)`: the tokens of the list (bytes) that spell the word in upper, lower or mixed case, with or
+without one space in front. Skip tokens that are not UTF-8.
 
 >>> variants("egg", [b"egg", b" Egg", b"eggs", b"  egg", bytes([255]), b"EGG"])
 [b'egg', b' Egg', b'EGG']
@@ -31,7 +31,7 @@ from . import Case, Task
 
 
 class Vocabulary(NamedTuple):
-    """Vocabulary of ranks."""
+    """Vocabulary that maps the bytes of tokens to their ranks."""
 
     name: str
     rank_of: Mapping[bytes, int]
@@ -69,7 +69,7 @@ def cases() -> Iterator[Case]:
 
 
 def showing() -> Iterator[Case]:
-    """Yield texts, for two vocabularies."""
+    """Yield texts, each with one of two vocabularies."""
     broken = (
         'a token may be a part of a character: decode with errors="replace"',
         '词元可能只是字符的一部分：解码时用 errors="replace"',

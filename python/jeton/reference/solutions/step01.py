@@ -6,7 +6,7 @@ def utf8(code_point: int) -> list[int]:
     if code_point <= 0x7F:
         return [code_point]
     rest: list[int] = []  # the continuation bytes 10xxxxxx, from the right
-    first, room = 0xC0, 0x20  # the first byte with every x 0, and the number of values of its x bits
+    first, room = 0xC0, 0x20  # the first byte if all its x bits are 0, and the number of values of these bits
     while True:
         rest.insert(0, 0x80 | code_point & 0x3F)
         code_point >>= 6

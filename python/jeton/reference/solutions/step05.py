@@ -4,7 +4,7 @@ from jeton.reference.step05_encode import encode
 
 
 def unreachable(merges: list[tuple[int, int, int]]) -> list[int]:
-    """Find the tokens that `encode` does not give for their own bytes."""
+    """Find the tokens whose bytes `encode` encodes to other ids."""
     spelling = {byte: bytes([byte]) for byte in range(256)}
     ranks = {}
     for rank, (left, right, new) in enumerate(merges):

@@ -14,7 +14,7 @@ def tokens(vocab: Any, text: str) -> str:
 
 
 def variants(word: str, tokens: list[bytes]) -> list[bytes]:
-    """Find the tokens that spell a word in any capitals, with a space in front or without."""
+    """Find the tokens that spell a word in upper, lower or mixed case, with or without a space in front."""
     found: list[bytes] = []
     for token in tokens:
         try:

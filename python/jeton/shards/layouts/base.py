@@ -1,8 +1,8 @@
 """Interface of the layouts, and classes that they share: `Spool` for lengths of documents, `Documents` of a shard.
 
-A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and *document* means a
-piece of a document within a row, or the padding at the end of a row.
+A writer receives the ids of consecutive documents in the type of the file. The memory that it uses does not grow with
+the shard, because lengths of documents are spooled to disk. In a packed shard, ids form rows of one length, and
+*document* means a piece of a document within a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Documents:
     """Documents of one shard.
 
     The constructor checks that the documents and the mask end where the ids do. The end of each document is checked
-    when it is used; `check` checks all ends, but reads all of them.
+    when it is used; `check` checks all ends, for which it must read them.
 
     Attributes:
         name: path of the shard, for errors.
@@ -234,8 +234,8 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends ascend. So each row ends with a document if the number of ends that are multiples of `row` equals the
-        # number of rows.
+        # The ends must ascend for the second test: then each row ends with a document if the number of ends that are
+        # multiples of `row` equals the number of rows.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -246,7 +246,7 @@ class Documents:
         """Finds the boundaries of documents inside each range of ids, as arguments (first, last) of `boundaries`.
 
         Raises:
-            ShardError: an end of a slice is before its start. The caller checks the boundaries in a slice.
+            ShardError: a result has `last` before `first`, so the ends are damaged. The caller checks the boundaries.
         """
         bounds, unit = self._bounds()
         found = bounds.searchsorted(np.concatenate([starts + 1, ends]) * unit).tolist()
@@ -257,12 +257,12 @@ class Documents:
         return slices
 
     def boundaries(self, first: int, last: int) -> Int64:
-        """Returns the number of ids before each of the boundaries `first` to `last`."""
+        """Returns the number of ids before each boundary, for the boundaries numbered from `first` to `last` - 1."""
         bounds, unit = self._bounds()
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns the boundaries between documents, ascending and multiplied by a factor, and this factor."""
+        """Returns the boundaries between documents, ascending, in the unit of the file; and the size of an id in it."""
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
@@ -297,7 +297,7 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            # The number of ids is checked first, because differences of larger values can overflow.
+            # The ends are first compared with the number of ids, because the difference of larger values can overflow.
             if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])

@@ -3,8 +3,8 @@
 A packed shard has one list per row in each of three columns: ``input_ids``; ``position_ids``, which begin at 0 with
 each document; and ``loss_mask``, which is 0 for padding.
 
-A group of rows ends after a fixed number of ids or documents, not with a batch of encoding, so that the bytes do not
-depend on how the input was read. A group has less than 2^31 ids, so offsets fit into 32 bits. The Arrow file is a
+A group of rows ends after a fixed number of ids or documents, not where a batch of the encoder ends, so that the bytes
+do not depend on how the input was read. A group has less than 2^31 ids, so offsets fit in 32 bits. The Arrow file is a
 stream of record batches, which `datasets.Dataset.from_file` memory-maps.
 
 The bytes of a Parquet file also depend on the version of pyarrow.
@@ -154,7 +154,7 @@ class _Writer(ShardWriter):
             columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
-            # Number of the next documents that go into the group: those that fit, and the one that fills it.
+            # Number of documents that are added to the group: as many as fit, and the one that reaches GROUP_TOKENS.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])

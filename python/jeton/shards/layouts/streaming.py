@@ -39,7 +39,7 @@ from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWrit
 __all__ = ["LitData", "Mds"]
 
 INDEX = "index.json"
-MAX_BYTES = (1 << 32) - 1  # limit of the size of a file
+MAX_BYTES = (1 << 32) - 1  # maximum size of a file in bytes, because offsets are uint32
 MDS_VERSION = 2
 TORCH_CODES = {"int32": 16, "uint16": 20}  # litdata's codes of PyTorch's types
 # litdata's description of an item that is one tensor.
@@ -176,7 +176,7 @@ def _read_documents(
     at, columns, lengths = starts + head, {}, None
     for number, (name, dtype) in enumerate(types.items()):
         code, last = data[at], len(data) - 1
-        dimension = 1 << (code & 3).astype(np.int64)  # bytes that store the dimension
+        dimension = 1 << (code & 3).astype(np.int64)  # number of bytes in which the length of the array is stored
         count = np.zeros(len(at), np.int64)
         for byte in range(4):
             values = data[np.minimum(at + 1 + byte, last)].astype(np.int64) << (8 * byte)
@@ -196,7 +196,7 @@ def _copied(data: NDArray[np.uint8], starts: Int64, sizes: Int64, dtype: np.dtyp
 
 
 class _HeadedWriter(ShardWriter):
-    """Writes a head with the offsets of all samples, then the samples, which are first held in a temporary file."""
+    """Writes a head with the offsets of all samples, then the samples; a temporary file holds them until `finish`."""
 
     def __init__(self, files: OutputFiles, name: str, format: str, config: bytes = b"") -> None:
         self._file, self._held = files.open(name), files.temporary()
@@ -317,7 +317,7 @@ class LitData(Layout):
             "encryption": None,
             "item_loader": "TokensLoader",
         }
-        # litdata only compares this time with the time in its cache, so a digest of the content also works.
+        # litdata only tests whether `updated_at` equals the value in its cache, so a digest can replace the time.
         index = {"chunks": chunks, "config": config, "updated_at": content.hexdigest()[:16]}
         return {INDEX: json.dumps(index, sort_keys=True).encode()}
 
