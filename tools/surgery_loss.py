@@ -135,7 +135,7 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
 
 
 def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, float]]:
-    """Returns a method for `Plan.by`: the weighted mean of the old tokens that spell an entry."""
+    """Returns a method for `Plan.by` that makes each new row the weighted mean of the tokens that spell the entry."""
 
     def weights(id: int, token: bytes) -> dict[int, float]:
         pieces = tok.encode(token)

@@ -213,7 +213,7 @@ def test_name(test: str) -> str:
 
 
 def cite(entry: contents.Lesson, language: str) -> str:
-    """Returns the BibTeX entry of a lesson, and its sources in the bibliography."""
+    """Returns Markdown that cites a lesson: its BibTeX entry, and links to its sources in the bibliography."""
     title = entry.title(language).replace("`", "").replace("{", r"\{").replace("}", r"\}")
     lines = [
         f"@misc{{jeton-{entry.name.replace('_', '-')}{'-zh' if language == 'zh' else ''},",

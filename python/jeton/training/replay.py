@@ -77,7 +77,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         if batch.weight != 1:
             raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
         texts += batch.texts
-        _check_size(sum(map(len, texts)))  # for each batch, before the rest of a large file is read
+        _check_size(sum(map(len, texts)))  # after each batch, so that a file that is too large is not read to its end
     return replay_texts(tok, texts, top=top)
 
 

@@ -213,5 +213,5 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    # The columns lack the flags of added tokens.
+    # The columns do not contain the flags of added tokens, so they are copied from the tokenizer.
     return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
