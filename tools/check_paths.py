@@ -137,7 +137,7 @@ class Repository:
                 first += group.count("\n")
 
     def in_text(self, text: str, bases: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Yields the names in a page or comment. Paths may be relative to the folders `bases`."""
+        """Yields line, name and existence of each path, module and test named in a text. Paths can start in `bases`."""
         beside: dict[str, None] = {}  # folders of the paths found so far in this text
         missing = []
         fences = [match.span() for match in FENCE.finditer(text)]

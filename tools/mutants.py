@@ -388,7 +388,7 @@ def run_core(arguments: argparse.Namespace) -> None:
 
 
 def rows(output: Path) -> list[dict[str, Any]]:
-    """Reads an output, except mutants that still have to run in a process of their own."""
+    """Reads the rows of an output file, without mutants that still have to be tested in a new process."""
     every = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     return list({row["key"]: row for row in every if row["caught"] is not None}.values())
 

@@ -9,7 +9,7 @@ a chat template: padding and `apply_chat_template` must equal Jeton's.
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
     env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
     env/bin/python tools/transformers_folders.py --models 3000 VOCABS   # the grid of parity/model_folders.py
-    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # also writes model_folders.json
+    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # with 4.57, also model_folders.json
 
 Prints one line for each case, and the differences. The exit code is 1 if there is a difference that `EXPECTED` does not
 list.

@@ -236,7 +236,7 @@ def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
 
 
 def bert(vocab: Path) -> Peer:
-    """Returns `tokenizers` with a vocab.txt that this library itself reads; it lower-cases text."""
+    """Returns a lower-casing BERT tokenizer of `tokenizers`, which reads the vocab.txt itself."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     peer = BertWordPieceTokenizer(str(vocab), lowercase=True)

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`, because the
-# binary contains the prefixes alone, for which `jeton audit` searches. `/rustc/<hash>` is allowed, as it is in binaries
-# of the standard library.
+# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`: the binary
+# contains the prefixes alone, because `jeton audit` searches for them. `/rustc/<hash>` is allowed, since the standard
+# library's binaries contain it.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
@@ -132,7 +132,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. The file's name in the report can contain other tags."""
+    """Returns the platform tag that auditwheel grants. Other tags in the report are part of the wheel's file name."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

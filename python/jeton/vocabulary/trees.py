@@ -69,7 +69,7 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that are symbols or that merges form from their bytes."""
+        """bool[n]: True for ordinary entries that are symbols, or that merging the symbols of their bytes yields."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 

@@ -101,8 +101,8 @@ def _word(tok: Tokenizer, text: str) -> _Word:
     """Returns a word with its pretoken, which must be the only one.
 
     Raises:
-        ConfigError: the word is empty, split, an added token, or longer than the words that WordPiece splits into
-            pieces.
+        ConfigError: the word is empty, an added token, or split into several pretokens; or it is longer than
+            WordPiece's limit.
     """
     try:
         text.encode()
