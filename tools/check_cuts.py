@@ -155,7 +155,7 @@ class Checker:
                 self.fail("not the longest chunk", limit, chunk, found)
 
     def growth(self, text: str) -> float:
-        """Returns the time per byte of the largest size divided by that of the smallest."""
+        """Returns the ratio: time per byte of the largest text / time per byte of the smallest text."""
         took, data = [], text.encode()
         for size in SIZES_MB:
             part = data[: size << 20].decode("utf-8", "ignore")

@@ -278,7 +278,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """Reads the shards with `datasets`, by which axolotl loads tokenized data."""
+    """Reads the shards with `datasets`, which axolotl uses to load tokenized data."""
     import datasets
 
     results = []
