@@ -58,8 +58,9 @@ SIZES_MB = (1, 2, 4, 8)
 MOST_GROWTH = 1.5  # maximum of this ratio: time per byte of the largest text / time per byte of the smallest text
 
 
-# For these vocabularies, `truncate(side="left")` may keep a shorter end of the text than the limit permits. It does so
-# in runs of more than 1 KiB without a position at which the ids before and after are independent (docs/encoding.md).
+# Vocabularies for which `truncate(side="left")` need not keep the longest permitted end of the text. The end can be
+# shorter if a stretch of more than 1 KiB has no position at which the text can be cut so that the ids of the two sides
+# do not depend on each other (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",

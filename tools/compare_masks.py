@@ -5,8 +5,8 @@
 FOLDER has templates (``*.jinja``); those without ``{% generation %}`` are left out. Each template renders ten
 conversations. Then its markers are removed, the generated text is derived from the renderings, and the two results are
 compared. The table has a line for each template, followed by a line for each kind of text that only one of the masks
-contains. This line tells which mask contains it, the kind of the text according to the renderings, the number of cases,
-and with ``--texts`` an example.
+contains: which mask this is, what the text is according to the renderings, the number of cases, and with ``--texts`` an
+example.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ minimized and written to ``fuzz/findings/``, which git ignores. When a finding i
 ``testdata/fuzz/``, where tests replay it (see ``testdata/fuzz/index.toml``).
 
 With ``--coverage``, libFuzzer runs the same targets and is guided by branch coverage. The build has AddressSanitizer,
-debug assertions and overflow checks. Minutes are then CPU time, and `jeton.load` is left out. Its corpus in
-``fuzz/corpus/``, which git ignores, starts from the targets' seeds, ``testdata/fuzz/`` and ``testdata/hostile/``, and
-grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which
-this script sets.
+debug assertions and overflow checks. Minutes are then CPU time, and `jeton.load` is left out. The corpus of libFuzzer
+is in ``fuzz/corpus/``, which git ignores. It starts from the targets' seeds, ``testdata/fuzz/`` and
+``testdata/hostile/``, and grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with
+``RUSTC_BOOTSTRAP=1``, which this script sets.
 """
 
 from __future__ import annotations

@@ -4,14 +4,14 @@
     PYTHON tools/read_shards.py read FOLDER [--only READER]     in an environment with the readers; it needs no Jeton
 
 `make` writes random documents, and encodes them one by one for `expected.json`. `read` prints a line for each reader:
-its version, what was compared, and whether it is equal. The exit code is 4 if anything differs. A reader that is not
+its version, what was compared, and whether it was equal. The exit code is 4 if anything differs. A reader that is not
 installed is reported, and not compared. To create the environment: ``pip install torch megatron-core ai2-olmo-core
 datatrove mosaicml-streaming litdata datasets``, with their dependencies, or with ``--no-deps`` and the packages that
 they import.
 
     megatron   megatron.core.datasets.indexed_dataset.IndexedDataset: every sequence; and its `IndexedDatasetBuilder`
                writes the same bytes
-    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document by the table
+    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and documents found in a table
     datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes

@@ -289,7 +289,7 @@ def packed(tok: jeton.Tokenizer) -> bytes:
 
 
 def main() -> None:
-    """Trains the tokenizer, and writes or compares it."""
+    """Trains the tokenizer, and writes it into the package or compares it with the one there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder of the archives")
     parser.add_argument("--crates", default=CRATES, metavar="URL", help=f"mirror of {CRATES}")

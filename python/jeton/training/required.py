@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends, to the learned merges, those that are missing to form each token."""
+"""Required tokens (`Rules.required`): appends merges to the learned ones until they form each of these tokens."""
 
 from __future__ import annotations
 

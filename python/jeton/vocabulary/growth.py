@@ -51,7 +51,7 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
     ids = np.arange(made.vocab_size)
-    copied = np.where(ids < tok.vocab_size, ids, -1)  # ids without an entry have rows, too
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # unused ids have embedding rows, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]

@@ -144,7 +144,7 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
     """Returns ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
     if not merged.definition.is_byte_level:
-        return []  # a piece that begins inside a word is never a whole text
+        return []  # not computed, because no text consists only of a piece that begins inside a word
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])

@@ -102,7 +102,7 @@ def _check_size(request: TrainingRequest) -> None:
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
-    """Learns all merges: inside pretokens, across words, and of required tokens."""
+    """Learns all merges: those inside pretokens, those across words, and those that required tokens need."""
     max_entries = request.vocab_size - len(request.special_tokens)
     learned = _inside(request, context, max_entries)
     if request.superwords is not None:
