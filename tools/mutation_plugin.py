@@ -105,7 +105,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Records which tests fail without a mutant."""
+    """Records the tests that fail in the run without mutants."""
     if report.failed:
         failed.add(report.nodeid)
 

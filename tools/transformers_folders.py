@@ -173,7 +173,7 @@ def differences(before: Any, after: Any) -> list[str]:
 
 
 def compare(build: Build, folder: Path) -> list[str] | str:
-    """Saves, loads and saves a tokenizer; returns the differences, or the reason why Jeton refused it."""
+    """Saves a tokenizer with transformers and again with Jeton; returns the differences, or why Jeton refused it."""
     from transformers import AutoTokenizer
 
     source, old, new = folder / "source", folder / "old", folder / "new"

@@ -119,7 +119,7 @@ class Recipe:
         learn: function that learns the vocabulary.
         definition: definition of the tokenizer.
         special_tokens: tokens that split the documents before the stages.
-        second_stages: stages for counting the corpus again, for a second stage of learning; None if there is only one.
+        second_stages: stages for a second count of the corpus, from which learning continues; None: no second count.
         by_line: True if the peer reads each line of a file as a document.
         unit: unit of the progress that `learn` reports.
     """
