@@ -409,7 +409,7 @@ class Generator:
             "add_dummy_prefix": [False],
             "num_threads": [2, 0],
             "self_test_sample_size": [3],
-            "input": ["/nothing"],  # only one file, because the original reads several files in random order
+            "input": ["/nothing"],  # only one file, because sentencepiece reads several files in random order
             "use_all_vocab": [True],
             "split_by_whitespace": [False],
             "treat_whitespace_as_suffix": [True],

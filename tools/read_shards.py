@@ -198,7 +198,7 @@ def blocks(ids: list[int], size: int) -> list[list[int]]:
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads the shards with datatrove's dataset, which takes one id more than a row has."""
+    """Reads the shards with datatrove's dataset, which returns one id more than the length that it is given."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize

@@ -310,7 +310,7 @@ def golden(folder: Path) -> int:
 
 
 def models(vocabs: Path, num: int, wanted: str) -> int:
-    """Compares the grid of folders with a `.model`; returns the exit code."""
+    """Tests the folders of the grid, each of which contains a `.model`; returns the exit code."""
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as work:
         for name, outcome, lines in compare_all(Path(work), vocabs, num, wanted):

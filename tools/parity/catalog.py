@@ -128,7 +128,7 @@ def _ranks(path: Path) -> dict[bytes, int]:
 
 
 def _data_gym(vocab: Path, merges: Path) -> Peer:
-    """Returns tiktoken with GPT-2's two files, read by tiktoken's own reader."""
+    """Returns tiktoken with the vocabulary of GPT-2's two files, which tiktoken's own function reads."""
     from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
     ranks = data_gym_to_mergeable_bpe_ranks(vocab_bpe_file=str(merges), encoder_json_file=str(vocab))

@@ -105,7 +105,7 @@ class Spelling:
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
         vocab: dict[str, int] = json.loads(spelled)
-        if clashes:  # added tokens spelled like entries: the added token is matched first
+        if clashes:  # added tokens spelled like entries; such a spelling gets the added token's id, as in matching
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
         return vocab

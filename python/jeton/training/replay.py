@@ -285,7 +285,7 @@ class _ReplayRun:
 
 
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
-    """Yields the pretokens of a document that training counted, without the special tokens between them."""
+    """Yields the pretokens that training counted in a document; the special tokens between them are left out."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {token.content.encode() for token in tok.added_tokens.values()}
     for start, end, _ in pretokens:
