@@ -43,7 +43,7 @@ COVERAGE = (
 )  # fmt: skip
 # Target -> maximum bytes of an input. The pipeline's time grows with its input, and its generator yields at most 24 kB.
 LONGEST = {"pipeline": 1 << 14}
-# Target -> files of `testdata/hostile/` that are inputs of it.
+# Target -> files of `testdata/hostile/` that it gets as inputs.
 HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
 LOADERS = ("tokenizer_json", "ranks", "sentencepiece", "tekken", "vocab_txt", "gpt2_pair", "config")
 

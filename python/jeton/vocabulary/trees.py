@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """For each id, the two parts that the last merge of its entry joins. They are the same in any text.
+    """For each id, the two parts that the last merge of its entry joins. The parts do not depend on the text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
