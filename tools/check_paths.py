@@ -188,7 +188,7 @@ class Repository:
         return next(filter(re.compile(glob(pattern)).fullmatch, self.paths), None)
 
     def has_module(self, name: str) -> bool:
-        """Tests whether ``jeton.module.name`` exists: as a file or folder, or as a name that the module has."""
+        """Tests whether a name like ``jeton.module.name`` is that of a file or folder, or is defined in the module."""
         path = self.root / "python"
         for part in name.split("."):
             if (path / part).is_dir():

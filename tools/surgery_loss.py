@@ -65,7 +65,7 @@ def documents(text: str, size: int) -> list[str]:
 
 
 def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
-    """Returns texts of a language to learn from, and held-out documents."""
+    """Returns two lists for a language: texts to learn from, and held-out documents."""
     if language in ("chinese", "english"):
         with lzma.open(data / "corpora" / f"{language}.txt.xz") as file:
             text = file.read(READ).decode(errors="ignore")

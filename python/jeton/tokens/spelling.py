@@ -23,7 +23,7 @@ __all__ = ["Spelling"]
 
 
 class Spelling:
-    """Spellings of one tokenizer's tokens; calling it with an id returns the spelling's bytes.
+    """Spellings of one tokenizer's tokens; calling the object with an id returns the bytes of the id's spelling.
 
     An `Explanation` holds a `Spelling`, so it must be comparable and picklable. Two spellings are equal if they hold
     the same tokenizer object.

@@ -171,7 +171,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks the added tokens whose ids follow those of the pieces. The new list of pieces by id contains them, too.
+    """Checks the added tokens whose ids follow those of the pieces, because the new list of pieces contains them, too.
 
     Raises:
         UnsupportedFeatureError: such a token is matched only as a whole word; as a piece it would be found inside
