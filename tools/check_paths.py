@@ -204,7 +204,7 @@ class Repository:
 
 
 def defines(module: Path, name: str) -> bool:
-    """Tests whether a module defines a name, imports it, or has it in a list of names."""
+    """Tests whether a module defines a name, imports it, or contains it as a string."""
     own = rf"^[ \t]*(?:(?:async )?def |class )?{name}\b(?=[(:,= \[\n])|\bimport [^\n]*\b{name}\b|[\"']{name}[\"']"
     return re.search(own, read(module), re.MULTILINE) is not None
 

@@ -461,7 +461,7 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                # Other attributes of models are not set: the original keeps its cache of encoded words after a change.
+                # No other attribute of models is set, because `tokenizers` would still use words cached before that.
                 ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
@@ -648,7 +648,7 @@ def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tupl
 
 
 def is_panic(found: Any) -> bool:
-    """Tests whether an outcome is a panic of the original."""
+    """Tests whether an outcome is a panic of `tokenizers`."""
     return bool(found[0] == "raises" and found[1] in ("PanicException", "RustPanic"))
 
 

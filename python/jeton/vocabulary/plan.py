@@ -1,4 +1,4 @@
-"""`Plan`: source of the embedding row of each new id, as columns.
+"""`Plan`: for each new id, the source of its embedding row; stored as columns.
 
 A new row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is created
 together with the tokenizer and contains no matrix; `plan_rows` has its columns, `transplant` derives weights from a

@@ -182,7 +182,7 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: TrainingPreset) -> None:
-    """Checks that the fields of a preset have their annotated types, and that integers are in their `integer` ranges.
+    """Checks that the fields of a preset have their annotated types, and integers the ranges declared with `integer`.
 
     Raises:
         ConfigError: a value has the wrong type or is outside its range.
