@@ -67,7 +67,7 @@ def write_rows(path: Path, rng: random.Random, number: int, bad: bool = False) -
 
 
 def run_of_plan(folder: Path, place: Path) -> str:
-    """Returns the digest of one run of a folder's plan in a new folder."""
+    """Runs the plan of a folder once in a new folder, and returns the digest of the result."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     for name in ("plan.json", "tokenizer.json"):

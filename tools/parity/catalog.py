@@ -222,7 +222,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _special_tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yields the tokens of a .special file of quicktok, which holds their number, then id, length and bytes of each."""
+    """Yields the tokens of quicktok's .special file. It has the number of tokens, then each one's id, length, bytes."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):

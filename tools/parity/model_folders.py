@@ -3,8 +3,8 @@
 The grid of folders is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens; there are also folders whose
 keys are missing or null. For each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the
 same ids, with and without the template, and the same decoded text, with and without special tokens. The ids of
-``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its text that of the fast
-class.
+``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its decoded text must be
+that of the fast class.
 """
 
 from __future__ import annotations
