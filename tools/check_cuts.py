@@ -135,7 +135,7 @@ class Checker:
         return ""
 
     def by_force(self, text: str, limit: int, at: Any, sides: tuple[str, ...] = SIDES[:2]) -> None:
-        """Compares the longest beginning and the longest end with those found by trying every boundary."""
+        """Compares truncated texts with the longest beginning and end that are found by trying every boundary."""
         for side in sides:
             self.done["brute force"] += 1
             found = self.tok.truncate(text, limit, side=side, at=at)  # type: ignore[arg-type]

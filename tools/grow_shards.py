@@ -49,7 +49,7 @@ Work = Callable[[Callable[[str], None]], None]
 
 
 def digest(folder: Path) -> str:
-    """Returns the hash of shards, manifest and rejects, but not of the plan, which has the times of growth."""
+    """Returns the hash of shards, manifest and rejects; not of the plan, which stores when the folder grew."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):

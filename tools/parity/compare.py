@@ -332,7 +332,7 @@ def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
 
 
 def compare_pairs(tok: jeton.Tokenizer, peer: Peer, texts: Sequence[str]) -> Iterator[Tally]:
-    """Compares pairs of adjacent texts in the template: ids, offsets, type ids, mask."""
+    """Compares encodings of pairs of texts with the pair template: ids, offsets, type ids, mask."""
     if peer.details is None:
         return
     tally = Tally("pairs", peer.library, "add_special_tokens=True")

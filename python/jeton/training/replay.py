@@ -3,8 +3,8 @@
 The learner does not store the text after each merge, so the merges are applied again. Plain Python recounts all pairs
 for every merge, so the time is proportional to text × merges.
 
-WordPiece and SentencePiece models store no merges, but the log of their training does. Their pretokens in training
-differ from those in encoding, so they are replayed on the counts of training.
+WordPiece and SentencePiece models store no merges, so these are read from the log of the training. The pretokens of
+these models are not the same in training as in encoding, so they are replayed on the counts of training.
 
 Left out: Unigram, which prunes pieces instead of merging, and second stages that merge across words.
 """

@@ -110,7 +110,7 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Returns the share of the parent's tokens in a corpus to which the child has an equal token at the same position.
+    """Returns the share of the parent's tokens in a corpus for which the child yields the same token at the same place.
 
     Args:
         parent, child: the tokenizers.
