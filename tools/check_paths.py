@@ -58,7 +58,7 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../, since names are looked up in all folders above
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # and ../, because parents are searched anyway
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 # Text that may name files of other projects: what follows "Source:" in a sentence or paragraph, and a path that follows
 # the name of its repository.

@@ -27,7 +27,7 @@ import jeton
 from jeton.formats.error_context import LOSSES
 from jeton.formats.gguf_pre import PRE
 
-_MOST_IDS = 4  # maximum number of ids per byte of text; files without byte tokens have fewer
+_MOST_IDS = 4  # upper bound of ids per byte of text; vocabularies without byte tokens yield fewer
 
 
 class LlamaCpp:

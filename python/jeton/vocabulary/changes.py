@@ -50,7 +50,7 @@ def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArr
 
 
 def check_counts(tok: Tokenizer, counts: Counts) -> None:
-    """Checks that counted pretokens were made with a tokenizer's stages. A mapping is accepted without a check.
+    """Checks that counts were made with a tokenizer's stages. Counts made from a mapping are accepted without a check.
 
     Raises:
         ConfigError: the counts were made with other stages.
