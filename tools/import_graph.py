@@ -42,7 +42,7 @@ EXCEPTIONS = {
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# Comments, strings and characters of Rust. They are removed, because they may contain braces and quotes.
+# Comments, strings and character literals of Rust. They are removed, because they may contain braces and quotes.
 NO_CODE = re.compile(r"""//[^\n]*|\br(#*)"[\s\S]*?"\1|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[^']+|\\'|[^\\'])'""")
 
 

@@ -283,7 +283,7 @@ def run_tests(
 
 
 def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
-    """Runs some tests, records which lines they execute, and writes this map."""
+    """Runs some tests, and writes a map of the lines that each of them executes."""
     if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
         raise SystemExit("the tests did not run")
 

@@ -82,7 +82,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterator[Lesson]:
-    """Yields all lessons in both languages, each in reading order. With `playground`, the site also has that page."""
+    """Yields all lessons in reading order, once for each language. `playground`: True if the site has a playground."""
     order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
     for language in LANGUAGES:
         for at, (group, entry) in enumerate(order):
