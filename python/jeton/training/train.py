@@ -219,7 +219,7 @@ def _counted(
     report: Reporter,
     kept: list[bytes] | None,
 ) -> tuple[Counts, Callable[[], Counts] | None]:
-    """Returns the counts to learn from, and a function that counts for a second stage of learning, or None.
+    """Returns the counts to learn from, and a function that counts the corpus again for a second stage, or None.
 
     Raises:
         ConfigError: the counts do not fit the recipe, or the corpus cannot be read again for the second stage.
