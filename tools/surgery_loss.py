@@ -77,7 +77,7 @@ def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Documents as ids, with their states if these were computed already."""
+    """Documents as ids, with the model's hidden states if these were computed already."""
 
     ids: list[NDArray[np.int64]]
     num_bytes: int

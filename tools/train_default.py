@@ -88,7 +88,7 @@ def _index() -> str:
 
 
 class _Links(HTMLParser):
-    """Links on a page of the index: file name -> URL."""
+    """Links on a page of the package index: file name -> URL."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
