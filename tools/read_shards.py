@@ -64,8 +64,8 @@ def make(folder: Path) -> None:
     parquet = _parquet_rows(folder / "parquet-packed")
     check("rows of Parquet and litdata", [row["input_ids"] for row in parquet], [row.ids[0].tolist() for row in rows])
     shards = jeton.shards.open(folder / "megatron").manifest["shards"]
-    # The table of the format `olmo` has line numbers. Its tasks therefore cover other ranges of the input than those of
-    # other formats, and the rows differ.
+    # The table of the format `olmo` stores line numbers, so its tasks do not split a file. Those of other formats do,
+    # so they cover other ranges of the input, and yield other packed rows.
     olmo_rows = [rows.ids[0].tolist() for rows in jeton.shards.open(folder / "olmo-packed").rows(1)]
     expected = {
         "documents": documents,

@@ -1,4 +1,4 @@
-"""Data for the page's worker, which the server's endpoints read from files, catalogs and Python's Unicode tables."""
+"""Data for the worker of the page, which has no server to read files, catalogs and Python's Unicode tables."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Spelling:
         return spelled.decode()
 
     def id(self, token: bytes | str) -> int:
-        """Returns the id of a token, given its bytes or its spelling (the result of `token`).
+        """Returns the id of a token, given its bytes or its spelling (as the method `token` returns it).
 
         Raises:
             UnknownTokenError: the token is not in the vocabulary.

@@ -127,7 +127,7 @@ def _clause(clause: str, templates: _Templates) -> str:
 
 
 def _value(name: str, value: str, templates: _Templates) -> str:
-    """Translates the value of a placeholder, if it is a message or a list of kinds."""
+    """Translates the value of a placeholder, if it is a message or a list of kinds of files or records."""
     if name in NESTED:
         value = _translated(value, templates)
         # In the middle of a sentence, a space separates words in Latin script from the Chinese before them.
