@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
 # Target -> its weight in the distribution of time. Targets with slow runs and many features get more.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
-# Comparisons are not traced (`-sanitizer-coverage-trace-compares`): tracing took half of the pipeline's time, and the
-# mutations of `fuzz/src/mutate` have a dictionary for each format.
+# Comparisons are not traced (`-sanitizer-coverage-trace-compares`), since tracing took half of the pipeline's time. The
+# dictionaries of `fuzz/src/mutate`, one for each format, supply the values that tracing would find.
 COVERAGE = (
     "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",

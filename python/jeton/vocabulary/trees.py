@@ -1,4 +1,4 @@
-"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that contain the trees of all members."""
+"""Merge trees of a tokenizer's entries as NumPy columns, and closures: sets that contain the trees of their members."""
 
 from __future__ import annotations
 
