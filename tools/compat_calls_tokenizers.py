@@ -571,7 +571,7 @@ KINDS = [
 
 
 def copied(encoding: Any) -> Any:
-    """Returns an encoding after pickling, or unchanged if its class cannot be imported from a module."""
+    """Returns a copy of an encoding, made by the methods that pickling uses; `pickle` itself must import the class."""
     made = type(encoding)()
     made.__setstate__(encoding.__getstate__())
     return made

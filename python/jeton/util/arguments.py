@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`, which as an argument leaves a setting unchanged. It is the default where None would change it."""
+    """Type of `KEEP`: a default for arguments where None is a value of its own. `KEEP` leaves the setting unchanged."""
 
     def __repr__(self) -> str:
         return "…"
