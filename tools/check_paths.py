@@ -7,7 +7,7 @@ names:
 
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
 - a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
-- ``jeton.module.name``: the module must exist, and the first name after it must be in the module;
+- ``jeton.module.name``: the module must exist, and must contain the first name that follows the module's;
 - ``test_…``, also in the reasons that tests state.
 
 A path is relative to the repository, to a package (`PACKAGES`), to a folder above the file that names it, or to the

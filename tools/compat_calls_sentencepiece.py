@@ -577,7 +577,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs generated calls on both libraries; returns the calls with different results, and the counts by method."""
+    """Runs generated calls on both libraries; returns those with different results, and method -> number of calls."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}
