@@ -423,7 +423,7 @@ class Generator:
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # for which the drop-in does not support these options
+        if options["model_type"] == "unigram":  # the drop-in does not support these options for it
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }

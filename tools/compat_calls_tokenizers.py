@@ -545,7 +545,7 @@ class Generator:
     def train(self) -> Call:
         """Returns a call that trains a small model."""
         rng = self.rng
-        # `WordPieceTrainer` is left out, because its results in the original vary between runs.
+        # `WordPieceTrainer` is left out, because its results in `tokenizers` vary between runs.
         kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])
         texts = ["low lower lowest slow slower", "new newer newest wide wider", self.text(6).replace("\0", "")] * 2
         size = rng.randrange(30, 60)
@@ -644,7 +644,7 @@ def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tupl
             else:
                 yield f"{name}: {'; '.join(history)}", expected, found
             if is_panic(expected) or expected[:2] != found[:2]:
-                break  # a panic may leave the original unusable
+                break  # a panic may leave the tokenizer of `tokenizers` unusable
 
 
 def is_panic(found: Any) -> bool:

@@ -79,7 +79,7 @@ def run_of_plan(folder: Path, place: Path) -> str:
 
 
 def documents(folder: Path) -> list[bytes]:
-    """Returns the ids of all documents, or their counts."""
+    """Returns the ids of all documents, or for a folder of counts, the counts."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     if manifest["format"] == "counts":
         counts = [jeton.Counts.load(path) for path in sorted(folder.glob("shard-*.jtc"))]

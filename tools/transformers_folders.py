@@ -54,7 +54,7 @@ PLACES = {
 # Differences that docs/roles.md explains.
 EXPECTED = {
     "class", "do_lower_case", "add_bos_token", "add_eos_token",
-    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # written by `save`; the attributes are compared, too
+    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # `save` adds them; the attributes must be equal
 }  # fmt: skip
 FAST = "PreTrainedTokenizerFast"
 

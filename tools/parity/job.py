@@ -39,7 +39,7 @@ def compare(
     generated: int,
     said: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Returns the tallies of one vocabulary on one corpus, a column of the table.
+    """Returns the tallies of one vocabulary on one corpus. The corpus is a column of the table.
 
     Args:
         tok, peers: tokenizers to compare.

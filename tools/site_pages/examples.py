@@ -1,4 +1,4 @@
-"""Conversion of examples in docstrings."""
+"""Conversion of the examples in docstrings to Markdown."""
 
 from __future__ import annotations
 

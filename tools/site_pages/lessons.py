@@ -251,7 +251,7 @@ def in_chinese(text: str) -> str:
 
 
 def figure(picture: Path) -> str:
-    """Returns the picture of a lesson, for a page in `lessons/en` or `lessons/zh`."""
+    """Returns the HTML of a lesson's picture, with an address relative to `lessons/en` or `lessons/zh`."""
     title = re.search(r"<title>(.*?)</title>", picture.read_text(encoding="utf-8"))
     if title is None:
         raise ValueError(f"{picture} has no title")

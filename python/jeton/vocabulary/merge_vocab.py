@@ -131,7 +131,7 @@ def _order(tok: Tokenizer) -> NDArray[np.int64]:
         ranks = -np.array(tok._core.scores())
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
-        ranks = np.full(tok.vocab_size, results.size)  # entries that no merge forms come last
+        ranks = np.full(tok.vocab_size, results.size)  # entries that are not results of merges come last
         ranks[results[::-1]] = np.arange(results.size)[::-1]  # of merges with equal results, the first is used
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
