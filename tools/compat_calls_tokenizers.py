@@ -4,9 +4,9 @@
 
 A session creates the same tokenizer with both libraries, and then makes the same calls on both. Some calls change
 components, tokens and settings; others encode, decode, serialize or read properties. Both must return equal values of
-the same types, or raise exceptions of the same type. Where the original panics, the drop-in must raise an exception.
-The exit code is 4 if a call differs. Calls that the drop-in passes to the original are counted. Without the data, only
-small tokenizers are compared.
+the same types, or raise exceptions of the same type. Where tokenizers panics, the drop-in must raise an exception.
+The exit code is 4 if a call differs. Calls that the drop-in passes to tokenizers are counted. Without the data, only
+small vocabularies are compared.
 """
 
 from __future__ import annotations

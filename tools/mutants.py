@@ -125,7 +125,7 @@ def mutants(stratum: str, path: Path) -> Iterator[Mutant]:
 
 
 def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yields the nodes whose mutants change decisions: no texts, annotations, imports or errors."""
+    """Yields the nodes whose mutants change decisions. Texts, annotations, imports and errors are left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments):
             continue

@@ -138,7 +138,7 @@ def language_of(tag: str) -> str | None:
         ['pt', 'zh-Hant', 'zh-Hans', 'sr-Latn', 'es', 'en']
     """
     parts = [part.lower() for part in re.split(r"[-_@]", tag)]
-    if parts[0] in ("em", "test", "locale", "yo_test"):  # FastAPI's emojis, and tests of programs
+    if parts[0] in ("em", "test", "locale", "yo_test"):  # no languages: FastAPI's emojis, and tests of programs
         return None
     if parts[0] == "zh":
         return "zh-Hant" if {"hant", "tw", "hk"} & {*parts} else "zh-Hans"

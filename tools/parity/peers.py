@@ -226,7 +226,7 @@ def hugging_face(path: Path) -> Peer:
 
 
 def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
-    """Returns `tokenizers` with GPT-2's two files, which this library itself reads; it adds no space before a text."""
+    """Returns a tokenizer of `tokenizers` that reads GPT-2's two files itself, and adds no space before a text."""
     from tokenizers import AddedToken
     from tokenizers.implementations import ByteLevelBPETokenizer
 

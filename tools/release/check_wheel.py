@@ -104,10 +104,10 @@ def symbols(library: bytes) -> Iterator[str]:
 
 
 def needed_besides_musl(library: bytes) -> Iterator[str]:
-    """Yields the shared libraries that a musl extension needs besides musl itself. Symbols of musl have no versions.
+    """Yields a finding if an extension for musl needs shared libraries other than musl's own.
 
-    auditwheel cannot check such wheels if glibc's headers are installed: it mistakes their `libc.so`, a linker script,
-    for musl's library.
+    Versions of symbols are not checked, because musl's symbols have none. auditwheel cannot check such wheels if
+    glibc's headers are installed: it mistakes their `libc.so`, a linker script, for musl's library.
     """
     from elftools.elf.elffile import ELFFile
 

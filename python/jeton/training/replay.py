@@ -173,7 +173,7 @@ class _ReplayRun:
         self._first: list[int] = []  # symbols before the first merge, with separators
         self._joined: list[int | None] = []  # for each symbol: rank of the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
-        self._ends: list[int] = []  # for each item of `_ids`: index in `_first` of the last symbol that it covers
+        self._ends: list[int] = []  # for each item of `_ids`: the index in `_first` of its last symbol
         self._weighted = False
         self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in the token
         self._allowed: dict[tuple[int, int], bool] = {}

@@ -184,7 +184,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # an error of the core: more characters than entries
+            error.option = error.option or "vocab_size"  # the core's error: there are more characters than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
