@@ -148,7 +148,7 @@ def compare(name: str, path: Path, library: ctypes.CDLL, count: int, seed: int) 
 
 
 def with_pre(data: bytes, pre: str) -> bytes:
-    """Returns the file with another value of ``tokenizer.ggml.pre``, without tensors."""
+    """Returns the file without its tensors, and with another value of ``tokenizer.ggml.pre``."""
     key = struct.pack("<Q", 18) + b"tokenizer.ggml.pre" + struct.pack("<I", 8)
     at = data.index(key) + len(key)
     (size,) = struct.unpack_from("<Q", data, at)

@@ -146,7 +146,7 @@ def compare(source: str) -> Compared:
 
 
 def marked_templates(folders: list[Path]) -> Iterator[Path]:
-    """Yields the templates in the folders, except those without generation markers."""
+    """Yields the templates in the folders that have generation markers."""
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):
             if has_generation(path.read_text(encoding="utf-8")):

@@ -223,7 +223,7 @@ def rust_package(module: str) -> str:
 
 
 def python_package(module: str) -> str:
-    """Returns the package that contains a module, or the module itself if it is beside the packages."""
+    """Returns the package that contains a module, or the module itself if no package contains it."""
     return ".".join(module.split(".")[:2])
 
 

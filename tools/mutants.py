@@ -101,7 +101,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key of the mutant in the output, which stays valid after changes elsewhere in the repository."""
+        """Key of the mutant in the output. It stays the same after changes elsewhere in the repository."""
         return hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()[:16]
 
 

@@ -241,7 +241,7 @@ def trained(folder: Path) -> list[str]:
 
 
 def golden(folder: Path) -> int:
-    """Writes small folders with the installed transformers, and the configurations that Jeton writes for them.
+    """Makes the installed transformers write small folders, and adds the configurations that Jeton writes for them.
 
     Each folder is verified first: Jeton must not differ from `AutoTokenizer` except as expected. Later,
     `tests/formats/test_golden_folders.py` compares the configurations and does not need this version of transformers.

@@ -89,7 +89,7 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
 
 
 def prepare(sdist: Path, folder: Path) -> None:
-    """Copies the tests, and writes the text file that they read, which the source distribution lacks."""
+    """Copies the tests, and writes a text file that the tests read and that the source distribution lacks."""
     tests = folder / "tests"
     (tests / "fixtures").mkdir(parents=True)
     (tests / "__init__.py").write_text("")

@@ -235,7 +235,7 @@ def _shown(value: object) -> str:
 
 
 def decoded(tok: jeton.Tokenizer, peer: Peer, lists: Iterable[list[int]], check: str = "decode") -> Iterator[Tally]:
-    """Compares decoding of ids to text; yields a tally for each way of decoding that the peer has."""
+    """Compares the texts that ids decode to; yields a tally for each way of decoding that the peer has."""
     tallies = {skip: Tally(check, peer.library, f"skip_special_tokens={skip}") for skip in peer.decode}
     for batch in batches(lists):
         for skip, decode in peer.decode.items():
@@ -361,7 +361,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Describes an error of the spans; None if they are ascending and disjoint and, with `dropped`, tile the text."""
+    """Returns what is wrong with the spans; None if they ascend without overlap and, with `dropped`, tile the text."""
     at = 0
     size = len(text.encode())
     own = [

@@ -118,7 +118,7 @@ def needed_besides_musl(library: bytes) -> Iterator[str]:
 
 
 def audit(wheel: Path) -> Iterator[str]:
-    """Yields the finding of auditwheel if it does not grant the tag in the file's name."""
+    """Yields a finding if auditwheel does not grant the tag in the file's name."""
     command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     granted = granted_tag(done.stdout)

@@ -278,7 +278,7 @@ def defer_interrupt() -> Iterator[None]:
 
 @contextmanager
 def log_kept_counts(checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Logs the number of documents in the checkpoint if the block is interrupted.
+    """Context manager that logs the number of documents in the checkpoint if its block is interrupted.
 
     Args:
         checkpoint: folder of the checkpoint; None: there is no checkpoint, and no message.

@@ -76,7 +76,7 @@ def train(
         preset: another algorithm, or the rules of a peer library, by name or with options: ``"unigram"``; ``"bert"``
             (WordPiece), ``"hf"``, ``"minbpe"``, ``"sentencepiece"``, ``"sentencepiece-unigram"``, ``"subword-nmt"``.
             See `jeton.training.presets`. None: BPE by the options above. Arguments that contradict the preset raise an
-                error.
+            error.
         rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: add a second stage whose merges can cross words: True, or `Superwords`. The corpus is read twice.

@@ -103,7 +103,7 @@ def write_atomically(
 
 
 def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copies the content of a file to a target, which `write_atomically` writes.
+    """Copies the content of a file to a target, which is replaced atomically (`write_atomically`).
 
     Examples:
         >>> import tempfile, pathlib

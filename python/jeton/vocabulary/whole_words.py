@@ -151,7 +151,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
     scores = np.full(max(tok.vocab_size, *(id + 1 for id in ids.values()), 0), lowest)
     scores[: given.size] = given
     _check_after(tok, given.size)
-    made: dict[bytes, float] = {}  # words that are scored so far -> score
+    made: dict[bytes, float] = {}  # word scored so far -> its score
     lengths: set[int] = set()
     for content in sorted(ids, key=lambda content: (len(content.decode()), content)):
         id, word = ids[content], words[content]
