@@ -11,7 +11,8 @@ they import.
 
     megatron   megatron.core.datasets.indexed_dataset.IndexedDataset: every sequence; and its `IndexedDatasetBuilder`
                writes the same bytes
-    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and documents found in a table
+    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document, at the
+               position that the .csv.gz table gives
     datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes
