@@ -6,8 +6,8 @@
 The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. The checks are:
 
 - for each id that the audit reports as reached: the reference encodes the audit's example text with that id;
-- for each id that the audit reports as unreachable: no code point has its bytes, or no completion of its last
-  character is encoded with it in any of `CONTEXTS`;
+- for each id that the audit reports as unreachable: if bytes can be appended to complete its last character, none of
+  the completed texts is encoded with the id in any of `CONTEXTS`; otherwise, no code point contains its bytes;
 - for each id whose bytes are whole characters: audit and reference agree whether its text alone is encoded as that id.
 
 Needs the packages regex and numpy.

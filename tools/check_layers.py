@@ -14,7 +14,7 @@ import sys
 
 from import_graph import CORE, GRAPHS, ROOT, cycles, rust_graph
 
-# Package, or module of `util` and `vocab` → packages or modules that it may import.
+# Package, or module of `util` or `vocab` → packages or modules that it may import.
 UTIL = {
     f"util::{name}"
     for name in (

@@ -7,7 +7,7 @@ names:
 
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
 - a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
-- ``jeton.module.name``: the module must exist, and the first name after it must be in the module;
+- ``jeton.module.name``: the module must exist, and must contain the first name that follows the module's;
 - ``test_…``, also in the reasons that tests state.
 
 A path is relative to the repository, to a package (`PACKAGES`), to a folder above the file that names it, or to the
@@ -58,7 +58,7 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # also ../, since names are looked up in all folders above
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # and ../, because parents are searched anyway
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 # Text that may name files of other projects: what follows "Source:" in a sentence or paragraph, and a path that follows
 # the name of its repository.
@@ -137,7 +137,7 @@ class Repository:
                 first += group.count("\n")
 
     def in_text(self, text: str, bases: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Yields the names in a page or comment. Paths may be relative to the folders `bases`."""
+        """Yields line, name and existence of each path, module and test named in a text. Paths can start in `bases`."""
         beside: dict[str, None] = {}  # folders of the paths found so far in this text
         missing = []
         fences = [match.span() for match in FENCE.finditer(text)]
@@ -188,7 +188,7 @@ class Repository:
         return next(filter(re.compile(glob(pattern)).fullmatch, self.paths), None)
 
     def has_module(self, name: str) -> bool:
-        """Tests whether ``jeton.module.name`` exists: as a file or folder, or as a name that the module has."""
+        """Tests whether a name like ``jeton.module.name`` is that of a file or folder, or is defined in the module."""
         path = self.root / "python"
         for part in name.split("."):
             if (path / part).is_dir():
@@ -204,7 +204,7 @@ class Repository:
 
 
 def defines(module: Path, name: str) -> bool:
-    """Tests whether a module defines a name, imports it, or has it in a list of names."""
+    """Tests whether a module defines a name, imports it, or contains it as a string."""
     own = rf"^[ \t]*(?:(?:async )?def |class )?{name}\b(?=[(:,= \[\n])|\bimport [^\n]*\b{name}\b|[\"']{name}[\"']"
     return re.search(own, read(module), re.MULTILINE) is not None
 

@@ -6,7 +6,8 @@ FOLDER has files ``*.gguf`` or ``*.gguf.xz``. Tokenizers of other formats are fi
 with all losses accepted. llama.cpp comes from the wheel `xllamacpp`, whose shared library ``xllamacpp.abi3.so`` is
 called by ctypes. PATH names this library; the wheel need not be installed. With ``--pre``, only the first byte-level
 file is compared, under every value of ``tokenizer.ggml.pre``. With ``--written``, Jeton loads each file and writes the
-tokenizer into a copy of it; the copy is compared, after the Python package `gguf` has read it if it is installed.
+tokenizer into a copy of it. Then the ids of the copy are compared with llama.cpp's; and with the Python package `gguf`,
+if it is installed, the copy's metadata and tensors are compared with those of the file.
 
 Texts that Jeton refuses with an error are counted separately.
 """
@@ -27,7 +28,7 @@ import jeton
 from jeton.formats.error_context import LOSSES
 from jeton.formats.gguf_pre import PRE
 
-_MOST_IDS = 4  # maximum number of ids per byte of text; files without byte tokens have fewer
+_MOST_IDS = 4  # upper bound of ids per byte of text; vocabularies without byte tokens yield fewer
 
 
 class LlamaCpp:
@@ -147,7 +148,7 @@ def compare(name: str, path: Path, library: ctypes.CDLL, count: int, seed: int) 
 
 
 def with_pre(data: bytes, pre: str) -> bytes:
-    """Returns the file with another value of ``tokenizer.ggml.pre``, without tensors."""
+    """Returns the file without its tensors, and with another value of ``tokenizer.ggml.pre``."""
     key = struct.pack("<Q", 18) + b"tokenizer.ggml.pre" + struct.pack("<I", 8)
     at = data.index(key) + len(key)
     (size,) = struct.unpack_from("<Q", data, at)
@@ -155,7 +156,7 @@ def with_pre(data: bytes, pre: str) -> bytes:
 
 
 def written(path: Path) -> Path:
-    """Writes a copy of a file with the tokenizer that Jeton loads from it, and reads the copy with `gguf`."""
+    """Writes a copy of a file with the tokenizer that Jeton loads from it; compares both with `gguf`, if installed."""
     new = path.with_suffix(".written.gguf")
     jeton.load(path).save(new, like=path)
     try:

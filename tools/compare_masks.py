@@ -4,9 +4,9 @@
 
 FOLDER has templates (``*.jinja``); those without ``{% generation %}`` are left out. Each template renders ten
 conversations. Then its markers are removed, the generated text is derived from the renderings, and the two results are
-compared. The table has a line for each template, followed by a line for each kind of difference. The latter tells which
-of the two masks has the text, what the text is according to the renderings, the number of cases, and with ``--texts``
-an example.
+compared. The table has a line for each template, followed by a line for each kind of text that only one of the masks
+contains: which mask this is, what the text is according to the renderings, the number of cases, and with ``--texts`` an
+example.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def compare(source: str) -> Compared:
 
 
 def marked_templates(folders: list[Path]) -> Iterator[Path]:
-    """Yields the templates in the folders, except those without generation markers."""
+    """Yields the templates in the folders that have generation markers."""
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):
             if has_generation(path.read_text(encoding="utf-8")):

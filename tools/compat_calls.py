@@ -497,7 +497,7 @@ class Library:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
 
     def call_dump(self, tokens: tuple[str, ...]) -> Any:
-        """Calls `dump_tiktoken_bpe`; for tiktoken, whose function needs blobfile, writes the file without it."""
+        """Calls `dump_tiktoken_bpe`. That of tiktoken needs blobfile, so for tiktoken the file is written here."""
         with tempfile.TemporaryDirectory() as folder:
             path, ranks = Path(folder) / "ranks", {token.encode(): -at % 50 for at, token in enumerate(tokens)}
             if self.module.__name__ == "tiktoken":

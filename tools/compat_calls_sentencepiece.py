@@ -409,7 +409,7 @@ class Generator:
             "add_dummy_prefix": [False],
             "num_threads": [2, 0],
             "self_test_sample_size": [3],
-            "input": ["/nothing"],  # only one file, because the original reads several files in random order
+            "input": ["/nothing"],  # only one file, because sentencepiece reads several files in random order
             "use_all_vocab": [True],
             "split_by_whitespace": [False],
             "treat_whitespace_as_suffix": [True],
@@ -423,7 +423,7 @@ class Generator:
             options.update([rng.choice(wrong)])
         if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # for which the drop-in does not support these options
+        if options["model_type"] == "unigram":  # the drop-in does not support these options for it
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }
@@ -577,7 +577,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs generated calls on both libraries; returns the calls with different results, and the counts by method."""
+    """Runs generated calls on both libraries; returns those with different results, and method -> number of calls."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}

@@ -4,9 +4,9 @@
 
 A session creates the same tokenizer with both libraries, and then makes the same calls on both. Some calls change
 components, tokens and settings; others encode, decode, serialize or read properties. Both must return equal values of
-the same types, or raise exceptions of the same type. Where the original panics, the drop-in must raise an exception.
-The exit code is 4 if a call differs. Calls that the drop-in passes to the original are counted. Without the data, only
-small tokenizers are compared.
+the same types, or raise exceptions of the same type. Where tokenizers panics, the drop-in must raise an exception.
+The exit code is 4 if a call differs. Calls that the drop-in passes to tokenizers are counted. Without the data, only
+small vocabularies are compared.
 """
 
 from __future__ import annotations
@@ -461,7 +461,7 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                # Other attributes of models are not set: the original keeps its cache of encoded words after a change.
+                # No other attribute of models is set, because `tokenizers` would still use words cached before that.
                 ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
@@ -545,7 +545,7 @@ class Generator:
     def train(self) -> Call:
         """Returns a call that trains a small model."""
         rng = self.rng
-        # `WordPieceTrainer` is left out, because its results in the original vary between runs.
+        # `WordPieceTrainer` is left out, because its results in `tokenizers` vary between runs.
         kind = rng.choice(["BpeTrainer", "WordLevelTrainer"])
         texts = ["low lower lowest slow slower", "new newer newest wide wider", self.text(6).replace("\0", "")] * 2
         size = rng.randrange(30, 60)
@@ -571,7 +571,7 @@ KINDS = [
 
 
 def copied(encoding: Any) -> Any:
-    """Returns an encoding after pickling, or unchanged if its class cannot be imported from a module."""
+    """Returns a copy of an encoding, made by the methods that pickling uses; `pickle` itself must import the class."""
     made = type(encoding)()
     made.__setstate__(encoding.__getstate__())
     return made
@@ -644,11 +644,11 @@ def differences(num_calls: int, seed: int, folder: Path | None) -> Iterator[tupl
             else:
                 yield f"{name}: {'; '.join(history)}", expected, found
             if is_panic(expected) or expected[:2] != found[:2]:
-                break  # a panic may leave the original unusable
+                break  # a panic may leave the tokenizer of `tokenizers` unusable
 
 
 def is_panic(found: Any) -> bool:
-    """Tests whether an outcome is a panic of the original."""
+    """Tests whether an outcome is a panic of `tokenizers`."""
     return bool(found[0] == "raises" and found[1] in ("PanicException", "RustPanic"))
 
 

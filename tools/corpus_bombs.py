@@ -52,7 +52,7 @@ def zstd_zeros(byte: bytes, num_bytes: int) -> bytes:
 
 
 def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> bytes:
-    """Compresses `head`, `repeat` times `unit`, and `tail`, as consecutive members or frames."""
+    """Compresses `head`, `repeat` copies of `unit`, and `tail`, each as a member or frame of its own."""
     if codec == "zst":
         import zstandard
 

@@ -8,8 +8,8 @@
 Each trial runs in a process with limits of memory and time, so that a crash ends only this process. A trial fails if it
 ends by a signal, if it raises an error that is neither Jeton's nor an `OSError`, if `verify` calls a damaged folder
 valid, or if it exceeds the limits. Half of the trials of ``flips`` and ``json`` also rewrite hashes and digests, as an
-attacker could. Then only the structure of the data is checked, and `verify` may find the folder valid if no other file
-records the changed value. Prints the outcomes, and the highest memory and time of a trial. Needs `os.fork`.
+attacker could. In these trials only the structure of the data is checked, and `verify` may find the folder valid if no
+other file records the changed value. Prints the outcomes, and the highest memory and time of a trial. Needs `os.fork`.
 """
 
 from __future__ import annotations

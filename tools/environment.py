@@ -55,7 +55,7 @@ def missing() -> Iterator[str]:
 
 
 def toolchain_note() -> str | None:
-    """Returns which part of Rust's toolchain is missing, with a remedy; None if it is complete."""
+    """Returns which of cargo, rustc and cc is missing or too old, with a remedy; None if Jeton can be built."""
     with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
         needed = [int(number) for number in re.findall(r'^rust-version = "(\d+)\.(\d+)', file.read(), re.MULTILINE)[0]]
     least = ".".join(map(str, needed))

@@ -10,10 +10,10 @@ minimized and written to ``fuzz/findings/``, which git ignores. When a finding i
 ``testdata/fuzz/``, where tests replay it (see ``testdata/fuzz/index.toml``).
 
 With ``--coverage``, libFuzzer runs the same targets and is guided by branch coverage. The build has AddressSanitizer,
-debug assertions and overflow checks. Minutes are then CPU time, and `jeton.load` is left out. Its corpus in
-``fuzz/corpus/``, which git ignores, starts from the targets' seeds, ``testdata/fuzz/`` and ``testdata/hostile/``, and
-grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which
-this script sets.
+debug assertions and overflow checks. Minutes are then CPU time, and `jeton.load` is left out. The corpus of libFuzzer
+is in ``fuzz/corpus/``, which git ignores. It starts from the targets' seeds, ``testdata/fuzz/`` and
+``testdata/hostile/``, and grows with each run. The build needs Linux, a C++ compiler, and the stable toolchain with
+``RUSTC_BOOTSTRAP=1``, which this script sets.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
 # Target -> its weight in the distribution of time. Targets with slow runs and many features get more.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
-# Comparisons are not traced (`-sanitizer-coverage-trace-compares`): tracing took half of the pipeline's time, and the
-# mutations of `fuzz/src/mutate` have a dictionary for each format.
+# Comparisons are not traced (`-sanitizer-coverage-trace-compares`), since tracing took half of the pipeline's time. The
+# dictionaries of `fuzz/src/mutate`, one for each format, supply the values that tracing would find.
 COVERAGE = (
     "-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
@@ -43,7 +43,7 @@ COVERAGE = (
 )  # fmt: skip
 # Target -> maximum bytes of an input. The pipeline's time grows with its input, and its generator yields at most 24 kB.
 LONGEST = {"pipeline": 1 << 14}
-# Target -> files of `testdata/hostile/` that are inputs of it.
+# Target -> files of `testdata/hostile/` that it gets as inputs.
 HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
 LOADERS = ("tokenizer_json", "ranks", "sentencepiece", "tekken", "vocab_txt", "gpt2_pair", "config")
 

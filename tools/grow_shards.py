@@ -49,7 +49,7 @@ Work = Callable[[Callable[[str], None]], None]
 
 
 def digest(folder: Path) -> str:
-    """Returns the hash of shards, manifest and rejects, but not of the plan, which has the times of growth."""
+    """Returns the hash of shards, manifest and rejects; not of the plan, which stores when the folder grew."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):
@@ -67,7 +67,7 @@ def write_rows(path: Path, rng: random.Random, number: int, bad: bool = False) -
 
 
 def run_of_plan(folder: Path, place: Path) -> str:
-    """Returns the digest of one run of a folder's plan in a new folder."""
+    """Runs the plan of a folder once in a new folder, and returns the digest of the result."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     for name in ("plan.json", "tokenizer.json"):
@@ -79,7 +79,7 @@ def run_of_plan(folder: Path, place: Path) -> str:
 
 
 def documents(folder: Path) -> list[bytes]:
-    """Returns the ids of all documents, or their counts."""
+    """Returns the ids of all documents, or for a folder of counts, the counts."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     if manifest["format"] == "counts":
         counts = [jeton.Counts.load(path) for path in sorted(folder.glob("shard-*.jtc"))]

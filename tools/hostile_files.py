@@ -58,7 +58,7 @@ def prefixes(size: int, rng: random.Random) -> list[str]:
 
 
 def one_long(size: int, rng: random.Random) -> list[str]:
-    """Returns one text of the whole size, short texts, and runs of the long text's character."""
+    """Returns runs of one character: short ones, and one of `size // 2` characters."""
     return ["a", "b", *("a" * count for count in range(2, int(size**0.5) // 2)), rng.choice("ab") * (size // 2)]
 
 

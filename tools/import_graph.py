@@ -7,8 +7,8 @@
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
 statement anywhere in a file: an import in a function, or for annotations only, closes no cycle at run time, but is a
-dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`, by
-which methods of `compat/tokenizers` import modules that import the methods' own module.
+dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`.
+With these calls, methods of `compat/tokenizers` import modules that depend on the module of the method.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXCEPTIONS = {
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# Comments, strings and characters of Rust. They are removed, because they may contain braces and quotes.
+# Comments, strings and character literals of Rust. They are removed, because they may contain braces and quotes.
 NO_CODE = re.compile(r"""//[^\n]*|\br(#*)"[\s\S]*?"\1|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[^']+|\\'|[^\\'])'""")
 
 
@@ -223,7 +223,7 @@ def rust_package(module: str) -> str:
 
 
 def python_package(module: str) -> str:
-    """Returns the package that contains a module, or the module itself if it is beside the packages."""
+    """Returns the package that contains a module, or the module itself if no package contains it."""
     return ".".join(module.split(".")[:2])
 
 

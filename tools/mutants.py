@@ -101,7 +101,7 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key of the mutant in the output, which stays valid after changes elsewhere in the repository."""
+        """Key of the mutant in the output. It stays the same after changes elsewhere in the repository."""
         return hashlib.sha256("\0".join(map(str, self)).encode()).hexdigest()[:16]
 
 
@@ -125,7 +125,7 @@ def mutants(stratum: str, path: Path) -> Iterator[Mutant]:
 
 
 def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Yields the nodes whose mutants change decisions: no texts, annotations, imports or errors."""
+    """Yields the nodes whose mutants change decisions. Texts, annotations, imports and errors are left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments):
             continue
@@ -283,13 +283,13 @@ def run_tests(
 
 
 def record(path: Path, tests: Iterable[str], files: Iterable[str], package: Path | None = None) -> None:
-    """Runs some tests, records which lines they execute, and writes this map."""
+    """Runs some tests, and writes a map of the lines that each of them executes."""
     if run_tests({"record": str(path), "files": list(files)}, tests, package) not in (0, 1):
         raise SystemExit("the tests did not run")
 
 
 def in_own_process(mutant: Mutant, tests: list[str], copy: Path) -> bool:
-    """Runs tests in a process of their own, on a mutant that runs at import or in processes that tests start."""
+    """Tests a mutant in a new process, because its code runs at import or in processes that the tests start."""
     target = copy / "jeton" / mutant.path
     original = target.read_bytes()
     target.write_bytes(original[: mutant.start] + mutant.after.encode() + original[mutant.end :])
@@ -388,7 +388,7 @@ def run_core(arguments: argparse.Namespace) -> None:
 
 
 def rows(output: Path) -> list[dict[str, Any]]:
-    """Reads an output, except mutants that still have to run in a process of their own."""
+    """Reads the rows of an output file, without mutants that still have to be tested in a new process."""
     every = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     return list({row["key"]: row for row in every if row["caught"] is not None}.values())
 

@@ -1,8 +1,8 @@
-"""Mutants of the core: a build of it that contains all mutants of a sample, of which a process selects one.
+"""Mutants of the core: builds the core with all mutants of a sample. A process that uses the build selects one mutant.
 
 A separate build for each mutant would take minutes. Here `a < b` becomes
-`(if mutation::on(7) { a <= b } else { a < b })`, so one build has all mutants of a sample. Its extension also reports
-which mutants a test has reached.
+`(if mutation::on(7) { a <= b } else { a < b })`, so one build has all mutants of a sample. The built extension also
+reports which mutants a test has reached.
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
 integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Changes that the
@@ -217,7 +217,7 @@ def write(chosen: dict[int, Mutant], folder: Path) -> None:
 
 
 def tests_of(folder: Path) -> dict[str, Path]:
-    """Builds the tests of the core with the mutants; returns target -> executable. `jeton_core` has the unit tests."""
+    """Builds the tests of the core with the mutants; returns target -> executable. Unit tests: target `jeton_core`."""
     targets = sorted({name for names in TESTS.values() for name in names})
     options = ["--no-run", "--locked", "--message-format=json", *(f"--test={name}" for name in targets)]
     command = ["cargo", "test", "-p", "jeton-core", "--lib", *options]

@@ -105,7 +105,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Records which tests fail without a mutant."""
+    """Records the tests that fail in the run without mutants."""
     if report.failed:
         failed.add(report.nodeid)
 
@@ -177,7 +177,7 @@ def in_fork(session: pytest.Session, job: dict[str, Any], tests: list[pytest.Ite
 
 
 class NotChangeableError(Exception):
-    """Raised if no running function has the mutant's code, so that it needs a process of its own."""
+    """Raised if the mutant's code is in no function of this process; the mutant then needs a process of its own."""
 
 
 def change(job: dict[str, Any]) -> None:

@@ -4,14 +4,15 @@
     PYTHON tools/read_shards.py read FOLDER [--only READER]     in an environment with the readers; it needs no Jeton
 
 `make` writes random documents, and encodes them one by one for `expected.json`. `read` prints a line for each reader:
-its version, what was compared, and whether it is equal. The exit code is 4 if anything differs. A reader that is not
+its version, what was compared, and whether it was equal. The exit code is 4 if anything differs. A reader that is not
 installed is reported, and not compared. To create the environment: ``pip install torch megatron-core ai2-olmo-core
 datatrove mosaicml-streaming litdata datasets``, with their dependencies, or with ``--no-deps`` and the packages that
 they import.
 
     megatron   megatron.core.datasets.indexed_dataset.IndexedDataset: every sequence; and its `IndexedDatasetBuilder`
                writes the same bytes
-    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document by the table
+    olmo       olmo_core.data.NumpyFSLDataset (rows of the concatenated ids, loss mask), and each document, at the
+               position that the .csv.gz table gives
     datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes
@@ -64,8 +65,8 @@ def make(folder: Path) -> None:
     parquet = _parquet_rows(folder / "parquet-packed")
     check("rows of Parquet and litdata", [row["input_ids"] for row in parquet], [row.ids[0].tolist() for row in rows])
     shards = jeton.shards.open(folder / "megatron").manifest["shards"]
-    # The table of the format `olmo` has line numbers. Its tasks therefore cover other ranges of the input than those of
-    # other formats, and the rows differ.
+    # The table of the format `olmo` stores line numbers, so its tasks do not split a file. Those of other formats do,
+    # so they cover other ranges of the input, and yield other packed rows.
     olmo_rows = [rows.ids[0].tolist() for rows in jeton.shards.open(folder / "olmo-packed").rows(1)]
     expected = {
         "documents": documents,
@@ -198,7 +199,7 @@ def blocks(ids: list[int], size: int) -> list[list[int]]:
 
 
 def datatrove(folder: Path, expected: Expected) -> list[str]:
-    """Reads the shards with datatrove's dataset, which takes one id more than a row has."""
+    """Reads the shards with datatrove's dataset, which returns one id more than the length that it is given."""
     from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = np.dtype(expected.dtypes["datatrove"]).itemsize
@@ -278,7 +279,7 @@ def litdata(folder: Path, expected: Expected) -> list[str]:
 
 
 def axolotl(folder: Path, expected: Expected) -> list[str]:
-    """Reads the shards with `datasets`, by which axolotl loads tokenized data."""
+    """Reads the shards with `datasets`, which axolotl uses to load tokenized data."""
     import datasets
 
     results = []

@@ -47,7 +47,7 @@ def sample(folder: Path) -> dict[str, object]:
 
 
 def write_done(out: Path, facts: dict[str, object]) -> int:
-    """Writes the completions and the shards of all tasks; returns the size of a completion."""
+    """Writes the completion files and the shards of all tasks; returns the size of one completion file."""
     folder = ShardFolder(out)
     plan = folder.load_plan()
     size = 0

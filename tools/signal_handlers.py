@@ -26,7 +26,7 @@ from typing import Any
 INTERVAL_S = 0.02
 LIMIT_S = 120
 
-# Case -> the object, and a long call of it, as expressions that use the names of `_names`.
+# Case -> two expressions: an object, and a long call of this object. They use the names that `_names` defines.
 CASES = {
     "encode": ("tok", "tok.encode(LONG)"),
     "encode_special": ("tok", "tok.encode(LONG, special='all')"),

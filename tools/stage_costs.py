@@ -6,8 +6,8 @@ has ``jeton`` with an extension module that was not stripped: ``CARGO_PROFILE_RE
 
 Callgrind counts instructions and simulates two levels of caches; the last level gets the geometry of L2. It does not
 support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher. A software prefetch does not count as
-an access; the load after it has the miss. Misses therefore count the cache lines that are fetched, but not the time
-that is spent waiting for them.
+an access; the miss is counted at the load that follows it. The number of misses is therefore the number of cache lines
+that are fetched, and does not show the time spent waiting for them.
 
 Costs are attributed by instruction. An instruction belongs to the file and function of the innermost inlined frame at
 its address whose source file is Jeton's; `STAGES` maps file and function to a stage. Instructions in libc and the

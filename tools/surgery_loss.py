@@ -65,7 +65,7 @@ def documents(text: str, size: int) -> list[str]:
 
 
 def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
-    """Returns texts of a language to learn from, and held-out documents."""
+    """Returns two lists for a language: texts to learn from, and held-out documents."""
     if language in ("chinese", "english"):
         with lzma.open(data / "corpora" / f"{language}.txt.xz") as file:
             text = file.read(READ).decode(errors="ignore")
@@ -77,7 +77,7 @@ def corpus(data: Path, language: str, size: int) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Documents as ids, with their states if these were computed already."""
+    """Documents as ids, with the model's hidden states if these were computed already."""
 
     ids: list[NDArray[np.int64]]
     num_bytes: int
@@ -129,13 +129,13 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # The vectors are normalized, because OMP applies their weights to embedding rows, which have other norms. Without
-    # this, its loss was higher.
+    # The vectors are normalized, because OMP computes weights from them and applies these to embedding rows, which have
+    # other norms. Without the normalization, the loss with OMP was higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 
 def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, float]]:
-    """Returns a method for `Plan.by`: the weighted mean of the old tokens that spell an entry."""
+    """Returns a method for `Plan.by` that makes each new row the weighted mean of the tokens that spell the entry."""
 
     def weights(id: int, token: bytes) -> dict[int, float]:
         pieces = tok.encode(token)

@@ -157,7 +157,7 @@ def small() -> jeton.Tokenizer:
 
 
 def pair(source: str, base: jeton.Tokenizer) -> Pair:
-    """Returns the tokenizers for a template: the vocabulary with the template's special tokens, in both libraries."""
+    """Returns a tokenizer of each library for a template: that of `base` with the special tokens of the template."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 

@@ -88,7 +88,7 @@ def _index() -> str:
 
 
 class _Links(HTMLParser):
-    """Links on a page of the index: file name -> URL."""
+    """Links on a page of the package index: file name -> URL."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ def language_of(tag: str) -> str | None:
         ['pt', 'zh-Hant', 'zh-Hans', 'sr-Latn', 'es', 'en']
     """
     parts = [part.lower() for part in re.split(r"[-_@]", tag)]
-    if parts[0] in ("em", "test", "locale", "yo_test"):  # FastAPI's emojis, and tests of programs
+    if parts[0] in ("em", "test", "locale", "yo_test"):  # no languages: FastAPI's emojis, and tests of programs
         return None
     if parts[0] == "zh":
         return "zh-Hant" if {"hant", "tw", "hk"} & {*parts} else "zh-Hans"
@@ -289,7 +289,7 @@ def packed(tok: jeton.Tokenizer) -> bytes:
 
 
 def main() -> None:
-    """Trains the tokenizer, and writes or compares it."""
+    """Trains the tokenizer, and writes it into the package or compares it with the one there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder of the archives")
     parser.add_argument("--crates", default=CRATES, metavar="URL", help=f"mirror of {CRATES}")

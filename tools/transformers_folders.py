@@ -9,7 +9,7 @@ a chat template: padding and `apply_chat_template` must equal Jeton's.
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
     env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
     env/bin/python tools/transformers_folders.py --models 3000 VOCABS   # the grid of parity/model_folders.py
-    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # 4.57: writes model_folders.json, too
+    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # with 4.57, also model_folders.json
 
 Prints one line for each case, and the differences. The exit code is 1 if there is a difference that `EXPECTED` does not
 list.
@@ -54,7 +54,7 @@ PLACES = {
 # Differences that docs/roles.md explains.
 EXPECTED = {
     "class", "do_lower_case", "add_bos_token", "add_eos_token",
-    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # written by `save`; the attributes are compared, too
+    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # `save` adds them; the attributes must be equal
 }  # fmt: skip
 FAST = "PreTrainedTokenizerFast"
 
@@ -173,7 +173,7 @@ def differences(before: Any, after: Any) -> list[str]:
 
 
 def compare(build: Build, folder: Path) -> list[str] | str:
-    """Saves, loads and saves a tokenizer; returns the differences, or the reason why Jeton refused it."""
+    """Saves a tokenizer with transformers and again with Jeton; returns the differences, or why Jeton refused it."""
     from transformers import AutoTokenizer
 
     source, old, new = folder / "source", folder / "old", folder / "new"
@@ -241,7 +241,7 @@ def trained(folder: Path) -> list[str]:
 
 
 def golden(folder: Path) -> int:
-    """Writes small folders with the installed transformers, and the configurations that Jeton writes for them.
+    """Makes the installed transformers write small folders, and adds the configurations that Jeton writes for them.
 
     Each folder is verified first: Jeton must not differ from `AutoTokenizer` except as expected. Later,
     `tests/formats/test_golden_folders.py` compares the configurations and does not need this version of transformers.
@@ -310,7 +310,7 @@ def golden(folder: Path) -> int:
 
 
 def models(vocabs: Path, num: int, wanted: str) -> int:
-    """Compares the grid of folders with a `.model`; returns the exit code."""
+    """Tests the folders of the grid, each of which contains a `.model`; returns the exit code."""
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as work:
         for name, outcome, lines in compare_all(Path(work), vocabs, num, wanted):

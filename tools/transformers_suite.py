@@ -1,4 +1,4 @@
-"""Runs the common tokenizer tests of transformers in three ways: with the originals, accelerated, and over the drop-in.
+"""Runs the common tokenizer tests of transformers with the originals, with acceleration, and with the drop-in.
 
     pip download --no-deps --no-binary :all: transformers==5.23.0 && tar xf transformers-5.23.0.tar.gz
     JETON_TEST_DATA=… python tools/transformers_suite.py transformers-5.23.0 [--only drop-in] [--record FILE]
@@ -7,8 +7,9 @@ The three mixins of the source distribution run for seven classes of tokenizers 
 network. With acceleration, each fast tokenizer runs on Jeton once the constructor of its base class has ended. For the
 drop-in, transformers imports `jeton.compat.tokenizers` under the name tokenizers. Prints the tests that do not pass in
 all three ways. For accelerated tokenizers it also prints the share of encode and decode calls that ran on Jeton, and
-the fallbacks by call shape; for the drop-in, the calls that ran on the original. The exit code is 4 if a test that
-passes with the originals fails. Needs the package parameterized.
+the number of fallbacks for each form of call; for the drop-in, it prints the calls that ran on the original. The exit
+code is 4 if a test that passes with the originals fails with acceleration or with the drop-in. Needs the package
+parameterized.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
 
 
 def prepare(sdist: Path, folder: Path) -> None:
-    """Copies the tests, and writes the text file that they read, which the source distribution lacks."""
+    """Copies the tests, and writes a text file that the tests read and that the source distribution lacks."""
     tests = folder / "tests"
     (tests / "fixtures").mkdir(parents=True)
     (tests / "__init__.py").write_text("")

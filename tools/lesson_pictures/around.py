@@ -74,7 +74,7 @@ def decoding(say: Say) -> Canvas:
 
 
 def special_tokens(say: Say) -> Canvas:
-    """Draws the tokens of a special token's spelling, if it is permitted and if it is not."""
+    """Draws the tokens of a text that spells a special token, with permission for special tokens and without."""
     text, tok = "<|im_start|>user", jeton.default()
     permitted, plain = tok.tokenize(text, special="all"), tok.tokenize(text)
     canvas = Canvas(

@@ -155,7 +155,7 @@ def hexadecimal(degrees: int, saturation: float, lightness: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Returns an upper bound of a label's width. In units of `size`: 1.35 for an emoji, 1 if wide, else 0.61."""
+    """Returns an upper bound of a label's width: `size` times 1.35 for an emoji, 1 for a wide character, else 0.61."""
     return sum(map(_character_width, text)) * size
 
 

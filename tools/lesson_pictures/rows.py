@@ -91,9 +91,9 @@ def span_row(canvas: Canvas, y: float, spans: Sequence[tuple[str, int, int, int 
 
 
 def forest(canvas: Canvas, y: float, tok: jeton.Tokenizer, pretoken: Mapping[str, Any]) -> None:
-    """Draws the tree of each token of a pretoken of `Explanation.to_json`, with leaves at the bottom.
+    """Draws the tree of each token in a pretoken, with leaves at the bottom. `pretoken`: from `Explanation.to_json`.
 
-    Nodes are numbered in the order of the merges, and have the merge's rank below.
+    Nodes are numbered in the order of the merges; below each node is the rank of its merge.
     """
     merges, start_ids = pretoken["merges"], pretoken["start_ids"]
     unit = INNER / len(start_ids)

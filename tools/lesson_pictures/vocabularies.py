@@ -23,7 +23,7 @@ KINDS = {  # kind -> style of its boxes, English, Chinese
 
 
 def extended(say: Say) -> Canvas:
-    """Draws the sizes of two vocabularies and of their merger, and a text encoded with an added token or added word."""
+    """Draws the sizes of two vocabularies and of their merger, and encodings of a text with an added token or word."""
 
     def trained(text: str, size: int) -> jeton.Tokenizer:
         return jeton.train([text], size, level="byte", pattern="cl100k", tie_break="first", progress=False)

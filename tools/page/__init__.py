@@ -1,4 +1,4 @@
-"""Parts of the playground without a server, from which `tools/build_page.py` builds it.
+"""Parts from which `tools/build_page.py` builds the page of the playground that needs no server.
 
 ```text
 compiler  the core as WebAssembly

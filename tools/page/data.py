@@ -1,4 +1,4 @@
-"""Data for the page's worker, which the server's endpoints read from files, catalogs and Python's Unicode tables."""
+"""Data for the worker of the page, which has no server to read files, catalogs and Python's Unicode tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def engine_catalogs(language: str) -> dict[str, dict[str, str]]:
 
 
 def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the content of ``data.json``. `tokenizers` has key, name, file and size of each bundle."""
+    """Returns the content of ``data.json``. Each item of `tokenizers` is the key, name, file and size of a bundle."""
     return {
         "tokenizers": tokenizers,
         "characters": {name: list(_steps(test)) for name, test in PROPERTIES.items()},

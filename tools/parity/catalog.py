@@ -128,7 +128,7 @@ def _ranks(path: Path) -> dict[bytes, int]:
 
 
 def _data_gym(vocab: Path, merges: Path) -> Peer:
-    """Returns tiktoken with GPT-2's two files, read by tiktoken's own reader."""
+    """Returns tiktoken with the vocabulary of GPT-2's two files, which tiktoken's own function reads."""
     from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
     ranks = data_gym_to_mergeable_bpe_ranks(vocab_bpe_file=str(merges), encoder_json_file=str(vocab))
@@ -222,7 +222,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _special_tokens(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yields the tokens of a .special file of quicktok, which holds their number, then id, length and bytes of each."""
+    """Yields the tokens of quicktok's .special file. It has the number of tokens, then each one's id, length, bytes."""
     (count,) = struct.unpack_from("<I", data)
     at = 4
     for _ in range(count):

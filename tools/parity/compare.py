@@ -235,7 +235,7 @@ def _shown(value: object) -> str:
 
 
 def decoded(tok: jeton.Tokenizer, peer: Peer, lists: Iterable[list[int]], check: str = "decode") -> Iterator[Tally]:
-    """Compares decoding of ids to text; yields a tally for each way of decoding that the peer has."""
+    """Compares the texts that ids decode to; yields a tally for each way of decoding that the peer has."""
     tallies = {skip: Tally(check, peer.library, f"skip_special_tokens={skip}") for skip in peer.decode}
     for batch in batches(lists):
         for skip, decode in peer.decode.items():
@@ -332,7 +332,7 @@ def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
 
 
 def compare_pairs(tok: jeton.Tokenizer, peer: Peer, texts: Sequence[str]) -> Iterator[Tally]:
-    """Compares pairs of adjacent texts in the template: ids, offsets, type ids, mask."""
+    """Compares encodings of pairs of texts with the pair template: ids, offsets, type ids, mask."""
     if peer.details is None:
         return
     tally = Tally("pairs", peer.library, "add_special_tokens=True")
@@ -361,7 +361,7 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Describes an error of the spans; None if they are ascending and disjoint and, with `dropped`, tile the text."""
+    """Returns what is wrong with the spans; None if they ascend without overlap and, with `dropped`, tile the text."""
     at = 0
     size = len(text.encode())
     own = [

@@ -2,7 +2,7 @@
 
 - Ids are compared on all strings, in every mode of every peer.
 - Decoding, offsets and tiling are compared on all strings of the corpora, and on the first 20,000 generated strings.
-- The same generated strings are also used to check offsets with the template, pairs, random ids, and invalid UTF-8.
+- For the same generated strings, four more checks run: offsets with the template, pairs, random ids and invalid UTF-8.
   Invalid UTF-8 is checked only if the tokenizer is byte-level and does not normalize.
 """
 
@@ -27,7 +27,7 @@ PAIRS = 4_000
 
 
 def opened(vocab: Vocabulary) -> tuple[jeton.Tokenizer | Refusal, list[Peer | Refusal]]:
-    """Loads the vocabulary in Jeton and in the peers; returns a `Refusal` in place of each that fails."""
+    """Loads the vocabulary in Jeton and in the peers. A `Refusal` takes the place of a tokenizer that fails to load."""
     return tried(vocab.load), [tried(peer) for peer in vocab.peers]
 
 
@@ -39,7 +39,7 @@ def compare(
     generated: int,
     said: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Returns the tallies of one vocabulary on one corpus, a column of the table.
+    """Returns the tallies of one vocabulary on one corpus. The corpus is a column of the table.
 
     Args:
         tok, peers: tokenizers to compare.

@@ -3,8 +3,8 @@
 The grid of folders is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens; there are also folders whose
 keys are missing or null. For each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the
 same ids, with and without the template, and the same decoded text, with and without special tokens. The ids of
-``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its text that of the fast
-class.
+``jeton.load(folder)`` must be those of the slow or of the fast class of transformers 4, and its decoded text must be
+that of the fast class.
 """
 
 from __future__ import annotations
@@ -207,9 +207,9 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
     # docs/files.md lists the differences in these cases. If the configuration has other roles, the control pieces of
-    # SentencePiece are kept. The slow T5 numbers additional special tokens before its sentinels. In CamemBERT, they
-    # replace the special tokens of the class; and its slow and fast class differ in how they treat a special token that
-    # takes white space from normalized text.
+    # SentencePiece are kept. The slow T5 gives additional special tokens the ids before those of its sentinels. In
+    # CamemBERT, additional special tokens replace those of the class. The slow and the fast class of CamemBERT also
+    # differ in how they treat a special token that takes white space from normalized text.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config

@@ -226,7 +226,7 @@ def hugging_face(path: Path) -> Peer:
 
 
 def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
-    """Returns `tokenizers` with GPT-2's two files, which this library itself reads; it adds no space before a text."""
+    """Returns a tokenizer of `tokenizers` that reads GPT-2's two files itself, and adds no space before a text."""
     from tokenizers import AddedToken
     from tokenizers.implementations import ByteLevelBPETokenizer
 
@@ -236,7 +236,7 @@ def hugging_face_pair(vocab: Path, merges: Path) -> Peer:
 
 
 def bert(vocab: Path) -> Peer:
-    """Returns `tokenizers` with a vocab.txt that this library itself reads; it lower-cases text."""
+    """Returns a lower-casing BERT tokenizer of `tokenizers`, which reads the vocab.txt itself."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     peer = BertWordPieceTokenizer(str(vocab), lowercase=True)

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`, because the
-# binary contains the prefixes alone, for which `jeton audit` searches. `/rustc/<hash>` is allowed, as it is in binaries
-# of the standard library.
+# Absolute paths of sources and home folders. The regex requires a name after a prefix such as `/home/`: the binary
+# contains the prefixes alone, because `jeton audit` searches for them. `/rustc/<hash>` is allowed, since the standard
+# library's binaries contain it.
 MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
@@ -104,10 +104,10 @@ def symbols(library: bytes) -> Iterator[str]:
 
 
 def needed_besides_musl(library: bytes) -> Iterator[str]:
-    """Yields the shared libraries that a musl extension needs besides musl itself. Symbols of musl have no versions.
+    """Yields a finding if an extension for musl needs shared libraries other than musl's own.
 
-    auditwheel cannot check such wheels if glibc's headers are installed: it mistakes their `libc.so`, a linker script,
-    for musl's library.
+    Versions of symbols are not checked, because musl's symbols have none. auditwheel cannot check such wheels if
+    glibc's headers are installed: it mistakes their `libc.so`, a linker script, for musl's library.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -118,7 +118,7 @@ def needed_besides_musl(library: bytes) -> Iterator[str]:
 
 
 def audit(wheel: Path) -> Iterator[str]:
-    """Yields the finding of auditwheel if it does not grant the tag in the file's name."""
+    """Yields a finding if auditwheel does not grant the tag in the file's name."""
     command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     granted = granted_tag(done.stdout)
@@ -132,7 +132,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. The file's name in the report can contain other tags."""
+    """Returns the platform tag that auditwheel grants. Other tags in the report are part of the wheel's file name."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

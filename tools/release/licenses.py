@@ -30,7 +30,7 @@ this file.
 
 
 def main() -> int:
-    """Writes or compares the file; returns the exit code."""
+    """Writes the file of licenses, or compares it with the present one; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="compare only")
     text = collect()

@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def build(source: Path, folder: Path) -> int:
-    """Builds a wheel from the unpacked distribution offline, and runs the smoke test with it."""
+    """Builds a wheel offline from the unpacked source distribution, and runs the smoke test with this wheel."""
     vendor(source)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)

@@ -51,7 +51,10 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Yields the names that a page's docstrings can contain, with addresses; a name's last address prevails."""
+        """Yields (name, address) for the names that docstrings of a page can contain.
+
+        If a name occurs several times, the last address is used.
+        """
         others = [page for page in self.pages if page.slug != slug]
         own = [page for page in self.pages if page.slug == slug]
         for page in [*others[::-1], *own]:

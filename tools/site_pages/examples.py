@@ -1,4 +1,4 @@
-"""Conversion of examples in docstrings."""
+"""Conversion of the examples in docstrings to Markdown."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import re
 
 
 def fenced_examples(text: str) -> str:
-    """Encloses prompts that are outside of a section of examples in fences of code."""
+    """Puts doctest prompts into code fences; for text outside of sections of examples."""
     return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)

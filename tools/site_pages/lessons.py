@@ -82,7 +82,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(folder: Path, pictures: Path, *, playground: bool = False) -> Iterator[Lesson]:
-    """Yields all lessons in both languages, each in reading order. With `playground`, the site also has that page."""
+    """Yields all lessons in reading order, once for each language. `playground`: True if the site has a playground."""
     order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
     for language in LANGUAGES:
         for at, (group, entry) in enumerate(order):
@@ -213,7 +213,7 @@ def test_name(test: str) -> str:
 
 
 def cite(entry: contents.Lesson, language: str) -> str:
-    """Returns the BibTeX entry of a lesson, and its sources in the bibliography."""
+    """Returns Markdown that cites a lesson: its BibTeX entry, and links to its sources in the bibliography."""
     title = entry.title(language).replace("`", "").replace("{", r"\{").replace("}", r"\}")
     lines = [
         f"@misc{{jeton-{entry.name.replace('_', '-')}{'-zh' if language == 'zh' else ''},",
@@ -251,7 +251,7 @@ def in_chinese(text: str) -> str:
 
 
 def figure(picture: Path) -> str:
-    """Returns the picture of a lesson, for a page in `lessons/en` or `lessons/zh`."""
+    """Returns the HTML of a lesson's picture, with an address relative to `lessons/en` or `lessons/zh`."""
     title = re.search(r"<title>(.*?)</title>", picture.read_text(encoding="utf-8"))
     if title is None:
         raise ValueError(f"{picture} has no title")

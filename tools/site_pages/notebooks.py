@@ -120,7 +120,7 @@ def parts(text: str) -> Iterator[Part]:
 
 
 def fenced(text: str) -> str:
-    """Encloses prompts in fences of code."""
+    """Puts doctest prompts into code fences."""
     return text if "```" in text else fenced_examples(text).strip()
 
 

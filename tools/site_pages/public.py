@@ -30,7 +30,8 @@ class ApiPage(NamedTuple):
     names: list[PublicName]
 
 
-# Module → title of its page, in the order of the navigation. Names of `jeton` are on the page of their module.
+# Module → title of its page, in the order of the navigation. A name that `jeton` exports is on the page of the module
+# that defines it.
 TITLES = {
     "jeton.tokenizer": "Tokenizer",
     "jeton.encoding": "Encodings and tokens",

@@ -75,7 +75,7 @@ class AddedTokenMatcher:
         ]
 
     def _starts(self, text: str, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Yields the range of characters of each id: the next occurrence of its content. Added tokens have no flags."""
+        """Yields the range of each id in characters: the next occurrence of its content. Flags are not supported."""
         end = 0
         for id in ids:
             content = self._contents.get(id, "")

@@ -41,7 +41,7 @@ def vocabulary_of_merges(
 def _check_ids(option: str, ids: list[int]) -> None:
     """Rejects values that have another type than ids or are out of range."""
     if {*map(type, ids)} == {int}:
-        ids = [min(ids), max(ids)]  # fast path for integers: checking each id would dominate the run time
+        ids = [min(ids), max(ids)]  # fast path: if all are integers, the least and the greatest suffice
     for id in ids:
         if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= MAX_ID:
             raise ConfigError(f"{option}: {id!r} is not an id: expected an integer from 0 to {MAX_ID}", option=option)

@@ -1,4 +1,4 @@
-"""Roles of special tokens: properties of a tokenizer that change no id.
+"""Roles of special tokens. They do not affect the ids that encoding returns.
 
 A role names a special token: `eos` ends a text, `pad` fills the rows of a batch. transformers calls them ``eos_token``
 and so on. `ROLES` has transformers' standard roles; a tokenizer that was loaded can have other roles, which are kept.

@@ -33,7 +33,7 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
 
     Raises:
         SpecialTokenError: the tokenizer lacks one of the given special tokens.
-        ConfigError: ``special`` is none of these.
+        ConfigError: ``special`` has another value.
 
     Examples:
         >>> permission({"<|end|>"}, {"<|start|>": 299, "<|end|>": 300})

@@ -23,7 +23,7 @@ __all__ = ["Spelling"]
 
 
 class Spelling:
-    """Spellings of one tokenizer's tokens; calling it with an id returns the spelling's bytes.
+    """Spellings of one tokenizer's tokens; calling the object with an id returns the bytes of the id's spelling.
 
     An `Explanation` holds a `Spelling`, so it must be comparable and picklable. Two spellings are equal if they hold
     the same tokenizer object.
@@ -60,7 +60,7 @@ class Spelling:
         return spelled.decode()
 
     def id(self, token: bytes | str) -> int:
-        """Returns the id of a token, given its bytes or its spelling (the result of `token`).
+        """Returns the id of a token, given its bytes or its spelling (as the method `token` returns it).
 
         Raises:
             UnknownTokenError: the token is not in the vocabulary.
@@ -105,7 +105,7 @@ class Spelling:
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
         vocab: dict[str, int] = json.loads(spelled)
-        if clashes:  # added tokens spelled like entries: the added token is matched first
+        if clashes:  # added tokens spelled like entries; such a spelling gets the added token's id, as in matching
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
         return vocab

@@ -37,7 +37,7 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
         "trim_offsets": trims["trim_offsets"],
         "add_prefix_space": trims["add_prefix_space"],
     }
-    if sets_overflow_types(template):  # same items as a RobertaProcessing, which would also set overflow types
+    if sets_overflow_types(template):  # it would be taken for a RobertaProcessing, which sets overflow types
         template["overflow_type_ids"] = False
     return {"template": template, "config": config}
 

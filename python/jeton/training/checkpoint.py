@@ -26,7 +26,7 @@ __all__ = ["checkpointed_piece_run", "checkpointed_run"]
 FILE_NAME = "merges.jtm"
 PIECES_FILE_NAME = "pieces.jtp"
 VERSION = 1
-SAVE_EVERY_S = 20.0  # seconds; writing the merges of a vocabulary of 128,000 takes some hundredths of a second
+SAVE_EVERY_S = 20.0  # seconds; saving is cheap: some hundredths of a second for the merges of 128,000 entries
 
 
 def checkpointed_run(

@@ -289,7 +289,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # the last counts too: together with the merged counts, they could exceed the memory limit
+            self._put()  # frees the memory of the last counts, since they and the merged counts could exceed the limit
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""

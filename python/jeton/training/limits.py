@@ -115,7 +115,7 @@ class Limits:
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:
-        """Returns limits with a separate checkpoint `name`, for counting a part of the corpus, or the corpus again."""
+        """Returns the limits with a checkpoint of their own, `name`, for a part or a second count of a corpus."""
         return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 

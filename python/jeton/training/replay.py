@@ -3,8 +3,8 @@
 The learner does not store the text after each merge, so the merges are applied again. Plain Python recounts all pairs
 for every merge, so the time is proportional to text × merges.
 
-WordPiece and SentencePiece models store no merges, but the log of their training does. Their pretokens in training
-differ from those in encoding, so they are replayed on the counts of training.
+WordPiece and SentencePiece models store no merges, so these are read from the log of the training. The pretokens of
+these models are not the same in training as in encoding, so they are replayed on the counts of training.
 
 Left out: Unigram, which prunes pieces instead of merging, and second stages that merge across words.
 """
@@ -77,7 +77,7 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         if batch.weight != 1:
             raise ConfigError("replay does not support weighted sources; pass counts instead", option="corpus")
         texts += batch.texts
-        _check_size(sum(map(len, texts)))  # for each batch, before the rest of a large file is read
+        _check_size(sum(map(len, texts)))  # after each batch, so that a file that is too large is not read to its end
     return replay_texts(tok, texts, top=top)
 
 
@@ -173,7 +173,7 @@ class _ReplayRun:
         self._first: list[int] = []  # symbols before the first merge, with separators
         self._joined: list[int | None] = []  # for each symbol: rank of the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
-        self._ends: list[int] = []  # for each item of `_ids`: index in `_first` of the last symbol that it covers
+        self._ends: list[int] = []  # for each item of `_ids`: the index in `_first` of its last symbol
         self._weighted = False
         self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in the token
         self._allowed: dict[tuple[int, int], bool] = {}
@@ -285,7 +285,7 @@ class _ReplayRun:
 
 
 def _pretokens(tok: Tokenizer, text: bytes) -> Iterator[bytes]:
-    """Yields the pretokens of a document that training counted, without the special tokens between them."""
+    """Yields the pretokens that training counted in a document; the special tokens between them are left out."""
     *_, pretokens, _ = tok._core.tokenize(text, "all")
     added = {token.content.encode() for token in tok.added_tokens.values()}
     for start, end, _ in pretokens:

@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends, to the learned merges, those that are missing to form each token."""
+"""Required tokens (`Rules.required`): appends merges to the learned ones until they form each of these tokens."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def add_required(
 
 
 def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """Returns the missing merges with which each text becomes one token, by text and then from left to right."""
+    """Returns the merges to add so that each text becomes one token, ordered by text, and from left to right in it."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []
     for text in texts:

@@ -2,7 +2,7 @@
 
 `Rules` checks and converts the options. The core applies them to each pair when it first appears
 (``train/rules/named.rs``). Digit grouping from the right is part of the pattern instead, because the group of a digit
-depends on the digits after it. `required` adds the merges of required tokens.
+depends on the digits after it. The module `required` adds the merges of required tokens.
 
 Left out: rules that depend on the position of a token in the text.
 

@@ -37,8 +37,8 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Numbers in a state must be below this limit, since positions in the corpus have 64 bits, and a byte can have up to 128
-# positions (2⁷).
+# Numbers in a state must be below this limit. Each byte of the corpus can have up to 128 (2⁷) positions, and positions
+# have 64 bits.
 MOST = 1 << 56
 STATE = "state.json"
 MOST_RUNS = 64  # maximum number of runs in one k-way merge; more runs are merged in several passes
@@ -278,7 +278,7 @@ def defer_interrupt() -> Iterator[None]:
 
 @contextmanager
 def log_kept_counts(checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Logs the number of documents in the checkpoint if the block is interrupted.
+    """Context manager that logs the number of documents in the checkpoint if its block is interrupted.
 
     Args:
         checkpoint: folder of the checkpoint; None: there is no checkpoint, and no message.

@@ -101,7 +101,7 @@ class Stages:
         } | {name: value for name, value in self._rare().items() if value}
 
     def _rare(self) -> dict[str, Any]:
-        """Returns the rarely used options, which files omit if they have their defaults."""
+        """Returns the rarely used options. A file contains only those that differ from their defaults."""
         return {
             "boundaries": list(self.boundaries),
             "skip_over_bytes": self.skip_over_bytes,

@@ -76,7 +76,7 @@ def train(
         preset: another algorithm, or the rules of a peer library, by name or with options: ``"unigram"``; ``"bert"``
             (WordPiece), ``"hf"``, ``"minbpe"``, ``"sentencepiece"``, ``"sentencepiece-unigram"``, ``"subword-nmt"``.
             See `jeton.training.presets`. None: BPE by the options above. Arguments that contradict the preset raise an
-                error.
+            error.
         rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: add a second stage whose merges can cross words: True, or `Superwords`. The corpus is read twice.
@@ -184,7 +184,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # an error of the core: more characters than entries
+            error.option = error.option or "vocab_size"  # the core's error: there are more characters than entries
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
@@ -219,7 +219,7 @@ def _counted(
     report: Reporter,
     kept: list[bytes] | None,
 ) -> tuple[Counts, Callable[[], Counts] | None]:
-    """Returns the counts to learn from, and a function that counts for a second stage of learning, or None.
+    """Returns the counts to learn from, and a function that counts the corpus again for a second stage, or None.
 
     Raises:
         ConfigError: the counts do not fit the recipe, or the corpus cannot be read again for the second stage.

@@ -40,7 +40,7 @@ MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
-    """Type of `KEEP`, which as an argument leaves a setting unchanged. It is the default where None would change it."""
+    """Type of `KEEP`: a default for arguments where None is a value of its own. `KEEP` leaves the setting unchanged."""
 
     def __repr__(self) -> str:
         return "…"
@@ -65,7 +65,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
 
 
 def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
-    """Checks for an integer in a range, and returns it; `bool` is refused.
+    """Checks that a value is an integer in a range, and returns it; `bool` is refused.
 
     Examples:
         >>> integer(3, "top", 0)
@@ -88,7 +88,7 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
 
 
 def _bound(number: int) -> str:
-    """Formats a bound of a range; the maximum of a 64-bit integer as a power of two."""
+    """Formats a bound of a range. A large bound such as the maximum of 64-bit integers is written as ``2^63 - 1``."""
     return f"2^{number.bit_length()} - 1" if number > 1 << 53 and number & (number + 1) == 0 else str(number)
 
 
@@ -108,7 +108,7 @@ def is_finite(number: Any) -> bool:
 
 
 def choice(value: Any, option: str, choices: Sequence[str]) -> str:
-    """Checks for one of several strings, and returns it.
+    """Checks that a value is one of several strings, and returns it.
 
     Examples:
         >>> choice("word", "level", ("byte", "char"))
@@ -122,7 +122,7 @@ def choice(value: Any, option: str, choices: Sequence[str]) -> str:
 
 
 def flag(value: Any, option: str) -> bool:
-    """Checks for True or False, and returns it.
+    """Checks that a value is True or False, and returns it.
 
     Examples:
         >>> flag("yes", "tied")
@@ -136,7 +136,7 @@ def flag(value: Any, option: str) -> bool:
 
 
 def instance(value: Any, option: str, kind: type[T] | tuple[type[T], ...], expected: str) -> T:
-    """Checks for an object of a class, or of one of several classes, and returns it.
+    """Checks that a value is an object of a class, or of one of several classes, and returns it.
 
     Examples:
         >>> instance("o200k_base", "tok", int, "a Tokenizer")
@@ -150,7 +150,7 @@ def instance(value: Any, option: str, kind: type[T] | tuple[type[T], ...], expec
 
 
 def string(value: Any, option: str) -> str:
-    """Checks for a string without lone surrogates, and returns it.
+    """Checks that a value is a string without lone surrogates, and returns it.
 
     Examples:
         >>> string("text", "field")
@@ -165,7 +165,7 @@ def string(value: Any, option: str) -> str:
 
 
 def file_path(value: Any, option: str) -> str:
-    """Checks for a path (`str` or `os.PathLike`) without NUL bytes or lone surrogates; returns it as `str`.
+    """Checks that a value is a path (`str` or `os.PathLike`) without NUL bytes or lone surrogates; returns a `str`.
 
     Examples:
         >>> file_path(7, "path")
@@ -183,7 +183,7 @@ def file_path(value: Any, option: str) -> str:
 
 
 def items(value: Any, option: str, expected: str) -> list[Any]:
-    """Checks for an iterable other than `str` and `bytes`, and returns its items.
+    """Checks that a value is an iterable other than `str` and `bytes`, and returns its items.
 
     Examples:
         >>> items((1, 2), "sizes", "a list of integers")
@@ -197,7 +197,7 @@ def items(value: Any, option: str, expected: str) -> list[Any]:
 
 
 def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
-    """Checks for components of a `Definition` (normalizers or pre-tokenizers), and returns them.
+    """Checks that a value is a list of normalizers or pre-tokenizers of a `Definition`, and returns it.
 
     Examples:
         >>> components([{"type": "NFC"}], "normalizer")
@@ -215,7 +215,7 @@ def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def strings(value: Any, option: str) -> list[str]:
-    """Checks for an iterable of strings, and returns a list; a single string, a common mistake, is refused.
+    """Checks that a value is an iterable of strings, and returns a list. A single string, a common mistake, is refused.
 
     Examples:
         >>> strings("<s>", "special_tokens")

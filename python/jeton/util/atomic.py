@@ -29,7 +29,8 @@ except ImportError:  # on Windows an open file cannot be removed, so no lock is 
 __all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
 _MOST_CHARS = 50  # characters of the target's name in a temporary file's name; file systems permit 255 bytes in all
-# Errors of a full disk or an exceeded size limit. An error while a buffer is written lacks the file's name.
+# Error numbers for a full disk or an exceeded size limit. If writing a buffer fails with one of these, the exception
+# lacks the file's name, so `write_atomically` adds it.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -102,7 +103,7 @@ def write_atomically(
 
 
 def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copies the content of a file to a target, which `write_atomically` writes.
+    """Copies the content of a file to a target, which is replaced atomically (`write_atomically`).
 
     Examples:
         >>> import tempfile, pathlib

@@ -36,7 +36,8 @@ __all__ = ["forget_imports", "wait_for_imports"]
 # Longest wait for imports. NumPy's import takes a tenth of a second, or some seconds from a slow network file system.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
-MAX_EQUAL = 10  # intervals after which a thread at one instruction of `logging` is assumed to wait for the fork
+# A thread that stays at one instruction of `logging` for this number of intervals is assumed to wait for the fork.
+MAX_EQUAL = 10
 
 _PACKAGE = __name__.partition(".")[0]
 _DEPENDENCIES = {_PACKAGE, "click", "numpy", "tqdm"}

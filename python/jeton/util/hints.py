@@ -1,4 +1,4 @@
-"""Hints in errors: Jeton's counterparts of other libraries' attributes, keywords and names in the package.
+"""Hints in errors: Jeton's counterparts of the attributes, keywords and top-level names of other libraries.
 
 Source: the interfaces of transformers 4.57 and 5, tokenizers 0.22, tiktoken 0.12 and sentencepiece 0.2.
 """

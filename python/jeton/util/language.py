@@ -127,7 +127,7 @@ def _clause(clause: str, templates: _Templates) -> str:
 
 
 def _value(name: str, value: str, templates: _Templates) -> str:
-    """Translates the value of a placeholder, if it is a message or a list of kinds."""
+    """Translates the value of a placeholder, if it is a message or a list of kinds of files or records."""
     if name in NESTED:
         value = _translated(value, templates)
         # In the middle of a sentence, a space separates words in Latin script from the Chinese before them.
@@ -136,7 +136,7 @@ def _value(name: str, value: str, templates: _Templates) -> str:
 
 
 def _kinds(text: str, templates: _Templates) -> str:
-    """Translates a list of kinds, with or without counts and file names."""
+    """Translates a list of kinds of files or records, which can have counts and file names."""
     if not _KIND.search(text):
         return translate(", ").join(_clause(kind, templates) for kind in text.split(", "))
 

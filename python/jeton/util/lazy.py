@@ -44,7 +44,7 @@ if not TYPE_CHECKING:
 
 
 def attribute_getter(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a package, which imports the module of a name, or the submodule of this name.
+    """Returns the `__getattr__` of a package: it imports the module that defines a name, or the submodule so named.
 
     Args:
         package: the package's `__name__`.

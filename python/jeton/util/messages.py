@@ -57,7 +57,7 @@ def translate(message: str, /, **values: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun in the singular or plural; each form is a message: ``{number} merges``.
+    """Formats a number with its noun in the singular or plural. Each form is a message, such as ``{number} merges``.
 
     Examples:
         >>> counted(1, "file"), counted(1234, "merge"), counted(2, "entry")

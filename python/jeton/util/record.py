@@ -1,9 +1,10 @@
 """`record`: frozen dataclasses for the classes that `jeton.load` needs.
 
-Importing `dataclasses` and creating 14 classes with it adds 12 to 15 ms to the start of a process, which takes 18 ms
-with a small vocabulary (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the
+Importing `dataclasses` and creating 14 classes with it takes 12 to 15 ms. Without it, starting a process with a small
+vocabulary takes 18 ms (docs/decisions/0017-standard-library.md). A record has the fields, the constructor, the
 comparison, the `repr` and the immutability of a dataclass, and type checkers treat it as a dataclass (`record.pyi`).
-On first access, `dataclasses` creates the attributes that it and `inspect` read, so functions of both work on records.
+The attributes that functions of `dataclasses` and `inspect` read are created on first access, by `dataclasses` itself,
+so these functions work on records.
 
 Left out: inheritance of fields, slots, fields by keyword only, annotations that are not strings.
 """

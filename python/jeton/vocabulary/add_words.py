@@ -71,7 +71,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     by_text = [
         (word, id)
         for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
-        if tok.definition.is_byte_level or content.startswith(WORD_START)  # other pieces occur only inside words
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # pieces without it occur only inside words
     ]
     _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
     new = np.arange(tok.vocab_size, made.vocab_size)

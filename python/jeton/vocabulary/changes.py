@@ -50,7 +50,7 @@ def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArr
 
 
 def check_counts(tok: Tokenizer, counts: Counts) -> None:
-    """Checks that counted pretokens were made with a tokenizer's stages. A mapping is accepted without a check.
+    """Checks that counts were made with a tokenizer's stages. Counts made from a mapping are accepted without a check.
 
     Raises:
         ConfigError: the counts were made with other stages.
@@ -110,7 +110,7 @@ def effect(
 
 
 def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
-    """Returns the share of the parent's tokens in a corpus to which the child has an equal token at the same position.
+    """Returns the share of the parent's tokens in a corpus for which the child yields the same token at the same place.
 
     Args:
         parent, child: the tokenizers.

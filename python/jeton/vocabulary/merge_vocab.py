@@ -131,7 +131,7 @@ def _order(tok: Tokenizer) -> NDArray[np.int64]:
         ranks = -np.array(tok._core.scores())
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
-        ranks = np.full(tok.vocab_size, results.size)  # entries that no merge forms come last
+        ranks = np.full(tok.vocab_size, results.size)  # entries that are not results of merges come last
         ranks[results[::-1]] = np.arange(results.size)[::-1]  # of merges with equal results, the first is used
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
@@ -144,7 +144,7 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
     """Returns ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
     if not merged.definition.is_byte_level:
-        return []  # a piece that begins inside a word is never a whole text
+        return []  # not computed, because no text consists only of a piece that begins inside a word
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])

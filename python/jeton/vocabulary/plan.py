@@ -1,4 +1,4 @@
-"""`Plan`: source of the embedding row of each new id, as columns.
+"""`Plan`: for each new id, the source of its embedding row; stored as columns.
 
 A new row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is created
 together with the tokenizer and contains no matrix; `plan_rows` has its columns, `transplant` derives weights from a
@@ -35,7 +35,7 @@ class Plan(PlanRows):
         tokenizer_before, tokenizer: the old and the new tokenizer; a matrix has a row for each id below the tokenizer's
             `vocab_size`.
         copied: int64[n]: for each new id, the old id whose row it keeps; -1 if the row has another source.
-        mixed: int64[m], ascending: for each term of the weighted means, the new id that the mean is for.
+        mixed: int64[m], ascending: for each term of the weighted means, the new id whose row is this mean.
         mixed_from: int64[m]: for each term, the old id whose row is weighted.
         weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
         donors: int64[n]: for each new id, the donor model's id whose row it gets; -1 if the row has another source.
@@ -267,7 +267,7 @@ class Plan(PlanRows):
 def _means(
     new: NDArray[np.int64], old: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the terms of means: each pair of a new and an old id once, weighted by its number of occurrences."""
+    """Returns the terms of weighted means: each distinct pair of a new and an old id, weighted by its occurrences."""
     if not new.size:
         return new.astype(np.int64), old.astype(np.int64), np.empty(0)
     pairs, times = np.unique(np.stack([new, old]), axis=1, return_counts=True)

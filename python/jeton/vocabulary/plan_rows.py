@@ -1,4 +1,4 @@
-"""`PlanRows`: the columns of a `Plan`."""
+"""`PlanRows`: the arrays of a `Plan`, which say where each new embedding row comes from."""
 
 from __future__ import annotations
 

@@ -166,8 +166,8 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
 def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Returns bool[n]: True for entries that pruning must keep, except those in `removed`.
 
-    These are initial symbols, added tokens, byte tokens, unused tokens, the unknown token and, for Unigram, a piece
-    with the lowest score, which determines the penalty of unknown characters.
+    Pruning must keep initial symbols, added tokens, byte tokens, unused tokens, the unknown token and, for Unigram, a
+    piece with the lowest score, which determines the penalty of unknown characters.
     """
     required: NDArray[np.bool_] = (
         (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)

@@ -20,7 +20,7 @@ _DROPPED: Any = object()
 
 
 def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, str]:
-    """Returns, for each part of a definition that refers to any of `tokens`: name of the part -> the first such token.
+    """Returns the parts of a definition that refer to any of `tokens`: name of the part -> the first such token in it.
 
     Args:
         definition: the definition.

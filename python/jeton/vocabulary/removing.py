@@ -1,4 +1,4 @@
-"""Removal of chosen tokens: checks that other text keeps its encoding, and drops references to the tokens."""
+"""Removal of chosen tokens: checks that encodings without these tokens stay the same, and drops references to them."""
 
 from __future__ import annotations
 

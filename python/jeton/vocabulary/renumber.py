@@ -70,7 +70,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            # The columns lack the flags of added tokens.
+            # The columns do not contain the flags of added tokens, so they are copied from the tokenizer.
             vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")

@@ -4,7 +4,8 @@ The format is a length, a JSON header and the tensors' bytes. The safetensors pa
 tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and refuses the same files as the
 package does.
 
-Left out: tensors that are not floating point can only be copied. Source: huggingface/safetensors, README.md, "Format".
+Left out: conversion of tensors that are not floating point; these are only copied. Source: huggingface/safetensors,
+README.md, "Format".
 """
 
 from __future__ import annotations

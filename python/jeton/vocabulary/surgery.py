@@ -62,7 +62,7 @@ class Surgery:
 
 
 def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | None = None, **model: Any) -> Tokenizer:
-    """Builds a tokenizer with another vocabulary, without the facts of training, which describe the old tokenizer.
+    """Builds a tokenizer with another vocabulary. The facts of the old tokenizer's training are left out.
 
     Args:
         tok: the old tokenizer.

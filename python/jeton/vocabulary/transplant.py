@@ -27,7 +27,7 @@ def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
 def mixed_rows(
     method: str, plan: PlanRows, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
 ) -> Terms:
-    """Returns weights of old tokens for each new entry that the donor has. Other entries keep the means of pieces.
+    """Returns weights of old tokens for each new entry that the donor has. Other entries keep the mean of their pieces.
 
     A token whose row in the donor is zero, because the donor was never trained on it, counts as a token that the donor
     lacks.

@@ -1,4 +1,4 @@
-"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that contain the trees of all members."""
+"""Merge trees of a tokenizer's entries as NumPy columns, and closures: sets that contain the trees of their members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """For each id, the two parts that the last merge of its entry joins. They are the same in any text.
+    """For each id, the two parts that the last merge of its entry joins. The parts do not depend on the text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
@@ -69,7 +69,7 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that are symbols or that merges form from their bytes."""
+        """bool[n]: True for ordinary entries that are symbols, or that merging the symbols of their bytes yields."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 

@@ -101,8 +101,8 @@ def _word(tok: Tokenizer, text: str) -> _Word:
     """Returns a word with its pretoken, which must be the only one.
 
     Raises:
-        ConfigError: the word is empty, split, an added token, or longer than the words that WordPiece splits into
-            pieces.
+        ConfigError: the word is empty, an added token, or split into several pretokens; or it is longer than
+            WordPiece's limit.
     """
     try:
         text.encode()
@@ -151,7 +151,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
     scores = np.full(max(tok.vocab_size, *(id + 1 for id in ids.values()), 0), lowest)
     scores[: given.size] = given
     _check_after(tok, given.size)
-    made: dict[bytes, float] = {}  # words that are scored so far -> score
+    made: dict[bytes, float] = {}  # word scored so far -> its score
     lengths: set[int] = set()
     for content in sorted(ids, key=lambda content: (len(content.decode()), content)):
         id, word = ids[content], words[content]
@@ -171,7 +171,7 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks the added tokens whose ids follow those of the pieces. The new list of pieces by id contains them, too.
+    """Checks the added tokens whose ids follow those of the pieces, because the new list of pieces contains them, too.
 
     Raises:
         UnsupportedFeatureError: such a token is matched only as a whole word; as a piece it would be found inside
@@ -213,5 +213,5 @@ def _with_entries(tok: Tokenizer, new: Mapping[bytes, int], scores: NDArray[np.f
     ids, kinds, contents, merges = tok._core.vocabulary().columns()
     given = None if scores is None else scores.tolist()
     listed = Vocabulary([*ids, *new.values()], [*kinds, *[TOKEN] * len(new)], [*contents, *new], merges, given)
-    # The columns lack the flags of added tokens.
+    # The columns do not contain the flags of added tokens, so they are copied from the tokenizer.
     return with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))

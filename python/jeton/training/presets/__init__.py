@@ -41,8 +41,8 @@ PRESETS: Mapping[str, type[TrainingPreset]] = {
     **{each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)},
     "unigram": SentencePieceUnigram,
 }
-# Options for the preset "unigram": unlike SentencePiece's trainer, it does not reproduce bugs, accepts lines of any
-# length, and can yield fewer pieces than requested.
+# Options for the preset "unigram". Unlike "sentencepiece-unigram", this preset does not reproduce SentencePiece's bugs,
+# accepts lines of any length, and can yield fewer pieces than requested.
 _UNIGRAM = {"bug_compatible": False, "hard_vocab_limit": False, "max_sentence_length": 1_073_741_824}
 
 

@@ -119,7 +119,7 @@ class Recipe:
         learn: function that learns the vocabulary.
         definition: definition of the tokenizer.
         special_tokens: tokens that split the documents before the stages.
-        second_stages: stages for counting the corpus again, for a second stage of learning; None if there is only one.
+        second_stages: stages for a second count of the corpus, from which learning continues; None: no second count.
         by_line: True if the peer reads each line of a file as a document.
         unit: unit of the progress that `learn` reports.
     """
@@ -182,7 +182,7 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: TrainingPreset) -> None:
-    """Checks that the fields of a preset have their annotated types, and that integers are in their `integer` ranges.
+    """Checks that the fields of a preset have their annotated types, and integers the ranges declared with `integer`.
 
     Raises:
         ConfigError: a value has the wrong type or is outside its range.

@@ -85,7 +85,7 @@ class Native(TrainingPreset):
 
 
 def _check_size(request: TrainingRequest) -> None:
-    """Checks that the vocabulary has space for special tokens and for the alphabet, as far as its size is known."""
+    """Checks that special tokens and the alphabet, if its size is known before training, fit into the vocabulary."""
     marked, num_special = request.end_of_word is not None, len(request.special_tokens)
     alphabet = 0 if request.by_character else 512 if marked and request.end_of_word_style == "suffix" else 256 + marked
     least = max(alphabet + num_special, 1)
@@ -102,7 +102,7 @@ def _check_size(request: TrainingRequest) -> None:
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
-    """Learns all merges: inside pretokens, across words, and of required tokens."""
+    """Learns all merges: those inside pretokens, those across words, and those that required tokens need."""
     max_entries = request.vocab_size - len(request.special_tokens)
     learned = _inside(request, context, max_entries)
     if request.superwords is not None:

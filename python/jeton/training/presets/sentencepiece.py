@@ -47,7 +47,7 @@ class SentencePiece(TrainingPreset):
         normalization_rules: additional rules, text -> text, which override the named rules
             (``normalization_rule_tsv``).
         add_dummy_prefix, remove_extra_whitespaces: add a space to each line; remove leading, trailing and repeated
-        spaces.
+            spaces.
         character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
         required_chars: characters that are always in the vocabulary.
         max_sentence_length: longer lines, in bytes, are skipped.
