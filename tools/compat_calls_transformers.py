@@ -258,7 +258,7 @@ class Generator:
         return found
 
     def options(self) -> dict[str, Any]:
-        """Returns options of a call that encodes."""
+        """Returns random keyword arguments for a call of the tokenizer."""
         rng = self.rng
         found: dict[str, Any] = {}
 

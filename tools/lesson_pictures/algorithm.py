@@ -50,7 +50,7 @@ def pairs(say: Say) -> Canvas:
 
 
 def merging(say: Say) -> Canvas:
-    """Draws a merge from left to right without overlap, and a merge that uses the result of an earlier one."""
+    """Draws two merges: one is applied from left to right without overlap, one uses the result of an earlier merge."""
     canvas = Canvas(
         say(
             "Merging from left to right: aaa becomes aa and a, aaaa becomes aa and aa; abcabc becomes ab, c, ab, c, "

@@ -162,7 +162,7 @@ class RenderBudget:
             self._look()
 
     def afford(self, made: int) -> None:
-        """Rejects an operation whose result or temporary memory, `made` bytes, exceeds the budget; charges its work."""
+        """Rejects an operation that makes `made` bytes, if they exceed the budget; otherwise charges for its work."""
         if made > self._left:
             raise self._too_much()
         self._credit -= made >> _WORK

@@ -160,7 +160,7 @@ def named(text: InputText) -> Iterator[None]:
 
 
 def repaired(common: CommonOptions, text: InputText, options: TextOptions, use: Callable[[bytes | str], T]) -> T:
-    """Applies `use` to a text. If it rejects invalid UTF-8, ``--errors replace`` retries with U+FFFD in its place."""
+    """Applies `use` to a text. If invalid UTF-8 is rejected, ``--errors replace`` replaces it by U+FFFD and retries."""
     try:
         return use(text.data)
     except InvalidTextError:

@@ -69,8 +69,8 @@ class Sample:
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
         """Yields the sample of a corpus.
 
-        If `choose` has determined the last bin, documents are selected by it; otherwise the sample is taken in a single
-        pass.
+        If `choose` has determined the last bin, this bin decides which documents are selected; otherwise the sample is
+        taken in a single pass.
         """
         if self._last_bin is None:
             yield from self._of_stream(chunks)

@@ -424,7 +424,7 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # the text of a part of a document, or text from a template, can encode to other ids
+            if is_whole:  # part of a document, or text from a template, may not encode to the original ids again
                 self._decoded += 1
                 with suppress(InvalidTextError):  # the tokenizer cannot encode some characters
                     again = tok.encode(text, add_special_tokens=False)

@@ -467,8 +467,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
-    // If the name of a role is missing, SentencePiece uses the default name, although the piece with this name can have
-    // another role, or no such piece may exist.
+    // If the name of a role is missing, SentencePiece uses the default name, even if the piece with this name has another
+    // role or does not exist.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {

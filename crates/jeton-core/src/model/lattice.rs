@@ -135,9 +135,11 @@ struct Path {
     score: f64, // sum of the scores of its edges
 }
 
-/// SentencePiece's limits: number of paths created between two prunings, total number of paths, number of prunings.
+/// Number of stored paths at which SentencePiece prunes the agenda.
 const MOST_KEPT: usize = 100_000;
+/// SentencePiece's limit on the number of all paths.
 const MOST_PATHS: usize = 500_000;
+/// SentencePiece's limit on the number of prunings.
 const MOST_CUTS: usize = 10;
 
 /// Work that a search has done so far.

@@ -75,7 +75,7 @@ impl Formation {
 }
 
 impl Model {
-    /// Computes the entries that merges form.
+    /// Computes which entries of the vocabulary are results of merges.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -73,8 +73,8 @@ impl CharSet {
 
     /// Returns the position of the first character of the set in `text[from..]`, or the length of the text.
     pub(super) fn find(&self, text: &str, from: usize) -> usize {
-        // First checks four single characters: the next character of the set is often near, and then reading a whole
-        // block would be slower.
+        // Four single characters are checked first. The next character of the set is often among them, and in that case
+        // reading a whole block would be slower.
         let (bytes, mut from) = (text.as_bytes(), from);
         for _ in 0..4 {
             if from == bytes.len() {

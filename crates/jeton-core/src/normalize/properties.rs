@@ -39,7 +39,8 @@ pub(super) const SPACE: u16 = 1 << 7;
 pub(super) const CHINESE: u16 = 1 << 8;
 /// The character differs from its lower case.
 pub(super) const UPPER: u16 = 1 << 9;
-/// The character is a mark that NFD can reorder and that is not nonspacing, or NFD decomposes it into such a mark.
+/// The character is a mark that NFD can reorder and whose category is not Mn (nonspacing), or NFD decomposes the
+/// character into such a mark.
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;

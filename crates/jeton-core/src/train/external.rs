@@ -52,9 +52,9 @@ use crate::util::spill::MemoryLimit;
 /// Bytes of memory for each symbol in [`learn_in_memory`]: 8 for a cell, and 4 for its position in a posting list.
 const BYTES_PER_SYMBOL: usize = 12;
 
-/// Number of passes whose floor can be as high as the count of the most frequent pair. In each pass after these, the
-/// floor is at least an eighth lower than this count, even if the segments then exceed the memory limit. So six such
-/// passes are enough to halve the highest count.
+/// Number of passes whose floor can be as high as the count of the most frequent pair. In each later pass, the floor is
+/// at most 7/8 of this count, even if the segments then exceed the memory limit. So each later pass lowers the highest
+/// count by at least an eighth, and six of them halve it.
 const FINE_PASSES: usize = 32;
 
 /// Returns true if the sequences and posting lists of the counts exceed the memory limit.

@@ -42,7 +42,7 @@ pub enum EndOfWord {
 pub struct Symbol {
     /// Value of a byte, or code point of a character.
     pub unit: Option<u32>,
-    /// True if the unit has the end-of-word mark, or if the symbol is a separate mark.
+    /// True if the symbol is a unit with the end-of-word mark, or the mark alone.
     pub ends_word: bool,
     /// True for a symbol that is not the first of its pretoken, if the alphabet distinguishes such symbols (by a
     /// prefix).

@@ -104,7 +104,7 @@ def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
 
 
 def _rows(scripts: Mapping[str, Sequence[Language]], relative: Mapping[Language, tuple[float, ...]]) -> list[_Row]:
-    """Returns the rows of the map: scripts of a single language, then the languages of each other script."""
+    """Returns the rows: first the languages that are alone in their script, then each remaining script's languages."""
     single = [languages[0] for languages in scripts.values() if len(languages) == 1]
     rows: list[_Row] = [("Scripts of one language", None)] if single else []
     rows += [(language.name, relative[language]) for language in single]

@@ -292,8 +292,8 @@ impl Starts {
         done.max(len)
     }
 
-    /// Runs the slow path around `place`, from a correct start until it reaches a start after `place` that the fast
-    /// path has found, too. Returns this start.
+    /// Runs the slow path from the last start before `place` that is certainly correct. Stops at the first start after
+    /// `place` that the fast path has found as well, and returns this start.
     #[cold]
     fn recut(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, done: usize, place: usize) -> usize {
         let mut start = last_before(&self.bits, place);

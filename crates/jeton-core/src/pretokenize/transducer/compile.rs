@@ -92,7 +92,7 @@ pub(super) enum Action {
     /// One pretoken starts at the position of the last `Maybe`, and one at the previous character. In a run of white
     /// space, the first position is after the last line end, and the second is at the last character.
     MaybeAndPrevious,
-    /// A pretoken starts at a character before the previous one. The text must be read again to find this start.
+    /// A pretoken starts before the previous character. The text must be read again to find this start.
     Earlier,
 }
 
