@@ -324,3 +324,16 @@ def test_encoding_a_long_run_behind_a_mark_ends() -> None:
         ids = tok.encode(text)
         assert tok.decode(ids) == text
         assert len(ids) < size // 200
+
+
+def test_an_added_token_that_is_an_entry_with_an_end_mark_must_be_special() -> None:
+    options: dict[str, Any] = {"pattern": "whitespace", "end_of_word": "</w>", "end_of_word_style": "suffix"}
+    tok = jeton.train(["low lower x"], 12, level="char", progress=False, **options)
+    file = json.loads(tok.to_bytes())
+    del file["model"]["jeton"]
+    entry = {"id": tok.token_to_id("x</w>"), "content": "x</w>", "special": True, "normalized": False}
+    file["added_tokens"] = [entry | {"single_word": False, "lstrip": False, "rstrip": False}]
+    assert "x</w>" in jeton.Tokenizer.from_bytes(json.dumps(file).encode()).special_tokens
+    file["added_tokens"][0]["special"] = False
+    with pytest.raises(jeton.UnsupportedFeatureError, match="is also an entry with the end-of-word suffix"):
+        jeton.Tokenizer.from_bytes(json.dumps(file).encode())

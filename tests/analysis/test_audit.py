@@ -327,3 +327,8 @@ def test_reports_as_json_text_and_html() -> None:
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     with pytest.raises(KeyError):
         found["no such rule"]
+
+
+def test_tokens_of_more_than_256_bytes_are_giant() -> None:
+    found = audited(with_entries([b"-" * 256, b"-" * 257], [TOKEN] * 2))["giant-tokens"]
+    assert (found.facts["limit"], found.facts["ids"]) == (256, [257])

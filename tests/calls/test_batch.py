@@ -76,6 +76,19 @@ def test_type_ids_and_mask_are_those_of_tokenize() -> None:
                 assert batch.overflow_to_sample_mapping.tolist() == [0, 1, 2]
 
 
+def test_each_text_without_a_limit_is_a_row_of_its_own() -> None:
+    for number in range(4):
+        mapping = BERT.encode_batch(["ab"] * number, overflow=True).overflow_to_sample_mapping
+        assert mapping is not None
+        assert mapping.tolist() == [*range(number)]
+
+
+def test_a_notebook_shows_24_ids_of_a_row() -> None:
+    shown_ids = BYTES.encode_batch(["a" * 24, "b" * 25])._repr_html_()
+    assert f"<td>{' '.join(['97'] * 24)}</td>" in shown_ids
+    assert f"<td>{' '.join(['98'] * 24)} … 1 more</td>" in shown_ids
+
+
 def _known(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name == "add_special_tokens"}
 

@@ -424,6 +424,9 @@ def test_the_highest_limit_leaves_text_whole(pattern: str | None) -> None:
     for side in ("right", "left", "middle"):
         assert tok.truncate(text, MOST_TOKENS, side=side) == text
     assert len(tok.split(text, MOST_TOKENS)) == 1
+    for call in (tok.truncate, tok.split, tok.count_up_to):
+        with pytest.raises(jeton.ConfigError, match=r"not an integer from 0 to 2\^62 - 1"):
+            call(text, 1 << 62)
 
 
 def test_a_text_within_the_limit_is_returned_unchanged() -> None:
@@ -436,9 +439,10 @@ def test_a_text_within_the_limit_is_returned_unchanged() -> None:
 
 
 def test_tokens_of_an_applied_template_count() -> None:
-    tok = tokenizer("byte gpt2")
+    tok = jeton.default().with_template("<|im_start|> $A <|im_end|>")
     text = "one two three four five six seven"
     added = tok.count("", add_special_tokens=True)
+    assert added == 2
     for limit in range(added, 12):
         assert tok.truncate(text, limit, add_special_tokens=True) == tok.truncate(text, limit - added)
         assert tok.count(tok.truncate(text, limit, add_special_tokens=True), add_special_tokens=True) <= limit

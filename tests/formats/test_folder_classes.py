@@ -511,3 +511,25 @@ def test_a_template_that_the_class_does_not_rebuild(mapped: Path, tmp_path: Path
     ):
         model_folder.render(other)
     assert model_folder.render(tok).keys() == {"spiece.model", "tokenizer_config.json"}
+
+
+@pytest.mark.parametrize(("version", "special"), [(4, ["<start_of_turn>", "<end_of_turn>"]), (5, [])])
+def test_gemmas_turns_are_special_in_version_4(version: Any, special: list[str], tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("low lower lowest new newer newest\n" * 50, encoding="utf-8")
+    spm.SentencePieceTrainer.train(
+        input=str(tmp_path / "texts.txt"),
+        model_prefix=str(tmp_path / "m"),
+        vocab_size=45,
+        model_type="bpe",
+        minloglevel=2,
+        user_defined_symbols=["<start_of_turn>", "<end_of_turn>", "<other>"],
+        pad_id=0,
+        eos_id=1,
+        bos_id=2,
+        unk_id=3,
+    )
+    folder = in_folder(tmp_path, tmp_path / "m.model", tokenizer_class="GemmaTokenizer", padding_side="left")
+    tok = jeton.load(folder, transformers=version)
+    own = ["<start_of_turn>", "<end_of_turn>", "<other>"]
+    assert [token for token in own if token in tok.special_tokens] == special
+    assert {token.content for token in tok.added_tokens.values()} >= {*own}

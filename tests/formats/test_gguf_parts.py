@@ -727,3 +727,16 @@ def test_pieces_of_bytes(always: bool, tmp_path: Path) -> None:
     assert tok._core.ids_of(BYTE) == ([] if always else [*range(3, 259)])
     expected = Bpe("char", unk_token="<unk>", fuse_unk=True, byte_fallback=True)
     assert tok.definition.model == (expected if always else Pieces("<unk>", byte_fallback=True))
+
+
+def test_cls_of_a_bert_file_is_not_bos_too() -> None:
+    tokens = ["a", "[CLS]", "[SEP]", "<s>"]
+    vocabulary = jeton.Tokenizer.from_merges({0: b"a"}, [], special_tokens={"[CLS]": 1, "[SEP]": 2, "<s>": 3})
+    added, core = vocabulary.added_tokens, vocabulary._core.vocabulary()
+
+    def roles(model: str, **others: int) -> dict[str, str]:
+        return dict(metadata(model, tokens, **others).tokenizer(core, added, model=vocabulary.definition.model).roles)
+
+    assert roles("bert", bos_token_id=1, cls_token_id=1) == {"cls": "[CLS]"}
+    assert roles("bert", bos_token_id=3, cls_token_id=1) == {"bos": "<s>", "cls": "[CLS]"}
+    assert roles("gpt2", bos_token_id=1, cls_token_id=1) == {"bos": "[CLS]", "cls": "[CLS]"}

@@ -269,3 +269,12 @@ def test_an_invalid_alignment_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(jeton.FormatError, match="not a power of two"):
         load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
     assert not (tmp_path / "new.gguf").exists()
+
+
+def test_a_file_without_metadata_can_be_copied(tmp_path: Path) -> None:
+    old = tmp_path / "old.gguf"
+    tok = tokenizer()
+    old.write_bytes(gguf({}, tensors={"token_embd.weight": (5, tok.vocab_size), "output_norm.weight": (5,)}))
+    tok.save(tmp_path / "new.gguf", like=old)
+    assert jeton.load(tmp_path / "new.gguf").encode("lower newest") == tok.encode("lower newest")
+    assert (tmp_path / "new.gguf").read_bytes()[-20:] == old.read_bytes()[-20:]
