@@ -609,3 +609,15 @@ def test_losses_of_a_unigram_model(single: bool, fallback: bool, expected: list[
     made = converted(jeton.Tokenizer(definition, tok._core.vocabulary()), losses)
     assert [*losses] == expected
     assert made.definition.model == Unigram("<unk>", byte_fallback=fallback, single_precision=True)
+
+
+@pytest.mark.parametrize(("charsmap", "lost"), [(None, []), ("YWJj", ["user_defined"])])
+def test_a_character_map_changes_what_user_defined_pieces_match(charsmap: str | None, lost: list[str]) -> None:
+    tok = load(file(["a b"], **added()))
+    losses: dict[str, str] = {}
+    parts._check_added(tok, tok.added_tokens, "<unk>", {**NO_PREFIX, "precompiled_charsmap": charsmap}, losses)
+    assert [*losses] == lost
+
+
+def test_the_white_space_that_a_character_map_keeps() -> None:
+    assert parts._kept_white_space(None) == parts._WHITE_SPACE[0]
