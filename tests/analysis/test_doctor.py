@@ -277,6 +277,23 @@ def test_a_difference_without_a_proved_cause_is_marked(tmp_path: Path, monkeypat
     assert "no cause was proved" in str(found)
 
 
+def test_a_difference_in_the_tokens_of_the_template_alone_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tok = tokenizer("byte gpt2").add_tokens(["<s>"]).with_template("<s> $A", "<s> $A <s> $B")
+    write(tmp_path, tokenizer__json=as_json(tok))
+    real = reading._tokenizers
+
+    def odd(path: str, name: str) -> reading.Reader:
+        reader = real(path, name)
+        return reading.replace(reader, frame=lambda text: [*(reader.frame or list)(text), 7])
+
+    monkeypatch.setattr(reading, "_tokenizers", odd)
+    found = jeton.doctor(tmp_path)
+    assert not found.agrees
+    assert [one.proven for one in found.differences[0].causes] == [False]
+
+
 def test_a_reader_without_a_definition_is_compared_with_variants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,8 +290,8 @@ class _Search:
 
     def _of_refusals(self) -> Cause:
         """Returns the cause of a difference between two libraries that use the same definition."""
-        pairs = [(self._ours.ids[i], self._theirs.ids[i]) for i in self._ours.differing(self._theirs)[:1]]
-        refused = [isinstance(one, Refused) for one in pairs[0]]
+        first = self._ours.differing(self._theirs)[0]
+        refused = [isinstance(one.at(first), Refused) for one in (self._ours, self._theirs)]
         if refused == [False, True]:
             words = translate("it refuses text that is not in the vocabulary; the reference drops it")
             return self._of_all("unknown_token", words)._replace(proven=self._only_refusals())
