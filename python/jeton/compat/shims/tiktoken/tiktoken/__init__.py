@@ -1,4 +1,4 @@
-"""Replaces itself by the drop-in, if ``import tiktoken`` finds this folder on the path."""
+"""If ``import tiktoken`` finds this package on the path, the package replaces itself with Jeton's drop-in."""
 
 if __name__ == "tiktoken":
     import sys

@@ -1,4 +1,4 @@
-"""Replaces itself by the drop-in, if ``import tokenizers`` finds this folder on the path."""
+"""Replaces this module with Jeton's drop-in, if ``import tokenizers`` finds this folder on the path."""
 
 if __name__ == "tokenizers":
     import sys
