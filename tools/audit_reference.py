@@ -6,9 +6,11 @@
 The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. The checks are:
 
 - for each id that the audit reports as reached: the reference encodes the audit's example text with that id;
-- for each id that the audit reports as unreachable: if bytes can be appended to complete its last character, none of
-  the completed texts is encoded with the id in any of `CONTEXTS`; otherwise, no code point contains its bytes;
-- for each id whose bytes are whole characters: audit and reference agree whether its text alone is encoded as that id.
+- for each id that the audit reports as unreachable: if the token's bytes are text, or become text when bytes are
+  appended to complete the last character, no such text is encoded with the id in any of `CONTEXTS`. If they never
+  become text, the UTF-8 of no code point contains them;
+- for each id whose bytes are whole characters: audit and reference agree on whether the token's text alone is encoded
+  as that id.
 
 Needs the packages regex and numpy.
 """

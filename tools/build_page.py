@@ -123,7 +123,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         vocabularies += len(packed)
         place = {"file": f"../../vocabularies/{name}", "bytes": len(packed)}
         facts = {fact: entry[fact] for fact in ("key", "name", "models")}
-        source = entry["source"]  # a path is shortened to the file name: readers have other folders
+        # A path is shortened to the file name, because visitors of the page do not have the folders of this machine.
+        source = entry["source"]
         here = Path(source).name if source and Path(source).exists() else source
         tokenizers.append({**facts, "source": here, **place})
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}

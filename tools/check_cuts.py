@@ -7,12 +7,12 @@ For each vocabulary, the tool splits and truncates random passages, with limits 
 the argument ``at``:
 
 - chunks: each chunk, encoded again, has as many tokens as its `num_tokens` states, and at most the limit. The joined
-  chunks are the text, and their spans are correct. If a character of the text exceeds the limit, `ConfigError` with its
-  position is raised instead.
-- truncation: a text that lost its end, its beginning or its middle is encoded again, and has at most as many tokens as
-  the limit.
-- brute force: for short passages, and for long runs without white space, the result is the longest text that is found
-  by trying every boundary, from the longest text to the shortest.
+  chunks are the text, and their spans are correct. If a single character has more tokens than the limit, `split`
+  must raise `ConfigError` with the position of such a character.
+- truncation: the truncated text, from which the end, the beginning or the middle was removed, has at most as many
+  tokens as the limit when it is encoded again.
+- brute force: for short passages, and for long texts that are hard to cut, such as a repeated letter, the result is the
+  longest text within the limit. This text is found by trying every boundary, from the longest text to the shortest.
 - linear time: processor time per byte for 1, 2, 4 and 8 MB of English and of Chinese is compared.
 
 Prints one line for each vocabulary and for each failure. The exit code is 1 if there is a failure. With ``--scale 1`` a
@@ -58,9 +58,9 @@ SIZES_MB = (1, 2, 4, 8)
 MOST_GROWTH = 1.5  # maximum of this ratio: time per byte of the largest text / time per byte of the smallest text
 
 
-# Vocabularies for which `truncate(side="left")` need not keep the longest permitted end of the text. The end can be
-# shorter if a stretch of more than 1 KiB has no position at which the text can be cut so that the ids of the two sides
-# do not depend on each other (docs/encoding.md).
+# Vocabularies for which `truncate(side="left")` may keep less than the longest end of the text within the limit. This
+# can happen if the text has a stretch of more than 1 KiB where, at every position, the ids before and after the
+# position depend on each other (docs/encoding.md).
 SUFFIX_BY_BISECTION = {
     "phi-3-mini.tokenizer.json", "mistral-v1.model", "mbart-en-fairseq.sentencepiece.bpe.model", "spm-ja.model",
     "t5-small.tokenizer.json", "bert-uncased.vocab.txt",
@@ -68,7 +68,7 @@ SUFFIX_BY_BISECTION = {
 
 
 def sides_of(name: str) -> tuple[str, ...]:
-    """Returns the sides of `truncate` that are compared with brute force on long runs."""
+    """Returns the sides for which brute force checks `truncate` on long texts that are hard to cut."""
     return ("right",) if name in SUFFIX_BY_BISECTION else ("right", "left")
 
 
@@ -143,7 +143,7 @@ class Checker:
                 self.fail("not the longest", side, at, limit, text, found, longest)
 
     def chunks_by_force(self, text: str, limit: int) -> None:
-        """Compares the chunks of a long run with those found by trying every character boundary."""
+        """Compares the first three chunks of a text with those found by trying every character boundary."""
         try:
             chunks = self.tok.split(text, limit)
         except jeton.ConfigError:
@@ -179,7 +179,7 @@ def passages(folder: Path, scale: float, rng: random.Random) -> Iterator[tuple[s
 
 
 def runs(texts: dict[str, str]) -> Iterator[str]:
-    """Yields long texts without white space or punctuation."""
+    """Yields long texts that are hard to cut: letters of scripts without spaces, repeated strings, random letters."""
     for name in UNSPACED:
         if name in texts:
             yield "".join(c for c in texts[name] if c.isalpha() or not (c.isascii() or c.isspace()))[:3_000]

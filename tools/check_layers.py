@@ -99,7 +99,7 @@ MAY_USE = {
     "format": BASE | {"model"},
     "sentencepiece": BASE | {"model", "normalize", "tokenizer", "format"},
 }
-# Names that the core must not contain: Python, files and the network.
+# Rust names that must not occur in the core, because they give access to Python, files or the network.
 FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the files, folders, modules and tests that documentation and comments name exist.
+"""Checks that names in documentation and comments refer to existing files, folders, modules and tests.
 
 Prints ``file:line: name`` for each name that refers to nothing; the exit code is then 1. It reads Markdown pages,
 comments and docstrings of Python, Rust and JavaScript, and comments of TOML, YAML, shell and make. These count as
@@ -8,7 +8,7 @@ names:
 - a path with the suffix of a source file, or one that begins with a folder of the repository;
 - a path in backticks, such as `util/forks` or `encode/`; the path of a module may lack its suffix;
 - ``jeton.module.name``: the module must exist, and must contain the first name that follows the module's;
-- ``test_…``, also in the reasons that tests state.
+- ``test_…``; in test files, this includes strings that give a reason, for example why a test is slow.
 
 A path is relative to the repository, to a package (`PACKAGES`), to a folder above the file that names it, or to the
 folder of a path in the same page or comment. Left out: files of other projects, which are named under ``Source:`` or
@@ -58,7 +58,8 @@ SUFFIX = r"\.(?:rs|pyi?|m?js|css|toml|ya?ml|sh|md|jinja)"
 NAME = re.compile(r"(?<![\w./:@~$\\-])(?:\.(?=github|ci))?[\w*<{][\w.*<>{}-]*(?:/[\w.*<>{},-]+)*/?")
 MODULE = re.compile(r"(?<![\w./-])jeton(?:\.[A-Za-z_]\w*)+(?![\w/-])")
 TEST = re.compile(r"(?<![\w./*])test_\w+(?![\w./*])")
-URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")  # and ../, because parents are searched anyway
+# Text that is removed: addresses, names of `.rs` files as texts of links, and `../` (parents are searched anyway).
+URL = re.compile(r"\w+://\S+|\b[\w.-]+\.rs\]\(|(?:\.\./)+")
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
 # Text that may name files of other projects: what follows "Source:" in a sentence or paragraph, and a path that follows
 # the name of its repository.
@@ -137,7 +138,10 @@ class Repository:
                 first += group.count("\n")
 
     def in_text(self, text: str, bases: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Yields line, name and existence of each path, module and test named in a text. Paths can start in `bases`."""
+        """Yields each path, module and test that a text names: its line, the name, and whether it exists.
+
+        A path may be relative to any folder of `bases`.
+        """
         beside: dict[str, None] = {}  # folders of the paths found so far in this text
         missing = []
         fences = [match.span() for match in FENCE.finditer(text)]
@@ -188,7 +192,7 @@ class Repository:
         return next(filter(re.compile(glob(pattern)).fullmatch, self.paths), None)
 
     def has_module(self, name: str) -> bool:
-        """Tests whether a name like ``jeton.module.name`` is that of a file or folder, or is defined in the module."""
+        """Tests whether a name like ``jeton.module.name`` refers to a module, a folder, or a definition in a module."""
         path = self.root / "python"
         for part in name.split("."):
             if (path / part).is_dir():

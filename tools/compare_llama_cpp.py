@@ -6,8 +6,8 @@ FOLDER has files ``*.gguf`` or ``*.gguf.xz``. Tokenizers of other formats are fi
 with all losses accepted. llama.cpp comes from the wheel `xllamacpp`, whose shared library ``xllamacpp.abi3.so`` is
 called by ctypes. PATH names this library; the wheel need not be installed. With ``--pre``, only the first byte-level
 file is compared, under every value of ``tokenizer.ggml.pre``. With ``--written``, Jeton loads each file and writes the
-tokenizer into a copy of it. Then the ids of the copy are compared with llama.cpp's; and with the Python package `gguf`,
-if it is installed, the copy's metadata and tensors are compared with those of the file.
+tokenizer into a copy of the file. Then the ids of the copy are compared with llama.cpp's. If the Python package `gguf`
+is installed, the copy's metadata and tensors are also compared with those of the file.
 
 Texts that Jeton refuses with an error are counted separately.
 """
@@ -81,7 +81,7 @@ def vocab_only_offset() -> int:
 
 
 def texts(tok: jeton.Tokenizer, count: int, seed: int) -> Iterator[str]:
-    """Yields texts of tokens, of characters of all planes and scripts, of digits and spaces, and of special tokens."""
+    """Yields texts of random parts: tokens, added tokens, characters of many scripts, digits, spaces, contractions."""
     rand = random.Random(seed)  # noqa: S311  (no secrets)
     words = [token for id in rand.sample(range(len(tok)), min(len(tok), 4000)) if (token := _text(tok, id))]
     added = [token.content for token in tok.added_tokens.values()]
@@ -156,7 +156,7 @@ def with_pre(data: bytes, pre: str) -> bytes:
 
 
 def written(path: Path) -> Path:
-    """Writes a copy of a file with the tokenizer that Jeton loads from it; compares both with `gguf`, if installed."""
+    """Loads a file and writes the tokenizer into a copy of it; compares both files if `gguf` is installed."""
     new = path.with_suffix(".written.gguf")
     jeton.load(path).save(new, like=path)
     try:

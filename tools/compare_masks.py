@@ -4,9 +4,9 @@
 
 FOLDER has templates (``*.jinja``); those without ``{% generation %}`` are left out. Each template renders ten
 conversations. Then its markers are removed, the generated text is derived from the renderings, and the two results are
-compared. The table has a line for each template, followed by a line for each kind of text that only one of the masks
-contains: which mask this is, what the text is according to the renderings, the number of cases, and with ``--texts`` an
-example.
+compared. The table has a line for each template. Below it is a line for each kind of text that only one of the masks
+contains: the name of this mask, the number of cases, the kind according to the renderings, and with ``--texts`` an
+example. A line "refused" names a conversation for which no mask can be derived.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ class Compared(NamedTuple):
         agree: number of conversations without a difference.
         refused: reasons why no mask could be derived.
         rendered: number of conversations that the template renders.
-        kinds: (True if the markers enclose the text, reason) -> number of differences.
-        examples: (True if the markers enclose the text, reason) -> text and conversation of the first difference.
+        kinds: number of differences of each kind. A kind is `MaskDifference.is_marked` and `MaskDifference.reason`.
+        examples: text and conversation of the first difference of each kind.
     """
 
     agree: int
@@ -110,7 +110,7 @@ class Compared(NamedTuple):
 
 
 def compare(source: str) -> Compared:
-    """Compares the text that a template marks with the derived text, for all conversations."""
+    """For all conversations, compares the mask from a template's markers with the mask derived from its renderings."""
     agree = rendered = 0
     refused: list[str] = []
     kinds: Counter[tuple[bool, str]] = Counter()
@@ -146,7 +146,7 @@ def compare(source: str) -> Compared:
 
 
 def marked_templates(folders: list[Path]) -> Iterator[Path]:
-    """Yields the templates in the folders that have generation markers."""
+    """Searches the folders for templates with generation markers."""
     for folder in folders:
         for path in sorted(folder.glob("*.jinja")):
             if has_generation(path.read_text(encoding="utf-8")):

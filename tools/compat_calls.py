@@ -4,8 +4,8 @@
 
 Both must return equal values of the same types, or raise exceptions of the same type. Messages that name a disallowed
 special token or an unknown token must be equal, too. A panic of the library's core, which no `except Exception`
-catches, is counted but not compared. The exit code is 4 if a call differs. Without the data, only small encodings are
-compared.
+catches, is counted but not compared. The exit code is 4 if a call differs. If JETON_TEST_DATA is not set, only small
+encodings are compared.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class Generator:
         return "".join(parts)
 
     def ids(self, encoding: str) -> Any:
-        """Returns ids, most of them in the vocabulary, in a random type that the library accepts or refuses."""
+        """Returns random ids, most of them in the vocabulary, in a container of a random, perhaps invalid type."""
         rng = self.rng
         facts = self.known.get(encoding)
         top = 60_000 if facts is None else 1200
@@ -232,7 +232,7 @@ class Generator:
         return rng.choice(kinds)(found)
 
     def permission(self, special: list[str]) -> tuple[tuple[str, Any], ...]:
-        """Returns values of `allowed_special` and `disallowed_special`."""
+        """Returns random arguments `allowed_special` and `disallowed_special`; each of them may be missing."""
         rng = self.rng
         some = {token for token in special if rng.random() < 0.5}
         allowed = ["all", set(), some, frozenset(some), some | {"unknown"}, list(some), {1}, {"\ud800"}, "none"]
@@ -245,7 +245,7 @@ class Generator:
         return tuple(options)
 
     def calls(self, count: int) -> Iterator[Call]:
-        """Yields calls of methods, and of functions of the library."""
+        """Yields random calls: some call a function of the library, most call a method of an encoding."""
         for _ in range(count):
             yield self.function() if self.rng.random() < 0.12 else self.method()
 
@@ -438,7 +438,7 @@ class Library:
         return import_module(f"{self.module.__name__}.{name}")
 
     def outcome(self, call: Call) -> Any:
-        """Returns the value of a call with its types, or the exception's type."""
+        """Returns the `tagged` value of a call, or the exception's type and, if it is compared, the message."""
         args = [iter(arg) if isinstance(arg, Lazy) else arg for arg in call.args]
         try:
             return tagged(self.run(call, args))
@@ -497,7 +497,7 @@ class Library:
                 os.environ["TIKTOKEN_CACHE_DIR"] = before
 
     def call_dump(self, tokens: tuple[str, ...]) -> Any:
-        """Calls `dump_tiktoken_bpe`. That of tiktoken needs blobfile, so for tiktoken the file is written here."""
+        """Calls `dump_tiktoken_bpe`. For tiktoken, writes the file here instead: its function needs blobfile."""
         with tempfile.TemporaryDirectory() as folder:
             path, ranks = Path(folder) / "ranks", {token.encode(): -at % 50 for at, token in enumerate(tokens)}
             if self.module.__name__ == "tiktoken":
@@ -554,12 +554,12 @@ def attribute(name: str) -> Callable[[Any], Any]:
 
 
 def ranks_of(enc: Any) -> Any:
-    """Returns the type of an encoding's ranks, and their hash, since there can be many of them."""
+    """Returns the type of an encoding's ranks, and a hash instead of the ranks, which can be many."""
     return type(enc._mergeable_ranks), hash(tuple(enc._mergeable_ranks.items()))
 
 
 def tagged(value: Any) -> Any:
-    """Returns the value with the type of every value inside of it."""
+    """Returns the name of the value's type and the value; items of a list or tuple are tagged in the same way."""
     kind = type(value).__name__
     if kind == "ndarray":
         return (kind, str(value.dtype), value.tolist())

@@ -421,9 +421,11 @@ class Generator:
         if rng.random() < 0.1:
             wrong = [("vocabulary_size", 1), ("split_digits", "maybe"), ("vocab_size", "x"), ("model_type", "y")]
             options.update([rng.choice(wrong)])
-        if options["model_type"] == "char":  # a character that the corpus lacks has an infinite score, which is refused
+        # A required character that the corpus lacks has an infinite score. Jeton refuses models with such scores.
+        if options["model_type"] == "char":
             options.pop("required_chars", None)
-        if options["model_type"] == "unigram":  # the drop-in does not support these options for it
+        # The drop-in does not support the options about white space for Unigram models.
+        if options["model_type"] == "unigram":
             options = {
                 name: value for name, value in options.items() if not name.endswith(("_whitespace", "_as_suffix"))
             }
@@ -540,7 +542,7 @@ def spelled(pieces: str) -> str:
 
 
 def described(value: Any) -> Any:
-    """Returns a value with the type of every value in it."""
+    """Returns a value together with the name of its type; nested values are treated likewise."""
     if isinstance(value, Best):
         return sorted_lists(described(value.found))
     if hasattr(value, "SerializeToString"):
@@ -555,7 +557,7 @@ def described(value: Any) -> Any:
 
 
 def sorted_lists(value: Any) -> Any:
-    """Returns a value with all lists in it sorted, and with serialized messages as sorted lists of their bytes."""
+    """Returns a value with all lists in it sorted. A serialized message becomes a sorted list of its bytes."""
     if isinstance(value, bytes):
         return sorted(value)
     if isinstance(value, list | tuple):
@@ -577,7 +579,7 @@ def small_models() -> dict[str, bytes]:
 
 
 def differences(count: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str]]:
-    """Runs generated calls on both libraries; returns those with different results, and method -> number of calls."""
+    """Runs generated calls on both libraries; returns the calls whose results differ, and method -> number of calls."""
     models = dict(small_models())
     if data is not None:
         models |= {name: (data / "vocabs" / name).read_bytes() for name in DATA_MODELS}

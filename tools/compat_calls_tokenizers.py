@@ -204,7 +204,7 @@ class Generator:
         return rng.choice(specs)
 
     def base(self, folder: Path | None) -> tuple[str, Callable[[Any], Any]]:
-        """Returns a tokenizer to begin with, as its name and a function that creates it."""
+        """Returns the name of a random tokenizer, and a function that creates it with a library."""
         rng = self.rng
         if folder is not None and rng.random() < 0.35:
             path = str(folder / f"{rng.choice(FILES)}.tokenizer.json")
@@ -227,7 +227,7 @@ class Generator:
     # ── kinds of calls ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(self) -> Call:
-        """Returns a call of `encode` that reads a column of the result or calls a method of it."""
+        """Returns a call of `encode` that then reads or changes the resulting `Encoding`."""
         rng = self.rng
         is_words, adds = rng.random() < 0.2, rng.random() < 0.7
         give = self.words if is_words else self.text
@@ -269,7 +269,7 @@ class Generator:
         return Call(f"async_decode_batch({rows})", lambda lib, tok: awaited(lambda: tok.async_decode_batch(rows)))
 
     def reading(self) -> Call:
-        """Returns a call that reads an `Encoding`."""
+        """Returns a call that gets an `Encoding` instead of a tokenizer, and reads or changes it."""
         rng = self.rng
         at, of = rng.randrange(12), rng.choice([0, 0, 1, 2])
         length, stride = rng.randrange(12), rng.randrange(4)
@@ -461,7 +461,7 @@ class Generator:
                 ("pre_tokenizer", "prepend_scheme", rng.choice(["first", "always", "never", "none"])),
                 ("decoder", "prefix", "##"),
                 ("decoder", "cleanup", rng.random() < 0.5),
-                # No other attribute of models is set, because `tokenizers` would still use words cached before that.
+                # No other attribute of a model is set: after the change, `tokenizers` would still use its cached words.
                 ("model", "unk_token", "[NONE]"),
                 ("post_processor", "trim_offsets", rng.random() < 0.5),
             ]
@@ -477,7 +477,7 @@ class Generator:
         return Call(f"{kind}.{name} = {value!r}", run)
 
     def alone(self) -> Call:
-        """Returns a call of a component without a tokenizer."""
+        """Returns a call that creates a component and uses it alone, without a tokenizer."""
         rng = self.rng
         kind = rng.choice(["normalizer", "pre_tokenizer", "decoder"])
         spec, text, tokens = (
@@ -571,7 +571,7 @@ KINDS = [
 
 
 def copied(encoding: Any) -> Any:
-    """Returns a copy of an encoding, made by the methods that pickling uses; `pickle` itself must import the class."""
+    """Returns a copy of an encoding. Calls the methods that `pickle` calls, so the class need not be importable."""
     made = type(encoding)()
     made.__setstate__(encoding.__getstate__())
     return made

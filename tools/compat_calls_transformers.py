@@ -4,7 +4,7 @@
 
 Each call is made on an original tokenizer and on an accelerated copy of it. Both must return equal values of the same
 types, or raise exceptions of the same type. Afterwards, truncation and padding of their `tokenizers.Tokenizer` must be
-equal, too. Some calls change both tokenizers. The exit code is 4 if a call differs. Without the data, only small
+equal, too. Some calls change both tokenizers. The exit code is 4 if a call differs. Without JETON_TEST_DATA, only small
 tokenizers are compared.
 """
 
@@ -87,7 +87,7 @@ TEMPLATE = (
 
 
 def small() -> dict[str, Any]:
-    """Returns name -> tokenizer of transformers with a small vocabulary: byte-level BPE, WordPiece and Unigram."""
+    """Returns small tokenizers of the class `PreTrainedTokenizerFast`, by name: byte-level BPE, WordPiece, Unigram."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -154,7 +154,7 @@ def small() -> dict[str, Any]:
 
 
 def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Returns name -> tokenizer of transformers, for the vocabularies in the data folder."""
+    """Returns tokenizers of the class `PreTrainedTokenizerFast`, by name, for the vocabularies in the data folder."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -177,7 +177,7 @@ def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
 
 @dataclass
 class Call:
-    """A call: its name, and a function that is called with a tokenizer."""
+    """A call: its name, a function that makes the call on a given tokenizer, and the arguments as text."""
 
     name: str
     run: Callable[[Any], Any]
@@ -373,7 +373,7 @@ class Generator:
         return Call(name, lambda tok: getattr(tok, name)(many, **options), f"{many!r}, {options}")
 
     def alignment_call(self) -> Call:
-        """Returns a call that encodes texts and calls a method of the result."""
+        """Returns a `Call` that encodes texts and then calls a method of the resulting `BatchEncoding`."""
         rng = self.rng
         texts, pairs, is_split = self.texts()
         options = {"is_split_into_words": True} if is_split else {}
@@ -511,7 +511,7 @@ def encodings_of(result: Any) -> Any:
 
 
 def tagged(value: Any) -> Any:
-    """Returns a value with the type of every value in it."""
+    """Pairs a value, and each value nested in it, with the name of its type."""
     import numpy as np
 
     if isinstance(value, np.ndarray):
@@ -525,9 +525,10 @@ def tagged(value: Any) -> Any:
 
 
 def outcome(tok: Any, call: Call) -> Any:
-    """Returns the value of a call with its types, or the type of its exception, and the tokenizer's settings.
+    """Makes a call; returns its outcome, and the tokenizer's settings after it.
 
-    The settings are truncation, padding and `encode_special_tokens`.
+    The outcome is the returned value, with the types of all values in it, or the type of the exception. The settings
+    are truncation, padding and `encode_special_tokens`.
     """
     try:
         found = tagged(call.run(tok))

@@ -52,7 +52,10 @@ def zstd_zeros(byte: bytes, num_bytes: int) -> bytes:
 
 
 def packed(codec: str, head: bytes, unit: bytes, repeat: int, tail: bytes) -> bytes:
-    """Compresses `head`, `repeat` copies of `unit`, and `tail`, each as a member or frame of its own."""
+    """Compresses `head`, `repeat` copies of `unit`, and `tail`; concatenates the compressed members or frames.
+
+    Each copy is a separate member or frame. Exception: in Zstandard, all copies of one repeated byte form one frame.
+    """
     if codec == "zst":
         import zstandard
 

@@ -331,7 +331,7 @@ def mutate_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -
     (folder / path).write_bytes(sealed_json(text) if sealed else text.encode())
     found = is_found(folder)
     use(folder)
-    use(folder)  # a second time, since the first calls may have written files
+    use(folder)  # again: the first calls may have written files, which the second calls read
     may_be_valid = json.dumps(before) == text or (sealed and path.name != "manifest.json")
     return FOUND if found or may_be_valid else MISSED
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws the pictures of the lessons in docs/pictures/lessons/: ``python tools/draw_lessons.py``.
 
-A test compares the files with what this script writes. It needs only the installed package. For slides and papers,
-which cannot use SVG, `--png FOLDER` and `--pdf FOLDER` write the same pictures in other formats, in their light colors.
-These options need the extra ``test``, Chromium, and fonts with Chinese characters.
+This script needs only the installed package. A test compares the files with what the script draws. For slides and
+papers, which cannot use SVG, `--png FOLDER` and `--pdf FOLDER` write the same pictures in other formats, in their light
+colors. These options need the extra ``test``, Chromium, and fonts with Chinese characters.
 """
 
 from __future__ import annotations

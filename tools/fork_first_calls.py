@@ -4,10 +4,10 @@
     python tools/fork_first_calls.py --forks 20 --only explain split
 
 The first call of a function imports modules and builds tables. For each of `CALLS`, new processes start a thread that
-makes the call, and fork at random moments until the call ends. Each child makes the same call, and is killed if it
-takes longer than `--limit` seconds, since it then waits for a lock that a parent's thread held at the fork. Prints, for
-each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs
-`os.fork`.
+makes the call, and fork at random moments until the call ends. Each child makes the same call. A child that takes
+longer than `--limit` seconds counts as hung and is killed: it waits for a lock that a thread of its parent held at the
+fork. Prints, for each call, the numbers of children that returned, hung and failed. The exit status is 1 if any hung or
+failed. Needs `os.fork`.
 
 Left out: `encode_arrow`. The first `pyarrow.table` of a process hangs in children that are forked during it (pyarrow
 26.0, also without Jeton).
@@ -32,8 +32,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Expressions that use `jeton`, a tokenizer `tok` of the file PATH, `TEXTS`, the files CORPUS and MODEL, and the path
-# OUT, which differs in each process. A module before a semicolon is imported before the thread starts.
+# Name of a call -> expression that makes it. Expressions can use the module `jeton`, the list `TEXTS`, the tokenizer
+# `tok`, and these paths: PATH (the file of `tok`), CORPUS (a text file), MODEL (a SentencePiece model) and OUT (output,
+# another path in each process). A module before a semicolon is imported before the thread starts.
 CALLS = {
     "encode": "tok.encode(TEXTS[0], special='all')",
     "encode_dropout": "tok.encode(TEXTS[0], dropout=0.1, seed=1)",

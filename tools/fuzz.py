@@ -1,12 +1,12 @@
-"""Fuzzes all readers, encoding and decoding, one target after another, on the stable toolchain.
+"""Fuzzes the code that reads files, encodes and decodes, one target after another, on the stable toolchain.
 
     python tools/fuzz.py --minutes 60
     python tools/fuzz.py --minutes 5 --target pipeline --seed 7
     python tools/fuzz.py --coverage --minutes 60 --target pipeline
 
 Builds the crate in `fuzz/` and runs each of its targets. Each file format is also read with `jeton.load`
-(`fuzz/loaders.py`, which needs Jeton installed). All run in processes with limited memory. Prints a table. Findings are
-minimized and written to ``fuzz/findings/``, which git ignores. When a finding is fixed, it is moved to
+(`fuzz/loaders.py`, which needs Jeton installed). All targets run in processes with limited memory. Prints a table.
+Findings are minimized and written to ``fuzz/findings/``, which git ignores. When a finding is fixed, it is moved to
 ``testdata/fuzz/``, where tests replay it (see ``testdata/fuzz/index.toml``).
 
 With ``--coverage``, libFuzzer runs the same targets and is guided by branch coverage. The build has AddressSanitizer,
@@ -32,7 +32,7 @@ from sanitize import instrumented
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 4 << 30
-# Target -> its weight in the distribution of time. Targets with slow runs and many features get more.
+# Target -> weight by which it gets time; other targets have 1. Slow targets with many features have a higher weight.
 WEIGHTS = {"pipeline": 6.0, "regex": 1.5, "load-tokenizer_json": 3.0, "load-sentencepiece": 2.0}
 # Comparisons are not traced (`-sanitizer-coverage-trace-compares`), since tracing took half of the pipeline's time. The
 # dictionaries of `fuzz/src/mutate`, one for each format, supply the values that tracing would find.
@@ -41,7 +41,8 @@ COVERAGE = (
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters", "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cdebug-assertions=yes", "-Coverflow-checks=yes",
 )  # fmt: skip
-# Target -> maximum bytes of an input. The pipeline's time grows with its input, and its generator yields at most 24 kB.
+# Target -> maximum bytes of an input for libFuzzer. Long inputs make the pipeline slow, and the generator of this
+# target yields at most 24 kB.
 LONGEST = {"pipeline": 1 << 14}
 # Target -> files of `testdata/hostile/` that it gets as inputs.
 HOSTILE = {"hf_json": "*.json", "sentencepiece": "*.model", "ranks": "*.tiktoken", "tekken": "*.tekken"}
@@ -125,8 +126,8 @@ def guide(target: str, programs: dict[str, Path], seconds: float, seed: int) -> 
     row: dict[str, Any] = {"target": target, "executions": 0, "fine": 0, "findings": []}
     log = findings / "libfuzzer.log"
     began = processor_seconds()
-    # libFuzzer limits wall time, which is longer than CPU time on a shared machine. So it runs again until the CPU time
-    # is used up.
+    # libFuzzer limits wall time, which is longer than CPU time on a shared machine. So libFuzzer is started again until
+    # the CPU time is used up.
     while (left := seconds - (processor_seconds() - began)) > 10 or not row["executions"]:
         options = {
             "max_total_time": max(int(left), 1), "seed": seed, "timeout": 300, "rss_limit_mb": MOST_BYTES >> 20,

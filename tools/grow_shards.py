@@ -7,12 +7,12 @@
 must equal that of one call without kills. If files were added in order, the result must also equal that of one run over
 all files.
 
-``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with the same call
-and more inputs), rewrites an input, puts a bad record into an input or removes it, loses or damages shards and
-completions, kills a process, and changes options. A step that must be refused has to fail with the name of the option
-or the input, and must leave the folder unchanged. At the end the folder must equal one run of its plan in a new folder,
-byte for byte. It must also have the documents of one run over all inputs; without repairs, it must equal that run byte
-for byte, too. Needs `os.fork`.
+``sequences`` makes a folder of a random format and takes random steps: it adds files (with `add`, or with another
+call of `make` that has more inputs), rewrites an input, puts a bad record into an input or removes such a record, loses
+or damages shards and completions, kills a process, and changes options. A step that must be refused has to fail with
+the name of the option or the input, and must leave the folder unchanged. At the end the folder must equal one run of
+its plan in a new folder, byte for byte. It must also have the documents of one run over all inputs; without repairs, it
+must equal that run byte for byte, too. Needs `os.fork`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Work = Callable[[Callable[[str], None]], None]
 
 
 def digest(folder: Path) -> str:
-    """Returns the hash of shards, manifest and rejects; not of the plan, which stores when the folder grew."""
+    """Returns the hash of shards, manifest and rejects. Leaves out the plan, which depends on how the folder grew."""
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):
@@ -79,7 +79,7 @@ def run_of_plan(folder: Path, place: Path) -> str:
 
 
 def documents(folder: Path) -> list[bytes]:
-    """Returns the ids of all documents, or for a folder of counts, the counts."""
+    """Returns the token ids of each document, as bytes; for a folder of counts, one item with all counts."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     if manifest["format"] == "counts":
         counts = [jeton.Counts.load(path) for path in sorted(folder.glob("shard-*.jtc"))]
@@ -180,7 +180,7 @@ class Sequence:
         return path
 
     def _make(self, _: Callable[[str], None] = void, files: list[Path] | None = None, **changes: Any) -> None:
-        """Makes the shards of `files`, by default of all inputs, with the options of this folder and `changes`."""
+        """Makes the shards of `files` (default: all inputs). `changes` override the options of this folder."""
         options = {**self.options, "workers": 2, "progress": False, "max_skipped": "100%", **changes}
         corpus = jeton.Corpus(files or self.files, errors=options.pop("errors", self.errors))
         jeton.shards.make(corpus, self.out, self._tok, **options)

@@ -5,8 +5,8 @@
 A variant is a `.model` or a safetensors file, generated at one size and at four times this size. A process with a limit
 on its memory (RLIMIT_AS) loads the file, encodes a text, saves the tokenizer in every format, and loads the saved
 files. The tool counts processes that end by a signal or by MemoryError, and errors that are not Jeton's own. It also
-counts variants whose CPU time or saved bytes grow more than twice as much as their size. The exit code is 1 if there
-are any.
+counts variants whose CPU time or saved bytes grow more than twice as much as their size. The exit code is 1 if any of
+these counts is not 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jeton._core import write_message as message
 
 KINDS = ("model", "safetensors")
 GROWTH = 4  # factor between the two sizes
-FLOOR_S = 0.4  # the growth of CPU times below this number of seconds is ignored
+FLOOR_S = 0.4  # seconds; a CPU time up to this limit does not count as growth
 TIMEOUT_S = 300
 
 # ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -45,7 +45,7 @@ def numbered(size: int, rng: random.Random) -> list[str]:
 
 
 def runs(size: int, rng: random.Random) -> list[str]:
-    """Returns a, aa, aaa and so on, which have about `size` bytes together."""
+    """Returns runs of one character: `a`, `aa`, `aaa` and so on. Together they have about `size` bytes."""
     char = rng.choice(["a", "é", "今", "▁"])
     return [char * count for count in range(1, int((2 * size / len(char.encode())) ** 0.5))]
 

@@ -7,8 +7,8 @@
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
 statement anywhere in a file: an import in a function, or for annotations only, closes no cycle at run time, but is a
-dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`.
-With these calls, methods of `compat/tokenizers` import modules that depend on the module of the method.
+dependency all the same. `EXCEPTIONS` lists permitted imports that close a cycle. Left out: calls of `import_module`,
+with which code in `compat/tokenizers` imports modules that depend on the calling module.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def without_tests(text: str) -> str:
 
 
 def rust_paths(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields position and names of every path with `::`; those in braces of a `use` are separate paths."""
+    """Yields the position and the names of each path with `::`. A path with braces is one path for each item."""
     for found in re.finditer(r"\b(?:crate|super|self|[a-z_][a-z0-9_]*)(?:::(?:\w+|\{|\*))+", text):
         path = found[0]
         if path.endswith("{"):

@@ -2,10 +2,10 @@
 
     python tools/kill_ray_driver.py [--kills 20] [--seed 1]
 
-The cluster has three nodes on this machine. A driver is killed (SIGKILL) after a random time and started again, until
-it ends by itself. Then the next driver starts with a new folder. Prints the steps that kills interrupted. The exit code
-is 4 if a byte differs from the shards that threads of this machine make. `tools/interrupt_shards.py` does the same for
-the local runners.
+The cluster has three nodes on this machine. A driver is killed (SIGKILL) after a random time and started again on the
+same folder, until it ends by itself. This is repeated with new folders, up to the given number of kills. Prints how
+often each step was interrupted. The exit code is 4 if a byte differs from the shards that threads of this machine make.
+`tools/interrupt_shards.py` does the same for the local runners.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def state(folder: Path) -> str:
 
 
 def names(folder: Path) -> list[str]:
-    """Returns the names of the files that the plan determines."""
+    """Returns the names of the files whose content depends only on the plan: all except the report."""
     return sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("report"))
 
 

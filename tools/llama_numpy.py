@@ -54,9 +54,9 @@ class Llama:
         return self._norm(x, "output_norm.weight")
 
     def bits(self, states: Floats, ids: NDArray[np.int64], head: Floats) -> NDArray[np.float64]:
-        """Returns -log2 of each id's probability given its state: float64[len(ids)].
+        """Returns -log2 of each id's probability: float64[len(ids)]. Row i of `states` predicts `ids[i]`.
 
-        If the model's head is tied, `head` is the embeddings.
+        `head` is the output matrix. If the model has tied embeddings, pass the embedding matrix.
         """
         bits = np.empty(len(ids))
         for start in range(0, len(ids), POSITIONS):
@@ -134,9 +134,9 @@ def read_gguf(path: Path) -> tuple[Llama, dict[str, Any]]:
 
 
 def tokenizer_json(facts: dict[str, Any]) -> str:
-    """Converts the tokenizer of the metadata to the format of ``tokenizer.json``.
+    """Converts the tokenizer in the metadata of a GGUF file to the format of ``tokenizer.json``.
 
-    The pretokenizer ``smollm`` is llama.cpp's: it isolates each digit, and then splits by the pattern of GPT-2.
+    ``smollm`` is a pretokenizer of llama.cpp: it isolates each digit, and then splits by the pattern of GPT-2.
 
     Raises:
         ValueError: the file has another kind of tokenizer.

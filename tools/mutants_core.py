@@ -6,7 +6,7 @@ reports which mutants a test has reached.
 
 The changes are found by patterns on source that rustfmt has formatted: comparisons, terms of `&&` and `||`, sums,
 integers, statements that call or assign, `return`, `break`, `continue`, and `true` and `false`. Changes that the
-compiler rejects (in constants, in patterns, of other types) are dropped. Left out: tests, assertions, macros,
+compiler rejects (in constants, in patterns, or with wrong types) are dropped. Left out: tests, assertions, macros,
 attributes, and lines with `const`, `static` or a match arm's pattern.
 """
 
@@ -90,11 +90,12 @@ pub unsafe extern "C" fn jeton_take_reached(reached: *mut u8) {
     }
 }
 """
-# Regex of an operand without a binary operator at its outer level, and regexes of the code before and after an
-# expression. They match only where parentheses around the expression would not change its meaning.
+# Regex of an operand that has no binary operator at its outer level.
 OPERAND = (
     r"[*&!]{0,2}[A-Za-z_][\w:]*(?:\.[\w]+|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\]|\?)*|\d[\d_]*|b?'(?:\\.|[^'\\])[^']*'"
 )
+# Regexes of the code before an expression and of the code after it. They match only where parentheses around the
+# expression would not change its meaning.
 BEFORE = r"(?:(?<=[(\[])|(?<= = )|(?<=, )|(?<=return )|(?<=&& )|(?<=\|\| )|(?<=\{ )|(?<=if )|(?<=while )|(?<=^))"
 AFTER = r"(?=[)\],;]|$| \{| \}| &&| \|\|)"
 COMPARISON = re.compile(rf"{BEFORE}({OPERAND}) (<|<=|>|>=|==|!=) ({OPERAND}){AFTER}")
@@ -131,7 +132,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(stage: str, path: Path) -> Iterator[Mutant]:
-    """Yields the changes of a module that the compiler might accept."""
+    """Yields the mutants of a module: the changes that the compiler might accept."""
     name = path.relative_to(SOURCE).as_posix()
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         text = line.strip()
@@ -159,7 +160,7 @@ def mutants(stage: str, path: Path) -> Iterator[Mutant]:
 
 
 def sampled(seed: int, number: int) -> list[Mutant]:
-    """Returns a sample with equally many mutants of each stage, no two of which overlap."""
+    """Returns a sample of mutants, equally many for each stage. No two of the mutants change the same line."""
     chance = random.Random(seed)  # noqa: S311
     chosen: list[Mutant] = []
     for stage, patterns in STAGES.items():

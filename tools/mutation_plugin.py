@@ -37,7 +37,7 @@ import pytest
 TASK: dict[str, Any] = json.loads(Path(os.environ["JETON_MUTATION"]).read_text(encoding="utf-8"))
 FILES = frozenset(TASK.get("files", ()))
 MEMORY = 8 << 30  # limit of a fork's address space, since a mutant may append to a list endlessly
-MAX_CORE_MUTANTS = 4096  # equals the number in the module that `mutants_core` adds to the core
+MAX_CORE_MUTANTS = 4096  # equals the size of `REACHED` in the module that `mutants_core` adds to the core
 
 seconds: dict[str, float] = {}
 failed: set[str] = set()
@@ -45,7 +45,7 @@ lines: defaultdict[str, defaultdict[int, list[str]]] = defaultdict(lambda: defau
 
 
 class Recorder:
-    """Trace functions that record the lines of one test."""
+    """Holds the trace functions that record which lines a test runs."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, int]] = set()
@@ -84,7 +84,7 @@ def reached() -> Iterator[int]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
-    """Records the lines and the mutants of the core that a test reaches."""
+    """Records which lines, and which mutants of the core, are reached by a test."""
     if "record" not in TASK or item.get_closest_marker("alone"):  # tests with this marker measure time
         return (yield)
     recorder = Recorder()
@@ -111,7 +111,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Writes the map, except for the tests that failed."""
+    """Writes the map, after removing failed tests from its lists of tests."""
     if "record" in TASK:
         for tests in (tests for numbers in lines.values() for tests in numbers.values()):
             tests[:] = [test for test in tests if test not in failed]
@@ -138,7 +138,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def in_fork(session: pytest.Session, job: dict[str, Any], tests: list[pytest.Item]) -> dict[str, Any]:
-    """Runs tests on a mutant until one fails; returns whether one did, and its name."""
+    """Runs tests on a mutant until one fails or the time limit is reached.
+
+    In the result, `caught` tells whether the tests noticed the mutant; None: it needs a process of its own. If they
+    noticed it, `by` names the last test that was run.
+    """
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
         os.close(reading)
@@ -200,7 +204,7 @@ def change(job: dict[str, Any]) -> None:
             if new is not None:
                 try:
                     function.__code__ = new
-                except ValueError as error:  # the mutant has other free variables
+                except ValueError as error:  # the number of free variables differs from the original's
                     raise NotChangeableError from error
                 changed += 1
     if not changed:
@@ -214,7 +218,8 @@ def functions(source: bytes, path: Path) -> dict[tuple[str, int], CodeType]:
     def walk(code: CodeType) -> None:
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                if constant.co_flags & 0x2 and "<" not in constant.co_name:  # CO_NEWLOCALS: not a class
+                # CO_NEWLOCALS (0x2) is set for a function, but not for a class body.
+                if constant.co_flags & 0x2 and "<" not in constant.co_name:
                     found[constant.co_qualname, constant.co_firstlineno] = constant
                 elif "<" not in constant.co_name:
                     walk(constant)

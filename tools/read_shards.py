@@ -16,7 +16,8 @@ they import.
     datatrove  datatrove.utils.dataset.DatatroveFolderDataset, with which nanotron reads shards: rows and positions
     mds        streaming.StreamingDataset, with the hashes; and its `MDSWriter` writes the same bytes
     litdata    litdata.StreamingDataset with TokensLoader: blocks; and its writer makes the same bytes
-    arrow      datasets.Dataset.from_file, parquet: datasets.load_dataset, as axolotl loads tokenized data: all columns
+    axolotl    the functions with which axolotl loads tokenized data: datasets.Dataset.from_file for the format arrow,
+               datasets.load_dataset for parquet; all columns
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def make(folder: Path) -> None:
     parquet = _parquet_rows(folder / "parquet-packed")
     check("rows of Parquet and litdata", [row["input_ids"] for row in parquet], [row.ids[0].tolist() for row in rows])
     shards = jeton.shards.open(folder / "megatron").manifest["shards"]
-    # The table of the format `olmo` stores line numbers, so its tasks do not split a file. Those of other formats do,
-    # so they cover other ranges of the input, and yield other packed rows.
+    # Tasks of the format `olmo` do not split a file, because the table of this format stores line numbers. Tasks of the
+    # other formats split files, so they cover other ranges of the input, and yield other packed rows.
     olmo_rows = [rows.ids[0].tolist() for rows in jeton.shards.open(folder / "olmo-packed").rows(1)]
     expected = {
         "documents": documents,

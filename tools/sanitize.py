@@ -22,7 +22,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The target is passed even if it is the host's. Otherwise, build scripts and procedural macros would be instrumented.
+# Passed as `--target`, even if it is the host's platform: without this option, cargo would also instrument build
+# scripts and procedural macros.
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 
@@ -71,8 +72,8 @@ def address(names: list[str]) -> int:
 
 def thread(names: list[str]) -> int:
     """Runs the tests under ThreadSanitizer."""
-    # rustc refuses to link its uninstrumented standard library, because some sanitizers change the ABI. ThreadSanitizer
-    # does not.
+    # rustc refuses to link its uninstrumented standard library, because some sanitizers change the ABI. The option
+    # permits it: ThreadSanitizer does not change the ABI.
     options, environment = instrumented("thread", "-Cunsafe-allow-abi-mismatch=sanitizer")
     environment |= {
         "TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.supp'}:allocator_may_return_null=1",
@@ -85,7 +86,7 @@ def thread(names: list[str]) -> int:
 
 def loom(names: list[str]) -> int:
     """Runs the models of `crates/jeton-core/tests/atomic_cell_models.rs`."""
-    # Models are small, so optimizing the rest of the crate takes longer than running them.
+    # No optimization: the concurrency models are small, and optimizing the crate takes longer than running them.
     environment = {
         **os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3",
         "CARGO_PROFILE_TEST_OPT_LEVEL": "0", "CARGO_PROFILE_TEST_DEBUG": "0",

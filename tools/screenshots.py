@@ -5,8 +5,8 @@
 VOCABS is a folder with ``o200k_base.tiktoken``, ``cl100k_base.tiktoken``, ``r50k_base.tiktoken`` and
 ``t5-small.tokenizer.json``. Needs the extra ``play``, playwright, Chromium, and the fonts Noto Sans, Noto Sans CJK and
 Noto Color Emoji, without which the pictures have boxes in place of characters. By default, it takes those pictures that
-exist in docs/pictures/. Other NAMEs need ``--into``. The NAMEs are those of views in light colors, in dark colors
-(``-dark``), and on a narrow screen (``-narrow``).
+exist in docs/pictures/. If a NAME has no picture there, pass ``--into``. A NAME stands for a view in light colors, in
+dark colors (``-dark``), or on a narrow screen (``-narrow``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Runs the Slurm script of `jeton shards script slurm` with Slurm's own daemons, on loopback, while jobs are lost.
+"""Runs the Slurm script of `jeton shards script slurm` under Slurm's own daemons on loopback, and interrupts some jobs.
 
     apt-get install --no-install-recommends slurm-wlm munge
     python tools/slurm_array.py [--jobs 8] [--megabytes 64]        as root
 
 Starts munged, slurmctld and slurmd with files in a temporary folder. Submits the script, requeues and cancels some jobs
-while they run, submits it again, merges and verifies, and compares the shards with those that threads of this machine
-make. The exit code is 4 if they differ.
+while they run, submits it again, merges and verifies, and compares the shards with those of a run without Slurm, in
+threads of this machine. The exit code is 4 if they differ.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def daemon(command: list[str], log: Path, environment: dict[str, str]) -> Iterat
 
 @contextmanager
 def slurm(folder: Path) -> Iterator[dict[str, str]]:
-    """Starts a cluster of this machine; yields the environment of its commands."""
+    """Starts a Slurm cluster whose only node is this machine; yields the environment for Slurm's commands."""
     cpus = os.cpu_count() or 1
     host = socket.gethostname().partition(".")[0]
     for name in ("state", "spool"):
@@ -176,7 +176,7 @@ def main() -> None:
     missing = [name for name in NEEDED if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}; apt-get install slurm-wlm munge")
-    # The folder must not be below a folder that only its user can read, which munged refuses.
+    # In /var/tmp, because munged refuses a folder below a directory that only the directory's owner can read.
     with tempfile.TemporaryDirectory(prefix="jeton-slurm-", dir="/var/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)

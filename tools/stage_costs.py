@@ -2,16 +2,16 @@
 
 ``JETON_TEST_DATA=… python tools/stage_costs.py LABEL=FOLDER… --output costs.csv`` measures builds of Jeton. Each folder
 has ``jeton`` with an extension module that was not stripped: ``CARGO_PROFILE_RELEASE_STRIP=none cargo build --release
--p jeton-python``, copied to ``jeton/_core.abi3.so``. The interpreter must have what Jeton imports.
+-p jeton-python``, copied to ``jeton/_core.abi3.so``. Jeton's dependencies must be installed for the interpreter.
 
 Callgrind counts instructions and simulates two levels of caches; the last level gets the geometry of L2. It does not
 support AVX-512, so the AVX2 path runs. The simulated caches have no prefetcher. A software prefetch does not count as
 an access; the miss is counted at the load that follows it. The number of misses is therefore the number of cache lines
 that are fetched, and does not show the time spent waiting for them.
 
-Costs are attributed by instruction. An instruction belongs to the file and function of the innermost inlined frame at
-its address whose source file is Jeton's; `STAGES` maps file and function to a stage. Instructions in libc and the
-kernel have no stage.
+Costs are attributed by instruction. The address of an instruction has one or more frames: a function, and the functions
+that are inlined there. The innermost frame in a source file of Jeton gives the file and function that `STAGES` maps to
+a stage. Instructions without such a frame, for example those of libc and Python, get the stage `OTHER`.
 
 Needs valgrind and llvm-symbolizer.
 """
@@ -34,7 +34,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
-GEOMETRIES = {  # L1d, last level: bytes, ways, bytes of a line
+GEOMETRIES = {  # L1d cache and last-level cache, each as (size in bytes, number of ways, line size in bytes)
     "32 KiB/1 MiB": ("32768,8,64", "1048576,8,64"),  # as in Zen 4
     "48 KiB/2 MiB": ("49152,12,64", "2097152,16,64"),  # as in Golden Cove
 }

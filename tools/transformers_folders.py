@@ -2,9 +2,10 @@
 
 Each case builds a tokenizer with a class of the installed transformers from a published vocabulary, and saves it with
 ``save_pretrained``. Jeton loads the folder and saves it to another one. `AutoTokenizer` loads both, and everything that
-a user can see of the two is compared: the arguments of the class, special tokens, added tokens, lengths, sides, chat
-templates, ids of texts and pairs, decoded text, padding. The last case is a tokenizer that Jeton trains, with roles and
-a chat template: padding and `apply_chat_template` must equal Jeton's.
+a user can see of the two is compared: the arguments of the class, special tokens, added tokens, number of tokens,
+maximum length, sides of padding and truncation, chat templates, ids of texts and pairs, decoded text, padding. The last
+case is a tokenizer that Jeton trains, with roles and a chat template: padding and `apply_chat_template` must equal
+Jeton's.
 
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
     env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
@@ -190,7 +191,7 @@ def compare(build: Build, folder: Path) -> list[str] | str:
         return str(error).replace(str(folder), "…")
     after = AutoTokenizer.from_pretrained(new)
     lines = differences(before, after)
-    if not (new / "tokenizer.json").is_file():  # a folder of a slow class, which AutoTokenizer converts
+    if not (new / "tokenizer.json").is_file():  # the files are those of a slow class; AutoTokenizer converts them
         slow = type(built).from_pretrained
         lines += [f"slow: {line}" for line in differences(slow(old), slow(new))]
         tok = jeton.load(new)
@@ -241,7 +242,7 @@ def trained(folder: Path) -> list[str]:
 
 
 def golden(folder: Path) -> int:
-    """Makes the installed transformers write small folders, and adds the configurations that Jeton writes for them.
+    """Writes small folders with the installed transformers; adds to each the configuration that Jeton writes for it.
 
     Each folder is verified first: Jeton must not differ from `AutoTokenizer` except as expected. Later,
     `tests/formats/test_golden_folders.py` compares the configurations and does not need this version of transformers.

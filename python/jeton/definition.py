@@ -183,7 +183,7 @@ class Bpe:
     """Byte-pair encoding; a pair's rank comes from a list of merges or from the id of the merged token.
 
     Attributes:
-        level: unit of initial symbols, bytes or characters.
+        level: whether the initial symbols are bytes (``"byte"``) or characters (``"char"``).
         ranks: source of a pair's rank: its index in the list of merges, or the id of the merged token (tiktoken).
         whole_first: a pretoken that is an entry is encoded as that entry, without merging (HF's ``ignore_merges``).
         end_of_word: spelling of the end-of-word mark; None means no mark.
@@ -239,7 +239,7 @@ class Unigram:
 
 @record(frozen=True)
 class WordPiece:
-    """WordPiece: greedy longest match from the left; a word that entries cannot cover is one unknown token."""
+    """WordPiece: greedy longest match from the left; a word that cannot be covered by entries is one unknown token."""
 
     type: ClassVar = "WordPiece"
     unk_token: str
@@ -312,9 +312,10 @@ def core_json(facts: Mapping[str, Any]) -> str:
 def template_of(
     single: Sequence[Any], pair: Sequence[Any] | None = None, *, trim_offsets: bool = False
 ) -> dict[str, Any]:
-    """Returns a template for one text and for a pair, from lists of items: ids, and ``"A"`` and ``"B"`` for the texts.
+    """Returns the template that has these items for one text and for a pair of texts.
 
-    The type id of an item is 0, unless the item is a tuple ``(item, type_id)``.
+    An item is an id, or ``"A"`` or ``"B"`` for the first or second text. Its type id is 0, unless it is given as a
+    tuple ``(item, type_id)``.
 
     Examples:
         >>> template_of([1, "A"], [1, "A", ("B", 1)])["pair"][1:]
@@ -333,7 +334,7 @@ def template_of(
 
 
 def is_roberta(template: Mapping[str, Any] | None) -> bool:
-    """Tests whether a template has the items of HF's RobertaProcessing; a TemplateProcessing can have them, too."""
+    """Tests whether a template has the items of HF's RobertaProcessing, which a TemplateProcessing can also have."""
     if not template or len(template["single"]) != 3:
         return False
     cls, text, sep = template["single"]
@@ -348,10 +349,10 @@ def is_roberta(template: Mapping[str, Any] | None) -> bool:
 def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
     """Tests whether the parts of a text that truncation cuts off also get the template's type ids.
 
-    Of Hugging Face's post-processors, only RobertaProcessing does so. The others set type ids only for the part that
-    truncation keeps; in the overflowing parts, the type id is the index of the text. The template's
-    ``overflow_type_ids`` decides; if the key is missing, a template that trims offsets is treated as a
-    RobertaProcessing.
+    Of Hugging Face's post-processors, only RobertaProcessing sets the type ids of these parts. The others set type ids
+    only in the part that truncation keeps; in the parts that it cuts off, the type id is the index of the text. A
+    template with the items of a RobertaProcessing is treated as one if its ``overflow_type_ids`` is true or, without
+    this key, if it trims offsets.
     """
     if not template:
         return False
@@ -406,14 +407,13 @@ class Definition:
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.
-        truncation: truncation settings of its `tokenizer.json`, kept for saving and never applied.
-        padding: padding settings of its `tokenizer.json`, also kept for saving and never applied.
-        config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
-        hf_vocab_size: number of entries of the model in its `tokenizer.json`, if special tokens have the ids after
-            those of the entries; transformers' `vocab_size`. Kept for saving; changes no id.
-        reads_added: whether its `tokenizer.json` has the decoder ByteLevel, which reads added tokens in the byte
-            alphabet. `decoder` has this component only if the tokenizer has an added token that it changes, such as
-            ``naïve``.
+        truncation: truncation settings in `tokenizer.json`, kept for saving and never applied.
+        padding: padding settings in `tokenizer.json`, also kept for saving and never applied.
+        config: other settings in `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
+        hf_vocab_size: number of the model's entries in `tokenizer.json` (transformers' `vocab_size`), if special tokens
+            have the ids that follow. Kept for saving; changes no id.
+        reads_added: whether `tokenizer.json` has the decoder ByteLevel, which decodes added tokens, too, as text in the
+            byte alphabet. `decoder` contains ByteLevel only if this changes an added token, such as ``naïve``.
 
     Examples:
         >>> import jeton
@@ -446,7 +446,7 @@ class Definition:
 
     @property
     def pattern(self) -> Pattern | None:
-        """The only pre-tokenizer if it is a pattern; ``none`` if nothing splits the text; None for other pipelines."""
+        """The pattern, if it is the only pre-tokenizer; the pattern ``none``, if nothing splits the text; else None."""
         match self.pretokenizer:
             case ():
                 return Pattern("none", False)
@@ -463,7 +463,7 @@ class Definition:
 
     @property
     def _suffix(self) -> str | None:
-        """The end-of-word mark that is part of the last unit of a word, if any."""
+        """The spelling of the end-of-word mark if the mark is part of the last unit of a word; otherwise None."""
         if isinstance(self.model, Bpe) and self.model.end_of_word_style == "suffix":
             return self.model.end_of_word or None
         return None
@@ -508,7 +508,8 @@ class Definition:
     def canonical(self) -> bytes:
         """Returns the options that can change ids or decoded bytes, as JSON with sorted keys, for the fingerprint."""
         facts = self.to_json()
-        if isinstance(self.model, Bpe):  # the end-of-word mark's spelling and style change no id
+        if isinstance(self.model, Bpe):
+            # The spelling of the end-of-word mark changes no id. The style changes ids only if there is a mark.
             end = self.model.end_of_word
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
             if self._suffix and self.decoder is not None:  # keep the mark, because the decoder reads it
@@ -519,7 +520,8 @@ class Definition:
         """Returns the added tokens that HF's decoder ByteLevel changes, because it maps their characters to bytes.
 
         All characters of such a token are in the byte alphabet, and some are not ASCII. An example is ``naïve``: its
-        ``ï`` is decoded to the byte EF. HF decodes a token with ``normalized`` to its normalized content.
+        ``ï`` is decoded to the byte EF. If a token has the flag ``normalized``, HF decodes its normalized content, so
+        this content is tested and returned.
 
         Args:
             added: the content of each added token, and whether it is normalized.
@@ -533,7 +535,7 @@ class Definition:
         return [text for text in texts if not text.isascii() and _core.read_bytes(text) is not None]
 
     def with_byte_level(self, added: Iterable[tuple[str, bool]]) -> Definition:
-        """Returns a copy with another decoder: ByteLevel if it changes an added token, otherwise None.
+        """Returns a copy that has the decoder ByteLevel if this decoder changes an added token, otherwise no decoder.
 
         A definition without `reads_added`, or with another decoder, is returned unchanged.
 
@@ -581,7 +583,7 @@ class Definition:
                 is not in the vocabulary.
         """
         core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
-        # The template is not checked for the drop-in replacements of `compat`, because HF does not check it.
+        # HF does not check the template, so the drop-in replacements in `compat` must accept any template, too.
         template = {} if getattr(self.model, "drop_unknown", False) else self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):

@@ -72,8 +72,8 @@ class Encoding(Sequence[Token]):
             has the range of the whole character, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling, for all special tokens of the tokenizer.
-        first_tokens: for each text, a list with the index of each pretoken's first token among the text's tokens,
-            followed by the number of the text's tokens.
+        first_tokens: one list for each text. It has, for each pretoken, the index of the pretoken's first token, where
+            only tokens of this text are counted; its last element is the number of tokens of this text.
 
     Attributes are computed on first access, from the columns that `array` returns. Until then, the result of
     `Tokenizer.tokenize` holds only the text and its ids.
@@ -286,8 +286,10 @@ class Encoding(Sequence[Token]):
 
     @cached_property
     def _char_index(self) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], bool]]:
-        """Lookup table for characters, for each text: indices, starts and ends of tokens, running maximum of the ends,
-        and whether the starts ascend.
+        """One lookup table for each text, for `char_to_token`.
+
+        It has the indices, starts and ends of the text's tokens, the running maximum of the ends, and True if the
+        starts ascend.
         """
         import numpy as np
 
@@ -295,7 +297,7 @@ class Encoding(Sequence[Token]):
         found = []
         for of, first_tokens in enumerate(self.first_tokens):
             repeated = self._places(of)
-            places = repeated[len(repeated) - first_tokens[-1] :]  # the last occurrence in the template, as in HF
+            places = repeated[len(repeated) - first_tokens[-1] :]  # the text's last occurrence in the template, like HF
             starts, ends = offsets[places].T
             found.append((places, starts, ends, np.maximum.accumulate(ends), bool((starts[1:] >= starts[:-1]).all())))
         return found
@@ -327,9 +329,10 @@ class Encoding(Sequence[Token]):
         return described(whole, self.ids, self.tokens, byte_spans, char_spans, self.special_tokens)
 
     def _placed(self, spans: list[tuple[int, int]], length: int, pair_length: int) -> list[tuple[int, int]]:
-        """Converts spans to spans in the concatenated texts.
+        """Converts spans, each in its own text, to spans in the concatenation of both texts.
 
-        A token that the template adds gets an empty span, at the end of the text before this token.
+        A token that the template adds gets an empty span at the end of the previous token (at 0 if there is none). If
+        the previous token is the last one of its text, the empty span is at the end of this text.
         """
         begins, ends = {0: 0, 1: length}, {0: length, 1: length + pair_length}
         left = {of: self.sequence_ids.count(of) for of in begins}

@@ -4,8 +4,8 @@ Each class also derives from a matching builtin, so generic code such as ``excep
 the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
 and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
-Messages contain options in the form that `keyword` returns, between two marks. ``str(error)`` shows such an option as
-a keyword argument; the command line replaces it by its own option.
+In a message, each option is enclosed in two `MARK`s, for example by `keyword`. ``str(error)`` shows the option as a
+keyword argument, without the marks; the command line shows its own option instead.
 
 Left out: missing or unreadable files, which raise plain `OSError`. This module imports no other module of Jeton.
 """
@@ -49,7 +49,7 @@ def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
 
 
 def named(option: str) -> str:
-    """Returns an option as a message shows it: its bare name, or ``name=value``.
+    """Encloses an option in two `MARK`s for a message. `option` is a bare name, or ``name=value``.
 
     Examples:
         >>> print(ConfigError(f"{named('end_of_word')} marks words"))
@@ -130,7 +130,7 @@ class ConfigError(JetonError, ValueError):
     Attributes:
         option: name of the option (``"vocab_size"``) if a single option is invalid; by default the option at the start
             of the message.
-        stage: stage of a pipeline that has the option: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
+        stage: pipeline stage to which the option belongs: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
             ``"template"`` or ``"decoder"``.
         feature: name of the requested feature, if other libraries have it and Jeton does not.
         position: character offset in the text, if one of its characters conflicts with the option.
@@ -345,7 +345,7 @@ class TrainingError(JetonError, RuntimeError):
 
 
 class MissingDependencyError(JetonError, ImportError):
-    """Required optional package that is not installed; the message names the extra to install.
+    """Optional package that is needed but not installed; the message names the extra to install.
 
     Attributes:
         extra: the extra to install (``pip install 'jeton[data]'``).

@@ -6,7 +6,8 @@ This module checks permissions, applies defaults and raises errors. The core run
 The modules for drawing and explaining are imported on first use: importing them takes as long as loading a vocabulary.
 
 Left out: spellings of tokens (`spelling`), validation of sampling options (`sampling`), contents of explanations
-(`explanation`), and files (`formats`, a layer above, imported only inside methods as an exception to the layer rules).
+(`explanation`), and files (`formats`). `formats` is a higher layer; as an exception to the layer rules, methods of
+`Tokenizer` import it when they are called.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class Tokenizer:
         """Builds a byte-level tokenizer from its entries and merges. Ids need not be consecutive.
 
         Args:
-            vocab: id -> bytes; the entries of one byte are the alphabet.
+            vocab: id -> bytes; the single-byte entries are the alphabet.
             merges: (left id, right id, new id), in order of rank; the new id's bytes must be the left id's bytes
                 followed by the right id's.
             pattern: a name or a regex.
@@ -211,8 +212,8 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        # Fast path for a short text without options. The helpers that are called below would take half as long as the
-        # encoding itself.
+        # Fast path for a short text without options: it avoids the calls of helpers below, which take half as long as
+        # the encoding itself.
         if (
             special is None
             and add_special_tokens is None
@@ -495,14 +496,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _items(self) -> list[Sequence[Mapping[str, Any]]]:
-        """Returns four lists of template items: for a text and for a pair; then for both with special tokens."""
+        """Returns four lists of template items: text, pair, text with special tokens, pair with special tokens."""
         from .calls.columns import items_of
 
         template = self._definition.template
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
-        """Like `tokenize`, but stops after the pretoken that contains token `most`. A template is applied as usual."""
+        """Like `tokenize`, template included, but stops after the pretoken in which the text reaches `most` tokens."""
         from .encoding import Encoding
 
         template = self._uses_template(None)
@@ -521,9 +522,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             text: as `encode`.
-            each: called with n ids, the bytes of each token, n byte spans, and n booleans, True for a token of the
-                text, False for a token of the template. The span of a template's token is an empty range at the start
-                or end of the text.
+            each: called with n ids, the bytes of each token, n byte spans, and a boolean: True if the tokens are from
+                the text, False if they are from the template. The span of a template's token is an empty range at the
+                start or end of the text.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
@@ -539,7 +540,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._core.tokenize_in_chunks(text, each, self._permission(special), template=template)
 
     def _byte_spans(self, text: str | bytes, special: Special | None) -> memoryview:
-        """Returns the `byte_spans` of `tokenize`, little-endian int64[tokens, 2]; empty for a template's tokens."""
+        """Returns `tokenize`'s `byte_spans`, little-endian int64[n, 2]; the spans of a template's tokens are empty."""
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
     def count(
@@ -635,8 +636,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns the longest part of a text that has at most `max_tokens` tokens.
 
         Tokens are counted by encoding the result by itself. A longer part can have fewer tokens; the result is still
-        the longest part that fits. (Exception: a longer part can fit in text such as base64, if 1 KiB of it has no
-        position at which the text could be divided without changing ids.)
+        the longest part that fits. (Exception: if 1 KiB of the text has no position at which the text could be divided
+        without changing ids, as in base64, a part longer than the result can fit.)
 
         Args:
             text: the text.
@@ -707,8 +708,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 (a shorter suffix if that would leave no tokens for new text).
             at: as in `truncate`, but units are counted from the start of the chunk; or ``"paragraph"``: blank lines;
                 ``"markdown"``: headings by their level, then blocks (paragraphs, fences, tables, lists, …) by their
-                nesting, never directly after a heading if what follows can join it; ``"code"``: lines of source code of
-                any language, by their indentation, then by open brackets, with blank lines first.
+                nesting; the boundary between a heading and the block below it counts only if this block fits into one
+                chunk; ``"code"``: lines of source code of any language, ranked by indentation, then by the number of
+                open brackets, then by whether a blank line precedes them.
             special: as `encode`.
             add_special_tokens: as `encode`.
             unknown: as `encode`.
@@ -962,9 +964,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         The text of ids is the result of `decode`, with the positions of special ids recorded. (The unknown token does
         not count as special here.) Encoding matches special tokens only at these positions and applies no template, so
-        ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded as text that
-        continues, not as a new text. Bytes that are not UTF-8 become U+FFFD in the text. A space that the tokenizer
-        puts before each text, and that decoding does not remove again, is not part of the text.
+        ordinary ids that spell a special token stay ordinary text. Text after a special token is encoded as the
+        continuation of a text, not as the start of one. Bytes that are not UTF-8 become U+FFFD in the text. If the
+        tokenizer puts a space before each text and decoding does not remove it, this space is not part of the text.
 
         Args:
             ids: as `decode`.
@@ -1109,7 +1111,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             prompt_ids: ids that precede those of the stream. The stream returns only the text that its own ids add:
                 `decode` of all ids, minus the prefix in common with `decode` of the prompt. Without a prompt, many
                 decoders remove a space at the start. If the prompt ends within a character, the stream returns this
-                character as soon as its first ids complete it.
+                character as soon as the first ids of the stream complete the character.
             invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text and can span tokens. The text ends before the match that starts first; if
@@ -1123,7 +1125,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Raises:
             UnknownTokenError, DecodeError: as `decode`, for the prompt.
-            ConfigError: a stop string is empty, or all together have over 1 MiB.
+            ConfigError: a stop string is empty, or the stop strings have over 1 MiB in total.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -1275,8 +1277,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def merges(self) -> tuple[tuple[int, int, int], ...]:
         """Merges as (left id, right id, new id), ordered by rank.
 
-        For a rank file, which stores no merges, these are the last merge of each token. Entries that cannot be built by
-        merging are omitted.
+        A rank file stores no merges. Its tokenizer has one merge for each token: the last merge that builds the token
+        from its bytes. Entries that merges cannot build are omitted.
         """
         return tuple(self._core.merges())
 
@@ -1301,7 +1303,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Role -> special token, for the roles that the tokenizer has: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only.
 
         Raises:
-            UnknownTokenError: ``roles["eos"]`` if the tokenizer lacks this role. The error is a `KeyError`, too.
+            UnknownTokenError: raised by a lookup such as ``roles["eos"]`` if the tokenizer lacks the role. The error is
+                a `KeyError`, too.
         """
         from .tokens.roles import Roles
 
@@ -1453,13 +1456,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:
         """Returns a tokenizer with added tokens at the next free ids. Existing ids do not change.
 
-        A token that is already an entry keeps its id. With ``special=True``, that entry becomes a special token,
-        matched only by permission. With ``special=False``, or if the entry is special already, the token is ignored.
+        A token that is already an entry keeps its id. With ``special=True``, that entry becomes a special token.
+        With ``special=False``, or if the entry is special already, the token is ignored.
 
         Args:
             tokens: spellings or `AddedToken`s, in the order of their new ids.
-            special: True: tokens given as spellings are special, matched only by permission; False: they are always
-                matched.
+            special: True: tokens given as spellings are special: `encode` matches them only if its argument `special`
+                permits them. False: they are always matched.
 
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).add_tokens(["<|end|>"])
@@ -1532,8 +1535,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Returns a tokenizer with another template, applied by ``add_special_tokens=True``. The fingerprint changes.
 
         Args:
-            single: template for one text: ``$A``, the text, and special tokens, separated by spaces: ``"<s> $A </s>"``.
-                None removes the template.
+            single: template for one text: ``$A`` (the text) and special tokens, separated by spaces, such as
+                ``"<s> $A </s>"``. None removes the template.
             pair: template for a pair, whose texts are ``$A`` and ``$B``. ``:1`` after an item sets its type id:
                 ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. None: ``"$A $B:1"``.
 
@@ -1615,7 +1618,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._definition = definition.with_byte_level(
             (content, bool(bits & FLAGS["normalized"])) for _, content, _, bits in added
         )
-        if self._definition is not definition:  # rare: only then must the core be built a second time
+        if self._definition is not definition:  # rare: the decoder has changed, so the core is built again
             self._core = self._definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in added if special}
         self._defaults = defaults
@@ -1835,7 +1838,7 @@ def _bytes(text: str | bytes) -> bytes:
 def _texts(
     texts: Iterable[str | bytes], pairs: Iterable[str | bytes] | None, function: str
 ) -> tuple[list[str | bytes], list[str | bytes] | None]:
-    """Returns the texts of a batch as a list, and their second texts as another."""
+    """Returns two lists: the texts of a batch, and the second texts of its pairs (None without pairs)."""
     if isinstance(texts, str | bytes):
         one = function.removesuffix("_batch")
         raise ConfigError(f"{function} takes a list of texts; for one text, call {one} or pass [text]", option="texts")
@@ -1859,8 +1862,9 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-# Raises the error for keywords of other libraries, which `encode` and slower methods collect in `**unknown`. `count`,
-# `encode_array` and `decode` have no `**unknown`: even an empty dict would add up to 10% to the decoding of a few ids.
+# Raises the error for keywords of other libraries. `encode` and slower methods collect such keywords in `**unknown`.
+# `count`, `encode_array` and `decode` have no `**unknown`: even an empty dict would slow the decoding of a few ids by
+# up to 10%.
 def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
     from .util.hints import refuse_keywords
 
@@ -1869,7 +1873,8 @@ def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
 
 def _threads(text: str | bytes, threads: int | None) -> int:
     """Returns the number of threads for one text."""
-    # `num_threads` takes longer than encoding a short text. The type must be exact: a subclass can override `len`.
+    # Calling `num_threads` takes longer than encoding a short text. The type must be exact, because a subclass can
+    # override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads

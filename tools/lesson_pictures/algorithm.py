@@ -99,7 +99,7 @@ def training(say: Say) -> Canvas:
 
 
 def encoding(say: Say) -> Canvas:
-    """Draws the merges of a word that the corpus lacks, as trees."""
+    """Draws the merges of a word that is not in the corpus. Each token is drawn as a tree of its merges."""
     tok = trained(WORDS, 270)
     pretoken = tok.explain("oldest").to_json()["pretokens"][0]
     tokens = [label_of(tok, id) for id in tok.encode("oldest")]

@@ -24,7 +24,7 @@ COLUMNS = 4096
 
 
 def compression(say: Say) -> Canvas:
-    """Draws bytes per token of a paragraph in four languages, for the first merges of the default tokenizer."""
+    """Draws the bytes per token of a paragraph in four languages, for the default tokenizer cut to several sizes."""
     tok = jeton.default()
     special = len(tok.special_tokens)
     sizes = [256 << i for i in range(9)]
@@ -47,7 +47,7 @@ def compression(say: Say) -> Canvas:
 
 
 def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[float]]) -> None:
-    """Draws curves over vocabulary sizes, each twice the one before, and below them the size of the embedding."""
+    """Draws curves over vocabulary sizes that double at each step, and the embedding's parameters under the axis."""
     heading(canvas, 10, say("bytes per token, one paragraph", "每词元字节数（同一段文本）"))
     left, right, top, bottom = MARGIN + 24.0, WIDTH - 84.0, 44.0, 250.0
     highest = math.ceil(max(max(curve) for curve in curves.values()))
@@ -82,7 +82,7 @@ def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[flo
 
 
 def vectors(say: Say) -> Canvas:
-    """Draws the rows of an embedding that ids look up, and the rows that get a gradient."""
+    """Draws an embedding, the rows that three ids select, and the gradient of each row."""
     ids, rows, columns = [5, 5, 7], 10, 8
     table = Embedding(rows, columns)
     table.backward([ids], [[[1.0] * columns for _ in ids]])

@@ -1,4 +1,4 @@
-"""Pictures of step 1, levels, and of steps 6 to 10: decoding, special tokens, pretokens, characters, words."""
+"""Pictures of step 1 (levels) and steps 6 to 10 (decoding, special tokens, pretokens, characters, words)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def decoding(say: Say) -> Canvas:
 
 
 def special_tokens(say: Say) -> Canvas:
-    """Draws the tokens of a text that spells a special token, with permission for special tokens and without."""
+    """Draws the tokens of a text that spells a special token: once if special tokens are permitted, once if not."""
     text, tok = "<|im_start|>user", jeton.default()
     permitted, plain = tok.tokenize(text, special="all"), tok.tokenize(text)
     canvas = Canvas(

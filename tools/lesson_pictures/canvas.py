@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
 
-WIDTH = 400  # pixels; on a screen that is 390 pixels wide, a label of size 12 is then 10 pixels high
+# Width in pixels. On a screen that is 390 pixels wide, the margins of the page make the picture smaller, but a label
+# of size 12 is still at least 10 pixels high.
+WIDTH = 400
 MARGIN = 14
 ASCENT, DESCENT = 0.8, 0.25  # as fractions of the font size
 SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"

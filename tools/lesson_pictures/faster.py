@@ -1,4 +1,4 @@
-"""Pictures of steps 14 to 17: alternatives of patterns, merges from ranks, the heap of encoding, training's counts."""
+"""Pictures of steps 14 to 17: matched alternatives, a tree of recovered merges, entries of a heap, counts of pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def alternatives(say: Say) -> Canvas:
 
 
 def recovered(say: Say) -> Canvas:
-    """Draws the merges of a token, recovered from a rank file, as a tree."""
+    """Draws the tree of a token's merges, which are recovered from a rank file."""
     word = " weather"
     with TemporaryDirectory() as folder:
         file = Path(folder, "small.tiktoken")

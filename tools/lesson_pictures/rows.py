@@ -74,7 +74,7 @@ def symbol_row(
 ) -> float:
     """Draws symbols with a width of `unit` pixels per byte; returns the next row's y coordinate.
 
-    If the id `new` is given, only its symbols are colored.
+    If `new` is given, only the symbols with this id are colored.
     """
     for symbol in symbols:
         x, width = MARGIN + symbol.start * unit, (symbol.end - symbol.start) * unit

@@ -23,7 +23,10 @@ KINDS = {  # kind -> style of its boxes, English, Chinese
 
 
 def extended(say: Say) -> Canvas:
-    """Draws the sizes of two vocabularies and of their merger, and encodings of a text with an added token or word."""
+    """Draws the sizes of two vocabularies and of the vocabulary that results from merging them.
+
+    Below, draws the tokens of a text in a vocabulary with an added token, and in one with an added word.
+    """
 
     def trained(text: str, size: int) -> jeton.Tokenizer:
         return jeton.train([text], size, level="byte", pattern="cl100k", tie_break="first", progress=False)
@@ -62,7 +65,7 @@ def extended(say: Say) -> Canvas:
 
 
 def asked(say: Say) -> Canvas:
-    """Draws the texts of the questions, as the small vocabulary encodes them."""
+    """Draws texts from the questions of step 23, as the small vocabulary of that step encodes them."""
     tok = jeton.train(
         [CORPUS], small().special["<|endoftext|>"], level="byte", pattern="gpt2", tie_break="first", progress=False
     )
@@ -88,7 +91,7 @@ def asked(say: Say) -> Canvas:
 
 
 def kinds(say: Say) -> Canvas:
-    """Draws the 256 bytes by their role in UTF-8, sixteen in a row."""
+    """Draws a table of the 256 bytes, with 16 bytes in each row, that shows the role of each byte in UTF-8."""
     found = [kind(byte) for byte in range(256)]
     counts = Counter(KINDS[name][0] for name in found)
     canvas = Canvas(

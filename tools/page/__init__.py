@@ -1,4 +1,4 @@
-"""Parts from which `tools/build_page.py` builds the page of the playground that needs no server.
+"""Parts from which `tools/build_page.py` builds a playground that needs no server.
 
 ```text
 compiler  the core as WebAssembly

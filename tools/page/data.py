@@ -1,4 +1,7 @@
-"""Data for the worker of the page, which has no server to read files, catalogs and Python's Unicode tables."""
+"""Data for the worker of the page without a server.
+
+The data replaces the files, catalogs and Unicode tables of Python that a server would read.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def _wordpiece() -> dict[str, Any]:
 
 
 def _rank_file(known: KnownRankFile) -> dict[str, Any]:
-    """Returns the properties of a known rank file that the file itself lacks."""
+    """Returns the properties of a known tokenizer that its rank file does not contain, such as its special tokens."""
     part, facts = Pattern.of(known.pattern).part(), facts_of(known)
     return {
         "normalizer": list(known.normalizer),

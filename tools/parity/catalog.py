@@ -116,7 +116,10 @@ def _beside(stem: str) -> tuple[Callable[[], Peer], ...]:
 
 
 def _tiktoken(path: Path) -> Peer:
-    """Returns tiktoken with the pattern and special tokens that tiktoken or, for Llama 3, Meta publishes."""
+    """Returns tiktoken with the pattern and special tokens of tiktoken's registry.
+
+    For Llama 3, which the registry lacks, the pattern is Meta's, and the special tokens are those that Jeton loads.
+    """
     if path.stem == "llama3":
         return peers.tiktoken(_ranks(path), LLAMA3, dict(jeton.load(path).special_tokens))
     pattern, special_tokens = peers.published(path.stem)

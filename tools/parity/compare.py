@@ -74,7 +74,7 @@ class Tally:
         return asdict(self)
 
     def count(self, ours: object, theirs: object, equal: bool, example: Callable[[], Difference]) -> None:
-        """Counts one string by comparing both results. A `Refusal` is a result, too."""
+        """Adds one string to the count that fits its two results. Each result can be a `Refusal`."""
         match ours, theirs:
             case Refusal(), Refusal():
                 self.both += 1
@@ -168,7 +168,8 @@ def _mode_like(peer: Peer, mode: Mode) -> Mode | None:
     return next((own for own in peer.modes if (own.special, own.template) == (mode.special, mode.template)), None)
 
 
-_Flat = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]  # all ids, and the boundaries between the ids of texts
+# The ids of all texts in one array, and offsets: text i has the ids from offsets[i] up to offsets[i + 1].
+_Flat = tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
 def _encoded(tok: jeton.Tokenizer, mode: Mode, texts: Sequence[str]) -> _Flat:
@@ -209,7 +210,7 @@ def _smallest(tok: jeton.Tokenizer, mode: Mode, text: str) -> Difference:
 
 
 def shrink(text: str, differs: Callable[[str], bool]) -> str:
-    """Returns a part of the text for which the results still differ, shortened with at most `SHRINK_CALLS` tries."""
+    """Removes parts of a text while the results for the rest still differ, with at most `SHRINK_CALLS` tries."""
     calls, size = 0, max(len(text) // 2, 1)
     while True:
         at = 0
@@ -262,8 +263,8 @@ def _smallest_ids(
     def sides(part: list[int]) -> tuple[object, object]:
         return tried(lambda: tok.decode(part, skip_special_tokens=skip)), tried(lambda: decode([part])[0])
 
-    # `shrink` takes text, so each id is represented by the character whose code is the id's position in the list. Ids
-    # themselves are numbers below 2^24, not all of which are characters.
+    # `shrink` takes text, so the character with code i stands for the id at index i of the list. The id itself cannot
+    # be the code, because ids go up to 2^24 - 1, and codes only up to 0x10FFFF.
     def differs(part: str) -> bool:
         mine, other = sides([ids[ord(place)] for place in part])
         return isinstance(mine, str) and isinstance(other, str) and mine != other
@@ -332,7 +333,7 @@ def _theirs(peer: Peer, texts: list[str], template: bool) -> list[Any]:
 
 
 def compare_pairs(tok: jeton.Tokenizer, peer: Peer, texts: Sequence[str]) -> Iterator[Tally]:
-    """Compares encodings of pairs of texts with the pair template: ids, offsets, type ids, mask."""
+    """Compares Jeton and a peer on pairs of texts, encoded with the pair template: ids, offsets, type ids, mask."""
     if peer.details is None:
         return
     tally = Tally("pairs", peer.library, "add_special_tokens=True")
@@ -361,7 +362,10 @@ def _fault(encoding: jeton.Encoding | Refusal, text: str) -> str | None:
 
 
 def untiled(encoding: jeton.Encoding, text: str) -> str | None:
-    """Returns what is wrong with the spans; None if they ascend without overlap and, with `dropped`, tile the text."""
+    """Returns what is wrong with the spans of an encoding, or None.
+
+    The spans must ascend without overlap. Together with the spans of dropped text, they must tile the text.
+    """
     at = 0
     size = len(text.encode())
     own = [
@@ -412,7 +416,10 @@ def _nothing() -> Difference:
 
 
 def compare_bytes(tok: jeton.Tokenizer, strings: Iterable[bytes]) -> Tally:
-    """Checks that decode_bytes(encode(x)) is x, mostly for invalid UTF-8. Valid UTF-8 must have the ids of its text."""
+    """Checks that decode_bytes(encode(x)) equals x, mostly for bytes that are invalid UTF-8.
+
+    If the bytes are valid UTF-8, their ids must equal those of the string that they decode to.
+    """
     tally = Tally("bytes", "jeton", "decode_bytes(encode(x)) == x")
     for data in strings:
         ids = tried(lambda data=data: tok.encode(data))  # type: ignore[misc]

@@ -2,8 +2,8 @@
 
 - Ids are compared on all strings, in every mode of every peer.
 - Decoding, offsets and tiling are compared on all strings of the corpora, and on the first 20,000 generated strings.
-- For the same generated strings, four more checks run: offsets with the template, pairs, random ids and invalid UTF-8.
-  Invalid UTF-8 is checked only if the tokenizer is byte-level and does not normalize.
+- The corpus "generated" gets four more checks: of offsets when the template adds tokens, of pairs of strings, of the
+  decoding of random ids, and of invalid UTF-8 (only if the tokenizer is byte-level and does not normalize).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def compare(
     generated: int,
     said: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Returns the tallies of one vocabulary on one corpus. The corpus is a column of the table.
+    """Returns the tallies of one vocabulary on one corpus, that is, for one column of the table in docs/parity.md.
 
     Args:
         tok, peers: tokenizers to compare.

@@ -206,10 +206,11 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
         return "refused", [str(error).replace(str(folder), "…")]
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     lines = differences(theirs, tok, given)
-    # docs/files.md lists the differences in these cases. If the configuration has other roles, the control pieces of
-    # SentencePiece are kept. The slow T5 gives additional special tokens the ids before those of its sentinels. In
-    # CamemBERT, additional special tokens replace those of the class. The slow and the fast class of CamemBERT also
-    # differ in how they treat a special token that takes white space from normalized text.
+    # In the cases of `is_odd`, the default is known to differ. If the configuration gives the roles of `<pad>` and
+    # `<mask>` to other tokens, the default keeps these two in addition. The slow T5 numbers additional special tokens
+    # before `<extra_id_0>`. In CamemBERT, additional special tokens replace those of the class. (docs/files.md lists
+    # both.) The slow and the fast class of CamemBERT also differ in how they treat a special token that takes white
+    # space from normalized text.
     added = [*config.get("added_tokens_decoder", {}).values()]
     is_odd = (
         "cls_token" in config

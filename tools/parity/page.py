@@ -1,7 +1,7 @@
 """Rendering of docs/parity.md from the tallies of a run.
 
-A cell is the number of strings compared, and in bold the number of differences. Refused strings are listed after the
-tables, with the first message of a refusal.
+A cell is the number of strings compared, and in bold the number of differences. A list after the tables has one line
+for each comparison in which strings were refused, with the message of the first refusal.
 """
 
 from __future__ import annotations
@@ -166,6 +166,6 @@ def _lists(vocabularies: Sequence[JSON], compared: Sequence[JSON]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    text = re.sub(r"(?:/[\w.-]+)+/(?=[\w.-]+:)", "", str(text))  # removes folders of this machine from errors
+    text = re.sub(r"(?:/[\w.-]+)+/(?=[\w.-]+:)", "", str(text))  # removes paths of local folders from messages
     text = " ".join(text.split()).replace("`", "'").replace("|", "¦")
     return f"`{text[:300]}`"

@@ -105,7 +105,7 @@ def tiktoken(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, in
 
 
 def tiktoken_after_nfc(ranks: dict[bytes, int], pattern: str, special_tokens: dict[str, int]) -> Peer:
-    """Returns tiktoken with Hugging Face's NFC before it, which Qwen's original tokenizers use as their normalizer.
+    """Returns tiktoken for texts that Hugging Face's NFC normalizes first, as in Qwen's original tokenizers.
 
     The Unicode table of Hugging Face is older than others, so its NFC orders some marks differently. Special tokens are
     matched before normalization, as in Hugging Face's library.
@@ -259,7 +259,7 @@ def sentencepiece(path: Path) -> Peer:
 
 
 def fairseq(path: Path) -> Peer:
-    """Returns SentencePiece with the ids of fairseq, which are one higher, except that the unknown piece has id 3."""
+    """Returns SentencePiece with the ids of fairseq: each id is one higher, except that the unknown piece has id 3."""
     from sentencepiece import SentencePieceProcessor
 
     peer = SentencePieceProcessor(model_file=str(path))

@@ -1,7 +1,8 @@
 """Test inputs: strings of the corpora, files of the UDHR, generated strings, bytes and ids.
 
 A seed determines generated inputs. Strings come from `jeton.analysis.generated_texts`, which draws tokens uniformly.
-Special and added tokens are rare in a vocabulary, so this module inserts additional ones, complete or truncated.
+Special and other added tokens are a small part of a vocabulary and therefore rare in these strings, so this module
+inserts more of them, complete or truncated.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ CORPUS_BYTES = 5_000_000
 PIECE = 400  # characters of a string from a corpus
 SEED = 20_261_120
 
-# Maximum number of strings, and of characters, in a batch. The objects of a peer for one batch then stay under 1 GB.
-BATCH = 20_000
-BATCH_CHARS = 2_000_000
+# Limits of a batch, so that the objects that a compared library creates for one batch stay under 1 GB.
+BATCH = 20_000  # maximum number of strings
+BATCH_CHARS = 2_000_000  # maximum number of characters
 
 # A special token is inserted into every nth generated string.
 SPLICE_EVERY = 6
@@ -79,7 +80,7 @@ def generated_bytes(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[
 
 
 def generated_ids(tok: jeton.Tokenizer, n: int, seed: int = SEED) -> Iterator[list[int]]:
-    """Yields `n` random sequences of 1 to 20 ids, of which a tenth are added tokens."""
+    """Yields `n` random sequences of 1 to 20 ids. About a tenth of all ids are those of added tokens."""
     ids = tok._core.ids()
     added = list(tok.added_tokens)
     draw = Random(seed).random  # noqa: S311 (nothing secret)
@@ -106,7 +107,7 @@ def batches(texts: Iterable[_T], size: int = BATCH, characters: int = BATCH_CHAR
 
 
 def num_strings(data: Path, name: str, generated: int) -> int:
-    """Returns the number of strings in a column of the table."""
+    """Returns the number of strings of a corpus, or `generated` for the generated strings."""
     return generated if name == GENERATED else len(corpus(data, name))
 
 

@@ -71,7 +71,7 @@ def check(wheel: Path) -> Iterator[str]:
 
 
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
-    """Yields paths of this machine in any file, and of any machine in the extension and metadata."""
+    """Yields a finding for paths of this machine; in the extension and the metadata, for paths of any machine."""
     found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:
         found |= {match[0] for match in MACHINE_PATHS.finditer(content)}
@@ -106,8 +106,8 @@ def symbols(library: bytes) -> Iterator[str]:
 def needed_besides_musl(library: bytes) -> Iterator[str]:
     """Yields a finding if an extension for musl needs shared libraries other than musl's own.
 
-    Versions of symbols are not checked, because musl's symbols have none. auditwheel cannot check such wheels if
-    glibc's headers are installed: it mistakes their `libc.so`, a linker script, for musl's library.
+    Versions of symbols are not checked, because musl's symbols have none. auditwheel cannot check such wheels on a
+    machine with glibc's headers: it mistakes glibc's `libc.so`, which is a linker script, for musl's library.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -132,7 +132,7 @@ def audit(wheel: Path) -> Iterator[str]:
 
 
 def granted_tag(report: str) -> str | None:
-    """Returns the platform tag that auditwheel grants. Other tags in the report are part of the wheel's file name."""
+    """Returns the platform tag that auditwheel grants. Its report also quotes the tags of the wheel's file name."""
     found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
     return found[1] if found else None
 

@@ -29,7 +29,11 @@ def main() -> int:
 
 
 def install(wheel: Path, interpreter: str) -> int:
-    """Runs the smoke test in a new environment of one interpreter; returns the exit code, below zero after a signal."""
+    """Installs the wheel into a new virtual environment of `interpreter`, and runs the smoke test there.
+
+    Returns:
+        The exit code of the smoke test; a negative number if a signal ended the test.
+    """
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([interpreter, "-m", "venv", folder], check=True)
         scripts = Path(folder) / ("Scripts" if os.name == "nt" else "bin")

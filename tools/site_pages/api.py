@@ -20,7 +20,7 @@ from jeton import _core
 from .examples import fenced_examples
 from .public import ApiPage, PublicName
 
-# Docstring sections that are lists of items -> their titles.
+# Kind of a docstring section that lists items -> title of the section on the page.
 ITEM_SECTIONS = {"parameters": "Arguments", "attributes": "Attributes", "returns": "Returns", "yields": "Yields"}
 RAISED = {"raises": "Raises", "warns": "Warns"}
 CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?!`)")
@@ -51,9 +51,9 @@ class Reference:
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
-        """Yields (name, address) for the names that docstrings of a page can contain.
+        """Yields (name, address) for each name that is a link when it occurs in a docstring of the page `slug`.
 
-        If a name occurs several times, the last address is used.
+        If a name is yielded several times, the caller uses the last address.
         """
         others = [page for page in self.pages if page.slug != slug]
         own = [page for page in self.pages if page.slug == slug]
@@ -188,7 +188,7 @@ def record_parameters(found: Any) -> list[Any]:
 
 
 def default(field: Any) -> Any:
-    """Returns the default of a record's field: its value, or the `default` of `field(…)`."""
+    """Returns the default of a record's field: the assigned value or, if that is `field(…)`, its argument `default`."""
     for argument in getattr(field.value, "arguments", ()):
         if getattr(argument, "name", "") == "default":
             return argument.value

@@ -6,5 +6,5 @@ import re
 
 
 def fenced_examples(text: str) -> str:
-    """Puts doctest prompts into code fences; for text outside of sections of examples."""
+    """Puts the doctest examples of a text into code fences. The text must not be an `Examples` section."""
     return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)

@@ -1,9 +1,9 @@
 """Pages of the lessons, in the order of reading, in English and Chinese.
 
-A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, and the exercise. Two
-boxes follow: one has the libraries that the lesson was checked against (`lessons.toml`), the other its citation and its
-sources (docs/bibliography.md). Links to the previous and the next lesson are at the start and the end. The alternative
-text of a picture is its title.
+A page has a picture (drawn by `tools/draw_lessons.py`), the prose, the code, and the exercise of its lesson. Two boxes
+follow. One has the libraries that the lesson was checked against (`lessons.toml`); the other has the citation and the
+sources of the lesson (docs/bibliography.md). Links to the previous and the next lesson are at the start and the end.
+The title of a picture is also its alternative text.
 """
 
 from __future__ import annotations
@@ -137,7 +137,10 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
 
 
 def with_playground(text: str, language: str) -> str:
-    """Adds the page of `tools/build_page.py` below each playground address. It is loaded when the reader opens it."""
+    """Embeds the playground below each of its addresses, as a frame in a closed `details` element.
+
+    The page in the frame is made by `tools/build_page.py`. It is loaded when the reader opens the element.
+    """
     label = WORDS[language]["try"]
 
     def embedded(address: re.Match[str]) -> str:
@@ -156,9 +159,10 @@ def number_and_title(entry: contents.Lesson, language: str) -> str:
 def links(
     language: str, entry: contents.Lesson, before: contents.Lesson | None, after: contents.Lesson | None
 ) -> tuple[str, str]:
-    """Returns links to the lessons before and after, to the overview, to the other language, and to the notebook.
+    """Returns two blocks of links, for the start and the end of a page.
 
-    They are used at the start and at the end of a page, with different names for screen readers.
+    Both have the same links: to the lessons before and after, the overview, the other language, and the notebook. They
+    differ in their labels for screen readers.
     """
     words = WORDS[language]
 
@@ -260,7 +264,7 @@ def figure(picture: Path) -> str:
 
 
 def introduction(folder: Path, language: str) -> str:
-    """Returns the page before the lessons: the overview of the package in a language, and links to all lessons."""
+    """Returns the first page of the English or Chinese lessons: overview of the package, and links to all lessons."""
     chinese = language == "zh"
     if chinese:
         parts = [(folder / "zh.md").read_text(encoding="utf-8").strip()]

@@ -126,7 +126,7 @@ def linked(match: re.Match[str], target: Callable[[str], str | None]) -> str:
 
 
 def table_code(text: str) -> str:
-    """Replaces vertical bars in code in tables by entities, since GitHub's escape, a backslash, would be visible."""
+    """In tables, writes vertical bars in code as entities, because GitHub's escape, a backslash, would be visible."""
 
     def entity(match: re.Match[str]) -> str:
         code = html.escape(match[2].strip(), quote=False)

@@ -5,7 +5,7 @@
 //! token matches only without adjacent word characters, and a token can include the white space on its left or right.
 //!
 //! Invariant: matches are ascending, disjoint and not empty. If two tokens could include the same white space, the left
-//! token includes it, up to the characters of the right token.
+//! token includes it. But a right token without `lstrip` keeps the white space at the start of its own content.
 //!
 //! Cost: construction O(tokens), search O(text), one Aho–Corasick pass. Each white space character is read at most once
 //! for the token on its left and once for the token on its right. Plain version: `reference/step07_special.py`. Source
@@ -191,7 +191,7 @@ impl Matches<'_> {
         start.max(low)
     }
 
-    /// Returns the end of the white space that begins at `end`.
+    /// Returns the end of the white space after a token that ends at position `end`.
     fn white_end(&mut self, end: usize, ascii: bool) -> usize {
         // All text between the end of an earlier token and `known` is white space, so reading can continue at `known`.
         let known = if ascii { &mut self.ascii_end } else { &mut self.white_end };

@@ -9,9 +9,10 @@
 //! composed characters, and all but the last of the characters that a `Replace` matches.
 //!
 //! Cost: one pass over the text for each stage. Tracing takes eight bytes for each byte, and eight more once the
-//! first source differs from its origin. If there are many chunks, they go through the remaining stages in batches
+//! source and the origin of some byte differ. If there are many chunks, they go through the remaining stages in batches
 //! ([`AlignedText::batches`]) that fit the CPU caches, so a stage must process each chunk independently of the others.
-//! The output of stages is bounded by the input ([`most_bytes`]), because each component in a file could double a text.
+//! The output of a stage has a maximum size, which depends on the size of the input ([`most_bytes`]). Without this
+//! limit, each of the many components that a file can list could double the text.
 //! Source: the alignment rules, which determine offsets, are from huggingface/tokenizers, tokenizer/normalizer.rs
 //! (`transform_range`).
 
@@ -131,7 +132,8 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
-    /// Sets the limit on the output of each stage, in bytes. For a part of an input, it is that of the whole input.
+    /// Sets the limit on the output of each stage, in bytes. A text that is already normalized needs this call, because
+    /// the limit depends on the length of the text before normalization.
     pub fn set_limit(&mut self, bytes: usize) {
         self.most = bytes.min(u32::MAX as usize);
     }
@@ -161,7 +163,7 @@ impl AlignedText {
         self.sources.as_deref().unwrap_or(self.origins())
     }
 
-    /// Returns true if any source differs from its origin.
+    /// Returns true if the sources have their own list. The list is created once a byte's source and origin differ.
     pub fn has_sources(&self) -> bool {
         self.sources.is_some()
     }
@@ -188,8 +190,8 @@ impl AlignedText {
         })
     }
 
-    /// Sets the number of bytes that the current stage has written for the previous batches. Positions in this batch
-    /// are counted from there on, and the limit on the output applies to all batches together.
+    /// Sets the number of bytes that the current stage has written for the previous batches. This number is added to
+    /// the positions in this batch, and the limit on the output applies to all batches together.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }
@@ -410,11 +412,11 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks the output limit. A writer must call it if it can emit more text for a character than Unicode mappings
-    /// do.
+    /// Checks the output limit, as is done after each chunk. A stage that can replace a character by more text than
+    /// Unicode mappings do must also check the limit within a chunk.
     ///
     /// # Errors
-    /// [`Error::text`] for text over the limit.
+    /// [`Error::text`] for text over the limit; [`Error::memory`] if an allocation for the output failed.
     pub fn check(&self) -> Result<()> {
         if self.state == WriterState::NoMemory {
             return Err(Error::memory(self.old.len()));
@@ -466,8 +468,8 @@ impl AlignedWriter<'_> {
         self.at += chars_len(&self.old[self.at..], consumed);
     }
 
-    /// Removes the next `chars` old characters without counting them in Hugging Face's alignment, so that origins of
-    /// the following text are shifted to earlier text.
+    /// Removes the next `chars` old characters. Hugging Face's alignment does not count such characters, so each
+    /// character after them gets the origin of an earlier character.
     pub fn remove_uncounted(&mut self, chars: usize) {
         self.begin();
         if let Some(trace) = &mut self.trace {
@@ -541,7 +543,7 @@ impl AlignedWriter<'_> {
         self.text.push_str(new);
     }
 
-    /// Replaces the rest of the old text by the output of `spell`. The writer must not trace.
+    /// Replaces the rest of the old text by the output of `spell`. Only for writers without tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
         if self.begin() {

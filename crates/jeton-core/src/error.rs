@@ -14,8 +14,8 @@ pub enum ErrorKind {
     Config {
         /// Says which value was given, which was expected, and what to do.
         message: String,
-        /// The invalid option with its value (`vocab_size=100`), with which the message begins; None if the error
-        /// concerns no single option.
+        /// The invalid option with its value, such as `vocab_size=100`, if the message begins with them; otherwise
+        /// None.
         option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,

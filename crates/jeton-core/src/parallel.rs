@@ -9,8 +9,8 @@
 //! Results therefore do not depend on the number of threads. A text that the backtracking matcher splits is not
 //! divided, because the matcher's step budget applies to the whole text.
 //!
-//! The calling thread is one of the workers. If it only waited for two other threads, Linux would keep both threads on
-//! one processor for a few milliseconds.
+//! The calling thread is one of the workers. If it only waited, a run on two threads would start two other threads, and
+//! Linux would keep both of them on one processor for a few milliseconds.
 //!
 //! Cost: no copy of the text. The calling thread calls `watch` at each of its cancellation checks, and every 20 ms
 //! while it waits. Threads are started for each batch (50 µs each), not pooled, because a forked process does not have
@@ -27,9 +27,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// To guess a split, the pretokenizer starts at an arbitrary position; the split is the start of the pretoken with this
-/// index. The boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong
-/// on Chinese, code and mixed text.
+/// Number of pretokens between the arbitrary position at which the pretokenizer starts and the split that it guesses.
+/// Its boundaries usually synchronize with those of the text within three pretokens; with 32, no guess was wrong on
+/// Chinese, code and mixed text.
 const SYNC_PRETOKENS: usize = 32;
 
 /// Interval of cancellation checks while the calling thread waits for other threads.

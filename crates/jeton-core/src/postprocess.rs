@@ -146,7 +146,7 @@ impl Template {
         self.trim_offsets
     }
 
-    /// Returns true if [`trim_offsets`] keeps one space at the start of a text.
+    /// Returns true if [`trim_offsets`] keeps a single leading space in the offsets of a text's first token.
     pub fn add_prefix_space(&self) -> bool {
         self.add_prefix_space
     }

@@ -29,8 +29,8 @@ impl Agreement {
         Self { counts: Core::new(toks.len()), toks }
     }
 
-    /// Adds texts. `columns` has an item for each tokenizer: the ids of the texts if its tokens, concatenated, spell
-    /// the texts; otherwise None. If a tokenizer fails, returns its index and the error.
+    /// Adds texts. `columns` has an item for each tokenizer: the ids of all texts, if the concatenated tokens of each
+    /// text equal the text; otherwise None. If a tokenizer fails, returns its index and the error.
     fn add(
         &mut self,
         py: Python<'_>,

@@ -62,8 +62,8 @@ impl Tokenizer {
         Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
     }
 
-    /// Returns groups of ids whose entries have equal text. The flag of a group is true if their decoded bytes are
-    /// equal, too.
+    /// Returns groups of ids whose normalized texts are equal. The flag of a group is true if the decoded bytes of its
+    /// ids are equal, too.
     fn duplicate_entries(&self, py: Python<'_>) -> PyResult<Vec<(Vec<u32>, bool)>> {
         run_with_signals(py, |keep_going| audit::duplicates(&self.0, keep_going), |failed| error::plain(py, failed))
     }

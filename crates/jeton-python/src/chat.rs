@@ -22,12 +22,13 @@ const TEMPLATE: &str = "template";
 
 #[pymethods]
 impl Tokenizer {
-    /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that
-    /// is not from the template, if the model returns the id of a special token (other than the unknown token `unk`)
-    /// that was not matched in the text, or if this cannot be determined here.
+    /// Encodes a rendered chat with all special tokens permitted. Returns `None` in three cases: a special token
+    /// overlaps text that is not from the template; the model returns the id of a special token (other than the unknown
+    /// token `unk`) that was not matched in the text; or the tokenizer matches added tokens in normalized text, so that
+    /// these two conditions cannot be checked here.
     ///
     /// `runs`: tuples that together cover the text. A tuple begins with a number of characters and the origin of these
-    /// characters; the origin is a tuple that begins with its name.
+    /// characters; an origin is a tuple that begins with the name of the origin.
     fn encode_chat(
         &self,
         py: Python<'_>,

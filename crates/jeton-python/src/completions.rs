@@ -21,8 +21,8 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows that have several ids, shorter rows first, then in ascending order. Adds rows of
-    /// one id to `singles`.
+    /// Returns the distinct rows that have several ids, sorted by length; rows of the same length are sorted by their
+    /// ids. Adds the id of each row of one id to `singles`, which is then sorted, without duplicates.
     fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
         let mut rows: Vec<&[u32]> = Vec::new();
@@ -41,11 +41,12 @@ impl Rows {
     }
 }
 
-/// Returns distinct rows of ids as lists, shorter rows first, then in ascending order. The rows are: for each text, as
-/// many of its first ids as are needed to cover `num_bytes` bytes; each id of `singles`; and the row `more`.
+/// Returns the distinct rows of ids as lists, sorted by length; rows of the same length are sorted by their ids. Each
+/// text has a row with its first ids, up to the id that completes `num_bytes` bytes. Each id of `singles` has a row of
+/// its own. `more`, if given, is one more row.
 ///
 /// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: callback
-/// that gets a list of ids and returns the ids to use instead.
+/// that gets the ids of all rows of texts and returns the ids to use instead.
 #[pyfunction]
 pub fn covering_rows<'py>(
     py: Python<'py>,

@@ -105,10 +105,12 @@ type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
 #[pymethods]
 impl Counts {
-    /// Learns more merges. Starts with the counted pretokens as the tokenizer encodes them.
+    /// Learns more merges, starting from the tokens into which the tokenizer encodes the counted pretokens.
     ///
-    /// `protect`: counted pretokens whose encoding must not change. `extends`: true if the vocabulary is finished. Then
-    /// a new entry must not be spelled like an existing one, and a vocabulary that ranks tokens gets no merge list.
+    /// `extends`: true if the vocabulary is finished. Then new entries must satisfy an [`ExtensionRule`], too: for
+    /// example, they must not be spelled like an added token. `protect`: counted pretokens whose encoding must not
+    /// change; used only if `extends`. The new merges are added to the merge list, unless the tokenizer ranks tokens
+    /// instead of merges.
     #[pyo3(signature = (tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run, extends = false, protect = None))]
     #[allow(clippy::too_many_arguments)]
     fn learn_more(

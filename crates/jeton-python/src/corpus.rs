@@ -234,8 +234,8 @@ type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<
 impl Tokenizer {
     /// Encodes the documents of columns, each between the ids `before` and `after`. Returns the ids as `dtype`
     /// ("uint16", "int32" or "uint32") and the number of ids of each row (i64), both little-endian; the indices of
-    /// dropped documents; and the highest id. `drops_empty` drops documents without ids of their own. Special tokens
-    /// are not matched.
+    /// dropped documents; and the highest id. If `drops_empty` is true, documents that have no ids besides `before` and
+    /// `after` are dropped. Special tokens are not matched.
     #[pyo3(signature = (columns, dtype, threads, *, before, after, drops_empty))]
     #[allow(clippy::too_many_arguments)]
     fn encode_columns<'py>(

@@ -119,10 +119,10 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts the documents of columns, in order, without the first `skip` documents. An error about a document has the
-    /// attribute `document`, the index of the document, and a position in bytes. After Ctrl-C, the batch has `patience`
-    /// seconds to finish. If it finishes in time, the counter stays valid. Otherwise, and after any error, the counter
-    /// is invalid.
+    /// Counts the documents in `columns`, in order, except the first `skip` documents. An error about a document has a
+    /// position in bytes and the attribute `document`: the index of the document, where 0 is the first document that is
+    /// not skipped. After Ctrl-C, this call has `patience` seconds to finish. If it finishes in time, the counter stays
+    /// valid. Otherwise, and after any error, the counter is invalid.
     #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
     fn add(
         &self,

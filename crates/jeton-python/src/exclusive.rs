@@ -37,7 +37,8 @@ impl<T> Exclusive<T> {
         Self(Mutex::new(State { value, changing: None }))
     }
 
-    /// Reads the value; while a long change is in progress, the old value. `look` must not run Python code.
+    /// Reads the value. A long change in progress does not delay this: the value is then as the change's last
+    /// [`LongChange::step`] left it. `look` must not run Python code.
     pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
         look(&self.lock(py).value)
     }

@@ -1,4 +1,4 @@
-//! Reads and writes vocabularies in the formats of files.
+//! Reads and writes vocabularies in various file formats.
 
 use std::collections::BTreeMap;
 
@@ -63,10 +63,12 @@ fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec
 
 #[pymethods]
 impl Tokenizer {
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and the added tokens that it
-    /// contains although they are not entries of the model. `unk`: id of the unknown token, which `model.vocab` must
-    /// contain. `num_listed`: special tokens with this id or a higher one are omitted if HF assigns the same ids.
-    /// `whole`: if true, no added token is omitted.
+    /// Returns `model.vocab` as JSON in UTF-8, and two lists of added tokens: first those that have the spelling of an
+    /// ordinary entry, then those in `model.vocab` that are neither special nor entries of the model.
+    ///
+    /// Added tokens at the end of the vocabulary are omitted if HF assigns them the same ids anyway. `num_listed`: the
+    /// first omitted token is not special, or has at least this id. `whole`: if true, no added token is omitted. `unk`:
+    /// id of the unknown token, which `model.vocab` must contain.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json<'py>(
         &self,

@@ -1,8 +1,8 @@
 //! Lists of ids, or of offsets, that share their Python integers.
 //!
-//! A `list[int]` needs a Python object for each id. If the text of the id is in the cache, allocating the object costs
-//! more than encoding this text. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never
-//! freed.
+//! A `list[int]` needs a Python object for each id. If a pretoken is in the encoder's cache, allocating the objects of
+//! its ids costs more than encoding it. Each integer below [`NUM_SHARED`] is therefore created once, on first use, and
+//! never freed.
 //!
 //! Memory: for integers, 2 MiB of pointers (the system maps only the used pages) and 32 bytes for each distinct
 //! integer; for tuples, 512 KiB of pointers and 64 bytes for each distinct tuple, at most 4 MiB.
@@ -59,8 +59,9 @@ pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(integers.len() as ffi::Py_ssize_t))? };
     for (i, value) in integers.enumerate() {
         let integer = integer(py, value)?;
-        // SAFETY: `list` is a new list of that length, no other code has access to it, and it takes the reference. If
-        // an integer cannot be created, the remaining items are null; a list with null items can be dropped.
+        // SAFETY: `list` is new, has an item for each of the integers, and is not accessible to other code. The call
+        // takes the reference to `integer`. If an integer cannot be created, the remaining items of the list are null;
+        // a list with null items can be dropped.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
     }
     Ok(list.cast_into()?)
@@ -102,7 +103,7 @@ fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> 
         made.into_ptr()
     };
     if let Some(shared) = shared {
-        // SAFETY: `made` is alive; the second reference is for `PAIRS`.
+        // SAFETY: `made` is alive. `PAIRS` owns the reference that is added here; the caller gets the first one.
         unsafe { ffi::Py_INCREF(made) };
         shared.store(made, Ordering::Release);
     }
@@ -125,7 +126,7 @@ fn integer(py: Python<'_>, value: i64) -> PyResult<*mut ffi::PyObject> {
         return Err(PyErr::fetch(py));
     }
     if let Some(shared) = shared {
-        // SAFETY: `made` is alive; the second reference is for `SHARED`.
+        // SAFETY: `made` is alive. `SHARED` owns the reference that is added here; the caller gets the first one.
         unsafe { ffi::Py_INCREF(made) };
         shared.store(made, Ordering::Release);
     }

@@ -39,7 +39,7 @@ pub fn join_integers<'py>(
     column::view(py, ranges.join(&columns, &buffer_pool::OFFSETS, i64::from_le)?)
 }
 
-/// Start and size of each range, as numbers of integers.
+/// Start and size of each range, counted in integers, not in elements or bytes.
 struct Ranges {
     ranges: Vec<(usize, usize)>,
     num_columns: usize,
@@ -87,9 +87,9 @@ impl Ranges {
             let at = joined.len();
             let room = &mut joined.spare_capacity_mut()[..size];
             // SAFETY: the column is contiguous and contains the range (the range was compared with the column's
-            // length), and `room` has `size` integers, all bytes of which are then initialized. Memory of Python is
-            // only read through a pointer, as in `PyBuffer::copy_to_slice`, because another thread can change it. Any
-            // bytes are a valid integer.
+            // length). `room` has space for `size` integers, and the copy initializes all their bytes; every sequence
+            // of bytes is a valid integer. Another thread can change Python's memory, so it is read through a pointer
+            // only, as in `PyBuffer::copy_to_slice`.
             unsafe {
                 let from = column.buf_ptr().cast::<u8>().add(start * size_of::<T>());
                 ptr::copy_nonoverlapping(from, room.as_mut_ptr().cast::<u8>(), size * size_of::<T>());
@@ -101,7 +101,7 @@ impl Ranges {
     }
 }
 
-/// Integer type of a column. Any bytes must be a valid value of the type.
+/// Integer type of a column. Every sequence of bytes of its size must be a valid value of the type.
 trait Integer: Copy + Send {}
 
 impl Integer for u32 {}

@@ -58,8 +58,8 @@ mod tokenizer;
 mod vocabulary;
 mod words;
 
-// On a free-threaded interpreter, importing the module enables the GIL, because the thread tests have not yet run on
-// one.
+// On a free-threaded interpreter, importing the module enables the GIL, because the tests of threads have not yet run
+// on such an interpreter.
 #[pymodule(gil_used = true)]
 mod _core {
     use pyo3::prelude::*;

@@ -2,8 +2,9 @@
 //!
 //! A file has no name, or is deleted when it is closed, so no file remains even if the process is killed. Its blocks
 //! are allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later
-//! write. This requires a file system that overwrites blocks in place, but copy-on-write file systems allocate at each
-//! write. On Btrfs, copy-on-write is disabled for the file; ZFS and bcachefs cannot disable it and are refused.
+//! write. The allocation prevents the signal only on a file system that overwrites blocks in place; a copy-on-write
+//! file system allocates again at each write. On Btrfs, copy-on-write is disabled for the file; ZFS and bcachefs cannot
+//! disable it and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -106,7 +107,8 @@ mod copying {
     pub const OVERWRITE: libc::c_int = 0x0080_0000;
 }
 
-/// Ensures that writes to an empty file will overwrite its blocks in place instead of allocating new blocks.
+/// Ensures that writes to allocated blocks of a file will overwrite them in place instead of allocating new blocks. The
+/// file must be empty when this function is called.
 #[cfg(target_os = "linux")]
 fn overwrite(file: &File) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -116,7 +118,8 @@ fn overwrite(file: &File) -> std::io::Result<()> {
     if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // The type of the field differs between systems; its upper half can be the sign extension.
+    // The integer type of `f_type` differs between systems. The mask removes the upper 32 bits, which can be a sign
+    // extension.
     match system.f_type as i64 & 0xFFFF_FFFF {
         copying::BTRFS => {
             let mut flags: libc::c_int = 0;

@@ -26,7 +26,7 @@ pub fn best_fit<'py>(py: Python<'py>, lengths: PyBuffer<u8>, capacity: u32) -> P
 /// Address of the start of a buffer, for a thread without the GIL.
 struct Start(*const u8);
 
-// SAFETY: the pointer is only read while the buffer is held; see `gather`.
+// SAFETY: a thread reads through the pointer only while `gather` holds the buffer.
 unsafe impl Send for Start {}
 
 /// Copies and concatenates ranges of `values`, whose items have `size` bytes. Starts and lengths are little-endian i64.
@@ -59,10 +59,10 @@ pub fn gather<'py>(
         for (start, length) in ranges {
             let room = made.spare_capacity_mut();
             debug_assert!(length <= room.len(), "the capacity is the sum of the lengths");
-            // SAFETY: the range is in `values`, which the caller holds until the end of this function, so that its
-            // memory is neither moved nor freed. The range also fits the room, which is disjoint from it. Another
-            // thread can write to `values`; the copied bytes are then arbitrary, as in NumPy. This is sound: any bytes
-            // are valid integers, and no reference to `values` is created.
+            // SAFETY: the range is in `values`. `gather` drops `values` only after this loop, so its memory is neither
+            // moved nor freed. The range is at most as long as `room`, and the two do not overlap. Another thread can
+            // write to `values`; the copied bytes are then arbitrary, as in NumPy. This is sound: any bytes are valid
+            // integers, and no reference to `values` is created.
             unsafe { std::ptr::copy_nonoverlapping(from.0.add(start), room.as_mut_ptr().cast(), length) };
             // SAFETY: `length` more bytes are initialized.
             unsafe { made.set_len(made.len() + length) };

@@ -111,8 +111,9 @@ impl Counts {
     }
 
     /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content). In order
-    /// of descending score, pieces get the ids that `reserved` does not use. Returns the vocabulary and the number of
-    /// characters. The progress callback of `run` gets the number of remaining pieces.
+    /// of descending score, pieces get the ids that `reserved` does not use. Returns the vocabulary and the size of its
+    /// alphabet: the number of characters that must be pieces. The progress callback of `run` gets the number of
+    /// remaining pieces.
     fn learn_unigram(
         &self,
         py: Python<'_>,

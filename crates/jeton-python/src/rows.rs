@@ -3,8 +3,8 @@
 //! Input: a column of integers with the offset of each row, as in a `TokenBatch`. A row that is shorter than `width` is
 //! padded on one side; longer rows are not truncated.
 //!
-//! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair that
-//! `id_list` does not share. Constant rows share their integers.
+//! Cost: most ids and many pairs of offsets become Python objects that `id_list` creates once and uses in all lists.
+//! Any other element takes a new Python integer, and any other pair a new tuple. Constant rows share their integers.
 
 use std::ops::Range;
 

@@ -18,8 +18,8 @@ use crate::error;
 use crate::mmap::{self, Limit};
 use crate::signals::SignalCheck;
 
-/// Size in bytes of a saved merge: left, right, result, tokens in use (4 bytes each), count, corpus tokens (8 bytes
-/// each); all little-endian.
+/// Size in bytes of a saved merge: four numbers of 4 bytes (left, right, result, tokens in use), then two of 8 bytes
+/// (count, corpus tokens); all little-endian.
 const MERGE: usize = 32;
 
 /// Memory limit, threads, progress callback, and the merges of an earlier run that is continued.
@@ -142,7 +142,8 @@ impl Run {
     }
 }
 
-/// Returns the error of `save` if it failed, else the result `done`. The exception of Ctrl-C in `done` has precedence.
+/// Returns the error with which `save` failed, if any; else `done`, the result of learning. If `done` is the exception
+/// that Ctrl-C raises, it takes precedence over the error of `save`.
 fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
     match failed {
         Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),

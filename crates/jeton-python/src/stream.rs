@@ -1,8 +1,8 @@
 //! `jeton.TextStream`: decodes ids that arrive one by one.
 //!
-//! The class is public, with the docstrings below: for a single id, a wrapper method in Python would take as long as
-//! the decoding. Every call is atomic, so threads can share a stream. A long push moves the state out of the object
-//! instead of copying it, because copying takes time linear in the whole text.
+//! Users get this class and its docstrings directly, without a wrapper class in Python: for a single id, a wrapper
+//! method would take as long as the decoding. Every call is atomic, so threads can share a stream. A long push moves
+//! the state out of the object instead of copying it, because copying takes time linear in the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
@@ -223,8 +223,8 @@ impl TextStream {
         self.text_of(py, |stream| self.tokenizer().decoder().push(self.tokenizer().vocab(), stream, ids))
     }
 
-    /// Runs `work` on the state, and returns its text. An exception is created without holding the lock, because
-    /// creating it can run the garbage collector.
+    /// Runs `work` on the state, and returns the text that `work` returns. An exception is created without holding the
+    /// lock, because creating it can run the garbage collector.
     fn text_of<'py>(
         &self,
         py: Python<'py>,

@@ -89,7 +89,7 @@ impl Tokenizer {
         column::view(py, run_with_signals(py, make, |failed| error::plain(py, failed))?)
     }
 
-    /// Appends entries with these contents, and merges that form them.
+    /// Appends entries with the given contents, together with the merges that form these entries.
     #[pyo3(signature = (contents, *, next_id, bridges))]
     fn append_entries<'py>(
         &self,
@@ -102,7 +102,8 @@ impl Tokenizer {
         append(py, self, &contents, AppendOptions { next_id, bridges, extends_alphabet: false, keeps_crossed: false })
     }
 
-    /// Appends entries of another vocabulary in the order of `ids` (u32), and merges that form them.
+    /// Appends entries of another vocabulary in the order of `ids` (u32), together with the merges that form these
+    /// entries.
     #[pyo3(signature = (other, ids, *, next_id))]
     fn append_vocabulary<'py>(
         &self,

@@ -256,8 +256,8 @@ impl Tokenizer {
         )
     }
 
-    /// Returns the first `most` pretokens with all their steps. Also returns how many pretokens, merges and tokens the
-    /// whole text has, and its added tokens.
+    /// Returns the first `most` pretokens with all their steps. For the whole text, also returns the number of
+    /// pretokens, of merges and of tokens, and the ids of the added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(
@@ -332,7 +332,7 @@ impl Tokenizer {
         self.0.vocab().kind(id) as u8
     }
 
-    /// Returns the bytes that an id adds in the middle of decoded text.
+    /// Decodes one id as if it were in the middle of a text. Returns `None` for an id without an entry.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.0.decode_one(id, &mut bytes);
@@ -422,7 +422,7 @@ impl Tokenizer {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
-    /// Returns the bytes that each id adds in the middle of decoded text.
+    /// Decodes each id on its own, as if it were in the middle of a text.
     fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
         let mut adds = Vec::new();
         let mut one = |&id: &u32| {

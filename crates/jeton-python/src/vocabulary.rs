@@ -100,8 +100,8 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// Returns the vocabulary with other ids. `new_ids`: new id of each id, as u32; 2³² - 1 removes the entry. Merges
-    /// of removed entries are removed, too.
+    /// Returns the vocabulary with other ids. `new_ids` (u32) lists the new ids, indexed by the old id; the value
+    /// 2³² - 1 removes the entry. Merges that contain a removed entry, as a part or as the result, are removed, too.
     fn renumbered(&self, py: Python<'_>, new_ids: PyBuffer<u8>) -> PyResult<Self> {
         let new_ids = column::ids(py, &new_ids)?;
         let new = |id: u32| new_ids.get(id as usize).copied().filter(|&id| id != u32::MAX);
@@ -126,7 +126,7 @@ impl Vocabulary {
         }))
     }
 
-    /// Returns a vocabulary in which the kind of these ordinary entries is `kind`.
+    /// Returns a vocabulary in which the ordinary entries with the ids `ids` have the kind `kind`.
     fn with_kind(&self, kind: u8, ids: Vec<u32>) -> PyResult<Self> {
         let kind = Kind::from_u8(kind).ok_or_else(|| error::ConfigError::new_err("kinds are 0 to 7"))?;
         let wanted: HashSet<u32> = ids.into_iter().collect();
@@ -141,8 +141,8 @@ impl Vocabulary {
     }
 
     /// Returns the pieces of a SentencePiece model in the form of Hugging Face's models: all pieces are ordinary
-    /// entries without flags. Merges replace the scores; their order is `order`, "scores" or "ids". If `order` is None,
-    /// the scores are kept.
+    /// entries without flags. Merges replace the scores. `order` is the order of the merges: "scores" or "ids". If
+    /// `order` is None, no merges are made, and the scores are kept.
     #[pyo3(signature = (order=None))]
     fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
         let order = match order {

@@ -38,8 +38,8 @@ fn counts(found: TokensInWords) -> Counts {
     (found.words.tokens, found.words.whole, found.runs.tokens)
 }
 
-/// Returns the name of the script to which most characters belong. The name is `Japanese` for Han with kana, and `None`
-/// if the text has no letters.
+/// Returns the name of the script to which most characters belong. For Han with kana, the name is "Japanese". If no
+/// character has a script, it is the string "None".
 #[pyfunction]
 pub fn main_script(py: Python<'_>, text: &str) -> &'static str {
     py.detach(|| scripts::main_script(text))

@@ -20,7 +20,8 @@ pub struct Facts {
     pub kind: String,
     /// True if entries are bytes and the page spells them in the byte alphabet.
     pub is_byte_level: bool,
-    /// True if an initial symbol can cover text other than its own, as for an unknown character.
+    /// True if an initial symbol can cover text that differs from the symbol's own bytes. For example, unk covers any
+    /// unknown character.
     pub by_chars: bool,
     /// End-of-word mark of the entries that have one.
     pub end_of_word: Option<String>,
@@ -253,8 +254,8 @@ impl Loaded {
         token
     }
 
-    /// Returns all entries, for the search on the page. The bytes of a special token are its spelling; the bytes of
-    /// other entries are those that they decode to.
+    /// Returns all entries, for the search on the page. The bytes of a special token are its content; the bytes of any
+    /// other entry are the result of decoding its id.
     fn listing(&self) -> (String, Vec<u8>) {
         const SPECIAL: u8 = 0;
         const BYTE: u8 = 1;
@@ -285,14 +286,14 @@ fn permit(tok: &Tokenizer, special: bool) -> Result<Permit<'_>, Failure> {
     Ok(tok.permit(if special { &Permission::All } else { &Permission::None })?)
 }
 
-/// Returns the bytes that an id has in the middle of decoded text.
+/// Returns the bytes to which an id is decoded in the middle of a text.
 fn decoded(tok: &Tokenizer, id: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     tok.decode_one(id, &mut bytes);
     bytes
 }
 
-/// Returns the content of an entry, with the end-of-word mark if it ends a word.
+/// Returns the content of an entry, followed by the end-of-word mark if the entry ends a word.
 fn spelling(tok: &Tokenizer, facts: &Facts, id: u32) -> Vec<u8> {
     let mut spelled = tok.vocab().content(id).to_vec();
     if tok.vocab().kind(id) == Kind::EndsWord {

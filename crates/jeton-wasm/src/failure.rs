@@ -3,7 +3,7 @@
 use jeton_core::error::{Error, ErrorKind};
 use serde::Serialize;
 
-/// An error in the form of the page's API.
+/// An error in the form in which the API of the playground's page reports it.
 #[derive(Debug, Serialize)]
 pub struct Failure {
     /// Message for the user.

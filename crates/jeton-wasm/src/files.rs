@@ -108,7 +108,7 @@ impl Opened {
         }
     }
 
-    /// Returns true if some spelling contains `mark` before its end.
+    /// Returns true if some spelling contains `mark`, not counting one occurrence at the end of the spelling.
     pub fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         match self {

@@ -72,7 +72,8 @@ pub unsafe extern "C" fn release(start: *mut u8, len: usize) {
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, len)) });
 }
 
-/// Executes a request. A reply has two little-endian u32, the lengths of the JSON and of the data, followed by both.
+/// Executes a request. A reply begins with two little-endian u32, the lengths of the JSON and of the data; then come
+/// the JSON and the data.
 ///
 /// # Safety
 /// Each pair of arguments must be the address and the length of a buffer from [`allocate`], or of a part of one.
@@ -107,7 +108,7 @@ mod tests {
     fn calls_pass_json_and_data() {
         let request = br#"{"do": "patterns"}"#;
         let buffer = allocate(request.len());
-        // SAFETY: the buffer has that many bytes: a reply consists of the head and as many bytes as the head says.
+        // SAFETY: the buffer has `request.len()` bytes, and a reply has `HEAD` bytes plus the lengths in its head.
         let json = unsafe {
             std::ptr::copy_nonoverlapping(request.as_ptr(), buffer, request.len());
             let reply = call(buffer, request.len(), buffer, 0);

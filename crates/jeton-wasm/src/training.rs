@@ -32,7 +32,7 @@ pub struct Options {
 /// Options of training on distinct words (as opposed to training on the whole text).
 #[derive(Debug, Deserialize)]
 struct Words {
-    stages: Value, // stages before pretokens are counted
+    stages: Value, // stages that run before pretokens are counted
     special_tokens: Vec<String>,
     end_of_word: Option<String>, // set for BPE: the end-of-word mark
     prefix: Option<String>,      // set for WordPiece: the prefix inside of words
@@ -130,8 +130,9 @@ fn train_on_words(text: &str, words: &Words, options: &Options) -> Result<Run> {
     })
 }
 
-/// Returns the number of initial symbols: the distinct characters; if there is a prefix, the distinct characters that
-/// are not the first of their word; and the end-of-word mark, if any.
+/// Returns the number of initial symbols. Each distinct character is a symbol. If there is a prefix, each distinct
+/// character inside of a word (not at its start) is another symbol, with the prefix. The end-of-word mark, if any, is
+/// one more.
 fn num_symbols(counts: &Counts, words: &Words) -> Result<usize> {
     let mut symbols = HashSet::new();
     for (word, _) in counts.iter() {
@@ -200,7 +201,7 @@ fn train_on_text(text: &str, options: &Options) -> Result<Run> {
     Ok(Run { merges, num_special: 0, vocab_size, num_requested: num_merges, sequences, tokens, corpus_bytes })
 }
 
-/// Returns the symbols of a pretoken before the first merge.
+/// Returns the initial symbols of a pretoken, to which no merge has been applied.
 fn initial(tok: &Tokenizer, pretoken: &str, level: Level) -> Vec<u32> {
     let find = |unit: &[u8]| tok.vocab().find(unit, false);
     match level {

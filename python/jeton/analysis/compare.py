@@ -107,7 +107,7 @@ class Comparison:
 
     @property
     def spread(self) -> float:
-        """Largest number of tokens divided by the smallest, minus 1; 0.0 if a number is zero."""
+        """Largest number of tokens divided by the smallest, minus 1; 0.0 if a tokenizer returns no tokens."""
         least = min(self.counts)
         return max(self.counts) / least - 1 if least else 0.0
 
@@ -245,7 +245,8 @@ class Comparison:
 
     def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
         """Returns a drawing of the first tokens, and a text with the number of tokens that are not drawn."""
-        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # 4 more: the last drawn character has up to 4 tokens
+        # Encodes 4 more tokens than are drawn: to draw the last character, all of its up to 4 tokens must be known.
+        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)
         shown = first.drawing().head(MAX_TOKENS_SHOWN)
         more = count - len(shown)
         return shown, translate("and {number} more tokens", number=f"{more:,}") if more else ""

@@ -1,4 +1,4 @@
-"""Plot of a `CorpusComparison`: agreement of pairs as a matrix, and the frequency of ids by rank."""
+"""Plot of a `CorpusComparison`: a matrix of the agreement of any two tokenizers, and token frequencies by rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-MAX_POINTS = 400  # points of a curve; with logarithmic ranks, more points are not visible
+MAX_POINTS = 400  # points of a curve; more would not be visible, because the axis of ranks is logarithmic
 
 
 def plot_comparison(

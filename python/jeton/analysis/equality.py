@@ -24,8 +24,9 @@ from .comparison_texts import ComparisonTexts
 
 __all__ = ["Difference", "Equality", "same_ids"]
 
-# Maximum number of texts and characters in a batch.
+# Maximum number of texts in a batch.
 BATCH = 256
+# Maximum number of characters in a batch.
 BATCH_CHARS = 1 << 20
 # Tokens shown before and after a difference.
 AROUND = 3
@@ -193,7 +194,7 @@ class _TokenizerPair:
         return not self._decode or all(a.decode_bytes(ids) == b.decode_bytes(ids) for ids in left)
 
     def _of_one(self, text: str | bytes) -> tuple[Difference | None, bool]:
-        """Returns the difference on one text, if any, and True if both tokenizers refuse the text."""
+        """Returns two values: the difference on one text, or None; and whether both tokenizers refuse the text."""
         is_refused = False
         for way in self._ways:
             options = "".join(f", {name}={value!r}" for name, value in way.items()).replace("'", '"')

@@ -1,9 +1,9 @@
 """Generator of texts that reveal differences between tokenizers, reproducible from a seed.
 
-Random concatenations of tokens find more differences than random text, because the model must decide at each boundary
-between two tokens. Between tokens, the generator inserts text that is rare in corpora and common in bug reports: all
-kinds of white space, combining marks, joiners, scripts without spaces, characters from all of Unicode, non-ASCII
-digits, control characters, runs of one character.
+Random concatenations of tokens find more differences than random text, because at each boundary between two tokens the
+model must decide whether to split the text there as well. Between tokens, the generator inserts text that is rare in
+corpora and common in bug reports: all kinds of white space, combining marks, joiners, scripts without spaces,
+characters from all of Unicode, non-ASCII digits, control characters, runs of one character.
 
 A seed gives the same texts on every machine and Python version: from the module `random`, the generator uses only
 `Random.random`, whose results are stable. It uses no Unicode property tables, which depend on the Python version.
@@ -28,10 +28,10 @@ __all__ = ["generate_bytes", "generate_texts"]
 
 # Maximum number of fragments in a text; texts have some 40 characters on average.
 MAX_FRAGMENTS = 14
-# One in RUN_EVERY texts has a long run of one fragment, of up to MAX_RUN characters.
+# In one of RUN_EVERY texts, the first characters of a fragment are repeated, up to MAX_RUN characters in total.
 RUN_EVERY = 50
 MAX_RUN = 500
-# Number of fragments of each generated kind.
+# Number of fragments that are generated for each kind of fragment that is not a fixed list.
 POOL = 1500
 
 
@@ -58,7 +58,7 @@ def generate_texts(tok: Tokenizer | None, n: int, seed: int = 0, *, special: boo
     num_kinds, num_tokens = len(kinds), len(tokens)
     for _ in range(n):
         count = 1 + int(draw() * MAX_FRAGMENTS)
-        # probability that a fragment is a token; values outside 0 to 1 give texts without tokens or of tokens only
+        # probability that a fragment is a token: with a value below 0, the text has no tokens; above 1, only tokens
         share = draw() * 1.6 - 0.2 if tokens else 0.0
         fragments = []
         for _ in range(count):

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 __all__ = ["Run", "common_runs"]
 
 ANCHOR_SIZES = (32, 8, 2, 1)  # lengths of anchors in ids, tried in this order
-# Maximum size of a gap that is matched by the longest common subsequence. The size is the product of the gap's numbers
-# of ids in the two sequences. The first limit applies before anchors are tried, the second if there are no anchors. A
-# gap of 64 × 64 ids takes a millisecond.
+# A gap is matched by the longest common subsequence if its size (its length in one sequence times its length in the
+# other) is at most MAX_CELLS. Larger gaps are searched for anchors; if none are found, MAX_CELLS_WITHOUT_ANCHORS is the
+# limit. A gap of 64 × 64 ids takes a millisecond.
 MAX_CELLS, MAX_CELLS_WITHOUT_ANCHORS = 256, 4096
 
 Ids = NDArray[np.int64]
@@ -133,7 +133,7 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
 
 
 def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
-    """Pairs the n-th position of each rank in `a` with its n-th position in `b`, if both have equally many."""
+    """For each rank that is equally frequent in `a` and `b`, pairs its n-th position in `a` with its n-th in `b`."""
     order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
     values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
     other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)
@@ -148,8 +148,8 @@ def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
     """Of all chains that ascend in `start` and `other`, returns the one with the most ids (Fenwick tree of maxima)."""
     rank = {other: number for number, other in enumerate(sorted(run.other for run in runs), 1)}
-    # A Fenwick tree. A node has the maximum number of ids of the chains that end in its range, and the last run of such
-    # a chain.
+    # A Fenwick tree. Each node describes one chain: of those whose last run is in the node's range, the chain with the
+    # most ids. The node stores this number of ids and the index of the last run.
     best = [(0, -1)] * (len(runs) + 1)
     before: list[int] = []
     for index, run in enumerate(runs):

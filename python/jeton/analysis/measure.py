@@ -72,8 +72,8 @@ def measure(
     Args:
         tok: a tokenizer, or several for a table: name -> tokenizer, or a list, named by their numbers from 1. The first
             tokenizer is the baseline of the table.
-        corpus: as in `jeton.train`; weights of sources have no effect. A table has a row for each `Source` or path of a
-            list, named by its path. To choose the names, pass name -> corpus.
+        corpus: as in `jeton.train`; weights of sources have no effect. If the corpus is a list of `Source` objects and
+            paths, a table has a row for each of them, named by its path. To choose the names, pass name -> corpus.
         words: also count words, and characters of scripts without spaces, for the figures of `Measure` that need these
             counts.
         repeat: to measure time, encode each batch this many times, and add up the shortest time of each batch. Reading

@@ -92,7 +92,7 @@ class MeasureRun:
         return known if known is None or self._max_bytes is None else min(known, self._max_bytes)
 
     def _batches(self, reader: DocumentReader) -> Iterator[tuple[list[bytes], int]]:
-        """Yields the texts of each batch, up to the limit, and the number of bytes read so far."""
+        """Yields the texts of each batch and the number of bytes read so far; stops after `max_bytes` bytes of text."""
         room = self._max_bytes
         for batch in reader.batches(self._batch_bytes):
             texts = batch.texts
@@ -129,7 +129,7 @@ class _Encoder:
         return found + (NO_WORDS if words is None else self._in_words(texts, words, ids, offsets))
 
     def _encode(self, texts: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Returns the ids of all texts, and the index at which each text begins and ends in them."""
+        """Returns the ids of all texts, and offsets: the ids of text `i` are ``ids[offsets[i] : offsets[i + 1]]``."""
         import numpy as np
 
         if len(texts) == 1:  # even a single text is encoded on all threads

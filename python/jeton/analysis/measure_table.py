@@ -238,8 +238,8 @@ class MeasureTable:
     def to_terminal(self, *, width: int | None = None) -> str:
         """Returns the table as text.
 
-        If it is wider than `width` columns, names are shortened, and then figures that follow from others are omitted.
-        It can still be wider. None: no limit.
+        If the table is wider than `width` columns, names are shortened. If that is not enough, up to four of the less
+        important figures are omitted. Even then the table can be wider. None: no limit.
         """
         return table_text(self.records(), self.baseline, width)
 

@@ -15,9 +15,9 @@ __all__ = ["table_csv", "table_html", "table_text"]
 
 NONE = "–"
 GAP = "  "
-# Names are shortened to this many columns of text before figures are omitted.
+# Minimum width of a shortened name, in columns of the terminal. Figures are omitted only if such names do not fit.
 MIN_NAME = 8
-MAX_BASELINE = 12  # maximum width of the baseline's name in a heading, in characters
+MAX_BASELINE = 12  # maximum width of the baseline's name in a heading, in columns of the terminal
 # Figures that a table omits if it is too wide, in this order.
 IMPLIED = ("chars/tok", "whole words", "ms/MB", "vs")
 LEGEND = "tok/word: words of scripts with spaces; tok/char: characters of scripts without (Chinese, Japanese, Thai, …)"

@@ -13,7 +13,7 @@ __all__ = ["named_tokenizers"]
 
 
 def named_tokenizers(toks: Any, option: str, verb: str) -> dict[str, Tokenizer]:
-    """Returns name -> tokenizer, from a mapping, or from a list, whose items are named by their numbers from 1.
+    """Returns name -> tokenizer, for a mapping or a list. The items of a list get the names ``"1"``, ``"2"`` and so on.
 
     Args:
         toks: the argument that the caller got.

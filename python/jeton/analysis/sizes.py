@@ -6,7 +6,7 @@ each token in the held-out text, one pass over the merges yields the number of t
 
 Memory: as training. The held-out text is reread in batches, or stays in memory if the corpus can be read only once.
 
-Left out: models other than BPE, whose smaller vocabularies are not prefixes of larger ones.
+Left out: models other than BPE. The smaller vocabularies of such a model are not prefixes of its larger ones.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def plot_sizes(
     held_out_bytes: int,
     path: str | os.PathLike[str],
 ) -> None:
-    """Plots bytes per token, and parameters if known, by vocabulary size into a file.
+    """Writes a figure of bytes per token by vocabulary size and, if known, the number of parameters in a panel below.
 
     Args:
         ratios: vocabulary size -> bytes per token, drawn as points.

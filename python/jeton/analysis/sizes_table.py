@@ -96,7 +96,7 @@ class Sizes(Sequence[VocabSize]):
         return VocabSize(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
 
     def tokenizer(self, vocab_size: int) -> Tokenizer:
-        """Returns the tokenizer of a size, which has only the first merges; see `jeton.prune`.
+        """Returns the tokenizer of a size: `tok` with only its first merges; see `jeton.prune`.
 
         Examples:
             >>> import jeton

@@ -148,7 +148,7 @@ class TextDifference:
         }
 
     def heading(self) -> str:
-        """Returns the figures in one line."""
+        """Returns one line: how many tokens there are, how many were removed and added, and how many are shared."""
         a, b = self.ids
         return translate(
             "{a} tokens → {b}: {removed} removed, {added} added; the first {shared} ({bytes} bytes) are shared",
@@ -161,7 +161,7 @@ class TextDifference:
         )
 
     def to_terminal(self, *, color: bool, width: int | None = None) -> str:
-        """Returns text with the figures and the tokens of each change."""
+        """Returns a report for a terminal: the line of `heading`, then the tokens of the first changes."""
         lines = [self.heading()]
         for change in self.changes[:MAX_CHANGES_SHOWN]:
             lines += ["", translate("token {number}:", number=f"{change.start:,}")]
@@ -204,7 +204,7 @@ class TextDifference:
         return f"<span class={name}>{inside}</span>" if inside else ""
 
     def _sides(self, change: Change) -> list[tuple[str, list[tuple[int, bytes]], int]]:
-        """Returns (sign, shown tokens, number of omitted tokens) for each of A and B that has changed tokens."""
+        """Returns (sign, shown tokens, number of omitted tokens) for the removed and for the added tokens, if any."""
         sides = []
         for sign, ids in (
             ("-", self.ids[0][change.start : change.end]),

@@ -224,7 +224,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
 
     @property
     def _more(self) -> tuple[NDArray[Any] | None, ...]:
-        """Returns the columns that only some batches have, in the order of `PaddedBatch`."""
+        """Returns the columns that only some batches have, in the order of the fields of `PaddedBatch`."""
         return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:

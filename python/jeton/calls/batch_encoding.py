@@ -1,8 +1,8 @@
 """Implements `Tokenizer.encode_batch`: encodes texts and pairs to rows of ids, truncated and with the template's ids.
 
-Without truncation and pairs, the core joins the ids of text and template. Otherwise the core encodes the texts without
-the template. Array operations, without a loop over texts, then gather the rows from three arrays: the ids of the
-template, of the first texts and of the second texts.
+If a call has no pairs, no truncation and no words, the core also adds the template's ids. Otherwise the core encodes
+the texts without the template. Then the rows are gathered from three arrays, without a loop over texts: the ids of the
+template, the ids of the first texts, and the ids of the second texts.
 
 Left out: computing how many ids each text keeps (`truncation`), and padding (`batch`).
 """
@@ -49,8 +49,8 @@ class Encoded(NamedTuple):
         ids: uint32[n].
         offsets: int64[texts + 1]; text i has ``ids[offsets[i]:offsets[i + 1]]``.
         hf_offsets: int64[n, 2], if requested.
-        first_hf_offsets: int64[n, 2], the offsets of each id if truncation makes it the first of a row; None if these
-            are equal to `hf_offsets`.
+        first_hf_offsets: int64[n, 2], the offsets that each id would have as the first id of a truncated text; None if
+            they all equal `hf_offsets`, or if they are not requested.
         words: int64[n], the index of the pretoken of each id in its text, if requested.
     """
 
@@ -67,7 +67,7 @@ class Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchEncoder:
-    """A tokenizer with the options of a call that encodes a batch, except those of truncation.
+    """A tokenizer, and the options of one call of `Tokenizer.encode_batch`, except the options of truncation.
 
     Attributes:
         core: the tokenizer.
@@ -77,7 +77,7 @@ class BatchEncoder:
         add_special_tokens: whether the template adds its ids.
         pad_id: id of the padding token, if any.
         with_offsets: whether the result has `TokenBatch.hf_offsets`.
-        with_words: whether it has `TokenBatch.words`; not together with `with_offsets`.
+        with_words: whether the result has `TokenBatch.words`; not together with `with_offsets`.
     """
 
     core: Core
@@ -100,7 +100,7 @@ class BatchEncoder:
             return self._rows(items, (first,), truncation, room)
         try:
             second = self._encoded(pairs, truncates=room is not None)
-        except JetonError as error:  # its message contains the index of a text
+        except JetonError as error:  # its message contains only the index of a text in `pairs`
             error.prefix("pairs: ")
             raise
         return self._rows(items, (first, second), truncation, room)
@@ -282,7 +282,8 @@ class BatchEncoder:
     def _overflow_type(self, text: int) -> int:
         """Returns the type id of an overflowing piece of a text.
 
-        Hugging Face's post-processors set type ids only of the kept pieces; RobertaProcessing sets them of all pieces.
+        Of Hugging Face's post-processors, only RobertaProcessing also sets the type ids of overflowing pieces, to 0.
+        Without it, the type id of an overflowing piece is the index of the text.
         """
         return 0 if self.add_special_tokens and sets_overflow_types(self.template) else text
 
@@ -303,7 +304,7 @@ def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegm
 
 
 def _ranges(starts: Int64, lengths: Int64) -> Int64:
-    """Concatenates the integers of the ranges from `starts` with `lengths`, in row-major order of these arrays."""
+    """Concatenates ranges of integers, row by row; each has a start in `starts` and a length in `lengths`."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)

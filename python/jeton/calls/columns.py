@@ -182,6 +182,6 @@ def array_of(column: Column, values: Any) -> NDArray[Any]:
 
     dtype = dtype_of(column)
     if column in ("sequence_ids", "word_ids"):
-        values = np.nan_to_num(np.array(values, np.float64), nan=-1)  # None becomes NaN
+        values = np.nan_to_num(np.array(values, np.float64), nan=-1)  # None becomes NaN, then -1
     found = np.array(values).astype(dtype)
     return found.reshape(-1, 2) if column in SPANS else found

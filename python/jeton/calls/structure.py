@@ -53,7 +53,7 @@ def boundaries(text: str, at: str) -> Boundaries:
         at: one of `STRUCTURES`.
 
     Raises:
-        MissingDependencyError: ``"markdown"`` without markdown-it-py.
+        MissingDependencyError: `at` is ``"markdown"``, but markdown-it-py is not installed.
 
     Examples:
         >>> boundaries("a\\nb\\n\\nc", "paragraph")

@@ -90,7 +90,7 @@ class _Splitter:
     def end(self, start: int, least: int) -> int | None:
         """Returns the end of the chunk that begins at `start`.
 
-        The end is after `least`; None if every chunk with such an end exceeds the limit.
+        The end is after position `least`. Returns None if every chunk that ends after `least` exceeds the limit.
         """
         window, reach = self._reach(start)
         if start + reach == len(self._text):

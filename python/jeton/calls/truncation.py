@@ -29,7 +29,8 @@ Side: TypeAlias = Literal["right", "left"]
 Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
 
 MAX_LENGTH = (1 << 31) - 1
-# Rows of a pair are combinations of pieces, so two long texts with short pieces would give a very large number of rows.
+# Limit on the rows of a call. The rows of a pair are combinations of the pieces of its two texts, so without a limit,
+# two long texts with short pieces would give a very large number of rows.
 MAX_ROWS = 1 << 24
 
 
@@ -80,7 +81,7 @@ class Truncation:
         to one text.
 
         Raises:
-            ConfigError: the stride is larger than the number of ids that a row has besides those of the template.
+            ConfigError: the stride is larger than `max_length` minus `num_added`.
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(
@@ -165,10 +166,10 @@ class TextPieces(NamedTuple):
 
 
 def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
-    """Splits texts into pieces that overlap by the stride; a piece has as many ids as its text keeps.
+    """Splits texts into pieces that overlap by the stride. Each piece of text i has ``kept[i]`` ids.
 
-    The first piece is the one that is kept: the start of the text (for ``side="left"``, its end). The last piece can be
-    shorter. If a text keeps no id, its first piece is empty and its second piece is the whole text.
+    The first piece is what remains of the text after truncation: its start (for ``side="left"``, its end). The last
+    piece can be shorter. If no id of a text remains, its first piece is empty and its second piece is the whole text.
 
     Args:
         lengths: int64[texts], number of ids of each text.
@@ -219,8 +220,8 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
         counts: for each segment that is a text, int64[texts]: the segment's number of pieces in each text or pair.
 
     Returns:
-        int64[rows], the index of each row's text; and for each segment int64[rows], the number of the segment's piece
-        in each row. Rows of a text are adjacent.
+        int64[rows], the index of each row's text; and for each segment an array int64[rows] that tells which of the
+        segment's pieces is in each row (0: the kept piece). Rows of a text are adjacent.
 
     Raises:
         ConfigError: too many rows.
@@ -240,9 +241,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
             "smaller stride",
         )
     texts = np.arange(num_texts)
-    # `rows` and `chosen` have the combinations so far, without the one that consists of kept pieces. In each step, each
-    # combination is extended by every piece of the next segment, and the combination of kept pieces by every piece
-    # except the kept one.
+    # `rows` and `chosen` have the combinations of the segments so far, except the combination of only kept pieces. The
+    # last line puts that one in front. In each step, each stored combination is extended by every piece of the next
+    # segment. The combination of only kept pieces is extended by every piece of this segment except the kept one.
     rows = np.zeros(0, np.int64)
     chosen: list[Int64] = []
     for count in counts:

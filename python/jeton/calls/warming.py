@@ -43,8 +43,8 @@ def warm_up(tok: Any) -> None:
         lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,
         lambda: tok.decode(ids),
         lambda: tok.decode_batch([ids]),
-        # If the tokenizer has no template, this raises an error, but only after it has imported the modules that
-        # `jeton.chat_count` needs, too.
+        # If the tokenizer has no template, this raises an error, but first it imports the modules of chats, which
+        # `jeton.chat_count` also needs.
         lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids,
     ]
     for call in calls:

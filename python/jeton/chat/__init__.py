@@ -354,7 +354,7 @@ def _is_batch(messages: Sequence[Any]) -> bool:
     first = messages[0]
     if not isinstance(first, Sequence) or isinstance(first, str | bytes):
         return False
-    return not first or not isinstance(first[0], str)  # a pair of strings is meant as a message, which is an error
+    return not first or not isinstance(first[0], str)  # ("user", "hi") is a malformed message, not a conversation
 
 
 def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> list[Chat | str]:
@@ -371,7 +371,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-# Keyword of `apply_chat_template` in transformers -> its name in `Tokenizer.chat`.
+# Keyword of `apply_chat_template` in transformers -> what to use in Jeton instead.
 _FOREIGN_KEYWORDS = {
     "chat_template": "template=",
     **dict.fromkeys(("return_tensors", "return_dict"), "tok.chat(messages).ids, a list"),
@@ -407,7 +407,7 @@ def refuse_keywords(unknown: Mapping[str, Any]) -> None:
 
 
 def checked_templates(tok: ChatTokenizer, template: object) -> Any:
-    """Implements `Tokenizer.with_chat_template`: checks a template, or templates by name, and returns the sources."""
+    """Implements `Tokenizer.with_chat_template`: checks one or several templates, and returns their Jinja sources."""
     if template is None:
         return None
     if isinstance(template, Mapping):

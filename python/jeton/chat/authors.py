@@ -54,7 +54,7 @@ def author(run: RenderedRun | None, roles: Sequence[str] = ()) -> str:
 
 
 def message_name(index: int, role: str, path: str = "") -> str:
-    """Returns a phrase for a message: its index and role, and its path in the request if the path has another index."""
+    """Returns a phrase for a message: index, role, and the path in the request if it is not ``messages[index]``."""
     more = ""
     if path and path != f"messages[{index}]":
         more = translate(", {path} of the request", path=path)

@@ -1,4 +1,4 @@
-"""The time that chat templates read by ``strftime_now``; checks and comparisons set it."""
+"""The time that ``strftime_now`` gives to chat templates; checks and comparisons set it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def now() -> datetime:
 
 @contextmanager
 def clock(moment: datetime | None) -> Iterator[None]:
-    """Sets the time of ``strftime_now`` within a ``with`` block, in this context; None is the current time.
+    """Sets the time of ``strftime_now`` for a ``with`` block; None means the current time.
+
+    The time is set only in the current context of `contextvars`.
 
     Examples:
         >>> with clock(datetime(2026, 11, 26)):

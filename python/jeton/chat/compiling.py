@@ -1,8 +1,8 @@
 """Compilation of chat templates to code that performs each operation through the `Sandbox`.
 
 Jinja's own sandbox intercepts calls, attributes and operators. Slices, comparisons, ``~``, literals and loop iterations
-compile to plain Python; `SandboxTransformer` replaces them by calls in the syntax tree. The size of the tree is limited
-before code is generated.
+compile to plain Python, so `SandboxTransformer` replaces them in the syntax tree with calls of the sandbox. The size of
+the tree is limited before code is generated.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ class GenerationBlock(Extension):
         return nodes.CallBlock(call, [], [], body).set_lineno(line)
 
 
-_MAX_NODES = 1 << 15  # nodes of a syntax tree, which take 2 s to compile; published templates have about 5,000
-_MAX_SYMBOLS = 1 << 20  # number of names × number of branches, because Jinja copies the symbol table for each branch
+# Maximum number of nodes in a syntax tree. A tree of this size takes 2 s to compile; published templates have about
+# 5,000 nodes.
+_MAX_NODES = 1 << 15
+# Limit for number of names × number of branches. Jinja copies the symbol table for each branch.
+_MAX_SYMBOLS = 1 << 20
 _LITERALS = (nodes.Const, nodes.Dict, nodes.List, nodes.Neg, nodes.Slice, nodes.Tuple)
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
 
@@ -123,7 +126,7 @@ def _told(name: str, values: list[nodes.Expr], near: nodes.Node) -> nodes.Node:
 
 
 class SandboxCodeGenerator(CodeGenerator):
-    """Generates direct method calls for the calls that `SandboxTransformer` inserts. Other calls use `Sandbox.call`."""
+    """Compiles calls inserted by `SandboxTransformer` to direct method calls; other calls go through `Sandbox.call`."""
 
     def visit_Call(self, node: nodes.Call, frame: Frame, forward_caller: bool = False) -> None:  # noqa: N802
         if forward_caller or not isinstance(node.node, nodes.EnvironmentAttribute):
@@ -137,9 +140,9 @@ class SandboxCodeGenerator(CodeGenerator):
 
 
 class BriefUndefined(Undefined):
-    """Jinja's `Undefined`, whose error message omits names of more than 100 characters."""
+    """Jinja's `Undefined` with a different error message: it omits names of more than 100 characters."""
 
-    __slots__ = ()  # as in Jinja's class; if `__dict__` existed, Jinja would call it unsafe, not undefined
+    __slots__ = ()  # as in Jinja's class; otherwise, Jinja would call `__dict__` unsafe, not undefined
 
     @property
     def _undefined_message(self) -> str:

@@ -25,7 +25,8 @@ def continued(
         text, pieces: the rendering.
         message: the last message.
         index: its index.
-        field: key of the text: ``"content"``, whose last part is continued if it is a list; ``"reasoning_content"``.
+        field: key of the text, for example ``"content"`` or ``"reasoning_content"``. If the value is a list of parts,
+            the text of its last text part is continued.
 
     Raises:
         ConfigError: the message has no such text.

@@ -6,16 +6,16 @@ Text that the template writes is encoded once. Before it is appended, the templa
 rendering is compared with the previous one (`proof`):
 
 1. the rendering must begin with the text of the previous prompt, generation prompt included;
-2. then it must have the reply: the sampled text, in which only white space can differ, or all fields of the message
-   that the caller gives;
+2. after that text, the rendering must contain the reply: either the sampled text, in which only white space can
+   differ, or all fields of the message that the caller passed;
 3. the text after the reply is appended, without the stop token if the model sampled it.
 
 If condition 1 or 2 fails, nothing is appended.
 
 Time: each turn takes a rendering of at most 50 messages and an encoding of the new text. In a longer conversation,
 messages in the middle are left out of the rendering if that removes exactly their text; the template is then assumed
-not to change them later. All messages are rendered when their number has grown by a quarter, and by
-`Conversation.prove`. If leaving messages out changes other text, all messages are always rendered.
+not to change them later. All messages are rendered each time their number has grown by a quarter, and in each call of
+`Conversation.prove`. If leaving out messages also changes other text, every rendering includes all messages.
 
 Left out: a reply that is sampled in several calls. `parsing` parses replies.
 """
@@ -57,11 +57,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
-_CONTEXT = 16  # maximum number of ids before new text, from the last special token on, that are encoded again with it
+# When new text is encoded, ids before it are encoded again: from the last special token on, but at most this number.
+_CONTEXT = 16
 _NEAR = 100  # number of characters on each side of a difference in which to search for a special token around it
 _PLACEHOLDER = "reply"
 _PROBE = {"role": "user", "content": "."}
-# Messages of one rendering: at most 48, which render in a few milliseconds; at least 16, so that it has several turns.
+# `_MOST_SHOWN`: above this number, messages are left out of renderings; 48 messages render in a few milliseconds.
+# `_LEAST_SHOWN`: number of messages at the end that are never left out, so that each rendering has several turns.
 _MOST_SHOWN, _LEAST_SHOWN = 48, 16
 _GROWTH = 1.25  # all messages are rendered again when their number has grown by this factor: amortized O(1) per turn
 
@@ -99,7 +101,7 @@ class Tail(NamedTuple):
     """Position of the new text in a rendering.
 
     Attributes:
-        kept: number of characters at the start of the rendering that are equal to the previous prompt.
+        kept: number of characters that the rendering keeps from the beginning of the previous prompt.
         start: start of the new text, after the reply and its closing.
     """
 
@@ -137,7 +139,7 @@ class _Part(NamedTuple):
         encoded: the text and its ids.
         shift: a message's index in the conversation minus its index in the rendering.
         reply: index of the sampled message before the text; None for the first prompt.
-        opened: index of the message that the generation prompt at the end begins; None for the text that closes a turn.
+        opened: index of the message whose generation prompt ends the text; None for the text that closes a turn.
     """
 
     start: int
@@ -251,10 +253,10 @@ class Conversation:
     # ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def add_sampled(self, ids: Iterable[int], message: Mapping[str, Any] | None = None) -> None:
-        """Appends the ids that the model sampled for the current turn, without a change, and closes the turn.
+        """Appends, unchanged, the ids that the model sampled for the current turn, and closes the turn.
 
-        The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
-        writes the same text at the end of a chat as before a message. Otherwise `add` appends it.
+        The text with which the template closes the turn (a stop token that the ids lack, a newline) is also appended
+        if it is the same at the end of a chat and before another message. Otherwise `add` appends it.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -344,7 +346,7 @@ class Conversation:
         return appended
 
     def parse(self, ids: Iterable[int]) -> parsing.Reply:
-        """Parses the ids that the model sampled for the current turn, or for the last sampled one; appends nothing.
+        """Parses ids that the model sampled for the current turn, before or after `add_sampled`; appends nothing.
 
         The forms in which the template writes reasoning and tool calls are derived from its renderings. Rendering the
         parsed message again must give the text of the ids; text that cannot be proved in this way stays in the content.
@@ -368,7 +370,7 @@ class Conversation:
         return self.parser()(ids)
 
     def parser(self) -> parsing.ReplyParser:
-        """Returns the parser of replies for the current turn, or for the last sampled one."""
+        """Returns the parser of replies for the current turn, before or after `add_sampled`."""
         before = self._messages if self._reply is None else self._messages[:-1]
         num_calls = sum(len(message.get("tool_calls") or ()) for message in before)
         return parsing.ReplyParser(self._tok, self._template, self._shown, num_calls=num_calls)
@@ -427,8 +429,8 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        # The runs of earlier renderings are not stored. For the text that is equal, the runs of the new rendering are
-        # used.
+        # The runs of earlier renderings are not stored. Before the first difference, both texts are equal, so the runs
+        # of the new rendering are used.
         at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
@@ -440,7 +442,8 @@ class Conversation:
         Args:
             rendering: messages, the reply, and messages after it.
             reply: the reply.
-            keeps: whether to accept a rendering that writes the reply or its generation prompt differently.
+            keeps: whether to accept a rendering in which the reply or its generation prompt differs from the
+                conversation's text.
         """
         index = len(self._shown)
         start = self._reply_start(rendering, keeps=keeps)
@@ -480,7 +483,7 @@ class Conversation:
         return None
 
     def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
-        """Returns the number of characters before the reply, or the reason why the rendering changes them."""
+        """Returns the index at which the reply begins; if the rendering changes earlier text, describes the change."""
         prompt = self._prompt
         if rendering.text.startswith(prompt.text):
             return len(prompt.text)
@@ -497,7 +500,7 @@ class Conversation:
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
-        """Converts a rendering's indices of messages to indices in the conversation, which include skipped messages."""
+        """Converts a rendering's message indices, which omit skipped messages, to indices in the conversation."""
         return Rendering(
             rendering.text,
             [
@@ -523,7 +526,9 @@ class Conversation:
         return char
 
     def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends a sampled turn both at a chat's end and before a message; None if it is not found.
+        """Returns the text that closes a sampled turn, as far as it is the same at a chat's end and before a message.
+
+        Returns None if the template raises an error or its rendering does not have the reply.
 
         Args:
             given: the sampled reply.
@@ -647,7 +652,12 @@ class Conversation:
         return Encoded(rendering, ids, segments, 0, 0)  # the context's ids differ from the encoding of its text
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
-        """Returns the length of the longest common prefix that has equal ids in both texts, encoded after `before`."""
+        """Returns the number of characters in the longest common prefix of two texts that also has equal ids.
+
+        Args:
+            first, second: the texts.
+            before: the last ids before each text, at most `_CONTEXT`.
+        """
         common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
@@ -692,7 +702,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.encoded.ids)  # index of the first id of `part.encoded`, which begins with earlier ids
+    at = part.end - len(part.encoded.ids)  # index of the first id of `part.encoded`, whose first ids are the context
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)

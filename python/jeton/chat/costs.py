@@ -1,9 +1,9 @@
 """Upper bounds of the memory and work of methods and filters, computed from their arguments before they run.
 
-`METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
-operation itself, so Python binds positional and keyword arguments in the same way. A bound passes the operation's peak
-memory to the `RenderBudget` (`afford`). If the work is more than linear in the size of values that have already been
-charged, the bound passes the work, too (`step`). The result is charged after the operation.
+`METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound is a function with the
+parameters of its operation, so Python binds positional and keyword arguments in the same way. A bound passes the
+operation's peak memory to the `RenderBudget` (`afford`). If the work is more than linear in the size of values that
+have already been charged, the bound passes the work, too (`step`). The result is charged after the operation.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _unescape(state: RenderBudget, text: str) -> None:
     state.afford(len(text) * VALUE)
 
 
-# Methods of `str` and `Markup`. `encode` is left out, because bytes have no origin.
+# Methods of `str` and `Markup`. `encode` is left out, because `bytes` cannot record the origin of characters.
 METHODS: dict[str, Cost] = {
     **dict.fromkeys((
         "count", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower",
@@ -418,7 +418,7 @@ def _reverse(state: RenderBudget, value: Any) -> None:
         state.afford(2 * bytes_of(value))
 
 
-# Filters that convert their first argument to text, and whose result consists of text of their arguments.
+# Filters whose first argument is converted to text. Their result (except of `wordcount`) is text from the arguments.
 OF_TEXT: dict[str, Cost] = {
     **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
     **dict.fromkeys(("e", "escape", "forceescape", "safe", "string"), _text),  # `escaped` charges itself

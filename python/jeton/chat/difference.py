@@ -2,8 +2,9 @@
 
 A prompt cache can reuse the ids before the first one that differs. The rendering records the author of each character
 (`provenance`). The cause is a change of the request, which is found by substitution: the first request is rendered
-again, each time with one of the changes that make it the second request. The cause is the change with which the
-rendering differs at the same character. The search does not depend on the spellings of any particular template.
+again, each time with one of the changes that lead to the second request. If the new rendering first differs from the
+original one at the character where the two chats differ, the change is the cause. The search does not depend on the
+spellings of any particular template.
 
 Left out: differences after the first one.
 """
@@ -72,7 +73,7 @@ class ChatDifference:
 
     @property
     def shared(self) -> int:
-        """Number of ids at the start that both chats have in common."""
+        """Length of the common prefix of the two chats, in ids."""
         return min(self.lengths) if self.position is None else self.position
 
     def to_json(self) -> dict[str, Any]:
@@ -259,7 +260,7 @@ class _Comparison:
         return without is not None and char >= len(without) and text.startswith(without)
 
     def _special(self, char: int) -> tuple[str, str]:
-        """Returns the kind and the cause of the difference, for a special token that is text in the other chat."""
+        """Returns the kind and the cause of a difference between a special token and text with the same spelling."""
         first = self.first or 0
         spelling = {id: token for token, id in self.prompts.tok.special_tokens.items()}
         tokens = [spelling.get(chat.ids[first]) for chat in self.chats]
@@ -281,7 +282,11 @@ class _Comparison:
     # ── causes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _cause(self, runs: Sequence[RenderedRun | None], authors: Sequence[str], char: int) -> tuple[str, str]:
-        """Returns the kind and the cause of the first change after which A's rendering changes where B's differs."""
+        """Tries the changes in turn; returns the kind and the cause of the first one that explains the difference.
+
+        A change explains the difference if A's text with this change first differs from A's text at the same character
+        as B's text does.
+        """
         for side, words in self._changes(runs):
             text = self.prompts.text(side)
             if text is not None and first_difference(self.texts[0], text) == self.char:
@@ -292,9 +297,9 @@ class _Comparison:
         return "unknown", cause
 
     def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
-        """Yields A's request with one change of B, and a function that returns the kind and the cause of this change.
+        """Yields variants of A's request, each with one of the changes that lead to B's request.
 
-        Likely changes come first.
+        Each variant comes with a function that returns the kind and the cause of its change. Likely changes come first.
         """
         a, b = self.a, self.b
         if a.date != b.date:
@@ -358,7 +363,7 @@ class _Comparison:
         return self._changed(start, runs)
 
     def _changed(self, index: int, runs: Sequence[RenderedRun | None]) -> tuple[str, str]:
-        """Returns the kind and the cause of the difference, for a message that both conversations have."""
+        """Returns the kind and the cause of the difference if the requests' messages at `index` differ."""
         if (rewritten := self._rewritten(index, runs)) is not None:
             cause = translate("{what}, because message {number} differs", what=rewritten, number=index)
             return "history", cause
@@ -378,12 +383,12 @@ class _Comparison:
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]
     ) -> tuple[str, str]:
-        """Returns the kind and the cause of the difference, for messages that were inserted or removed at `start`.
+        """Returns the kind and the cause of the difference if messages were inserted or removed at `start`.
 
         Args:
             messages: the messages that contain the inserted or removed ones.
             start: index of the first inserted or removed message.
-            number: number of inserted messages, or the negative number of removed ones.
+            number: number of inserted messages; for removed messages, minus their number.
             runs: the runs at which the renderings differ.
         """
         side, index = (1, start) if number > 0 else (0, start)
@@ -420,7 +425,10 @@ class _Comparison:
         return low
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
-        """Describes the first message before `start` that is equal in both requests but rendered otherwise, if any."""
+        """Describes the first message before `start` that both requests have, but that the template writes differently.
+
+        Returns None if the renderings do not differ in such a message.
+        """
         turns = [
             run.turn
             for run, in_prompt in zip(runs, self.in_prompt, strict=True)

@@ -53,7 +53,7 @@ _CONTEXTS = ("", "a", " ")
 
 
 class CanonicalTokenizer(ChatTokenizer, Protocol):
-    """The part of a tokenizer's interface that canonical ids need."""
+    """The part of a tokenizer's interface that `drift`, `is_canonical` and `canonicalize` use."""
 
     @property
     def definition(self) -> Definition: ...  # noqa: D102
@@ -88,8 +88,8 @@ class Drift:
         position: index of the first id that differs.
         cause: ``"merge"``: the encoder joins text across a boundary of the ids.
             ``"split"``: the encoder divides the text of one id.
-            ``"unreachable"``: as ``"split"``, but the encoder also returns other ids if the text of the id stands
-            alone, after a letter, or after a space. (`jeton.audit` proves whether any text encodes to an id.)
+            ``"unreachable"``: as ``"split"``; in addition, the text of the id does not encode to this id in three other
+            contexts: alone, after a letter, after a space. (`jeton.audit` proves whether any text encodes to an id.)
             ``"prefix_space"``: the encoder adds a space before the text; the given ids lack it.
             ``"normalization"``: the encoder changes the text. ``"dropped"``: the encoder drops a part of the text.
             ``"spelled_token"``: the text spells an added token that is matched: one that is not special, or one that
@@ -98,8 +98,8 @@ class Drift:
             ``"unmatched_token"``: the ids have an added token that the encoder does not match there.
             ``"unknown"``: one of `ids` or of `expected` is the unknown token, whose text is lost.
             ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
-        ids: the ids around `position`, between the two nearest boundaries that they share with `expected`. The first is
-            the id at `position`, or an earlier one if an unknown token before it makes equal ids uncertain.
+        ids: the given ids from `position` to the next boundary that they share with `expected`. They can begin before
+            `position` if an unknown token precedes it, because equal unknown tokens can stand for different texts.
         expected: the ids that encoding the text returns instead.
         text: the text of `ids`.
 
@@ -132,7 +132,7 @@ class Drift:
 
 
 def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) -> Drift:
-    """Builds the `Drift` of a group that begins at `position`. `unk` is the id of the unknown token, or -1."""
+    """Builds the `Drift` of the group around the index `position`. `unk`: id of the unknown token, or -1."""
     return Drift(position, _cause(tok, group, unk), group.old, group.new, group.text)
 
 
@@ -163,7 +163,7 @@ def _cause(tok: CanonicalTokenizer, group: Group, unk: int) -> Cause:
             return "prefix_space"
         if new.strip() != group.text.strip().encode():
             return "dropped" if _is_subsequence(new, old) else "normalization"
-    if not group.old:  # the encoder adds ids at the end of the text
+    if not group.old:  # the encoder returns more ids after all given ids
         return "normalization"
     if len(group.old) > 1:
         return "merge"

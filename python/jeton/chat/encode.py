@@ -80,7 +80,8 @@ def encode(
         special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
     Returns:
-        The ids, and the segments for `tokenize`, which are None if all special tokens of the text are matched.
+        The ids, and the segments for `tokenize`. The segments are None if the whole text was encoded with all special
+        tokens permitted.
 
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
@@ -196,7 +197,7 @@ def _covers(
 ) -> bool:
     """Tests whether a special token, without white space at its ends, overlaps `theirs` but not `kept`."""
     start, end = match.start, match.end
-    if not text[start:end].isspace():  # else the token itself is white space
+    if not text[start:end].isspace():  # a token of only white space is not stripped
         start += len(text[start:end]) - len(text[start:end].lstrip())
         end -= len(text[start:end]) - len(text[start:end].rstrip())
     return _overlap(theirs, start, end) and not _overlap(kept, start, end)
@@ -262,7 +263,12 @@ def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
 
 
 def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
-    """Returns a tokenizer, a special token to encode before a segment as its context, and the permission for it."""
+    """Chooses the special token that is encoded before a segment as its context.
+
+    Returns:
+        A tokenizer that has this token, the token, and the value of `special` that permits it. At the start of a chat,
+        the token is empty.
+    """
     if not at:
         return tok, "", "none"
     exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)
@@ -297,7 +303,10 @@ class _TokenSlice(NamedTuple):
 
 
 def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
-    """Joins the special tokens, taken from the encoding of the masked text, and the encodings of texts between them."""
+    """Joins the special tokens and the encodings of the texts between them.
+
+    The special tokens are taken from the encoding of the masked text.
+    """
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
     byte_spans = masked.byte_spans
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}
@@ -327,7 +336,7 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
     columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
     }
-    known: dict[tuple[int, str], list[Any]] = {}  # cache: columns are computed on access
+    known: dict[tuple[int, str], list[Any]] = {}  # (id of an encoding, name of a column) -> the column
     for part in parts:
         low, high = part.byte_range
         for name, column in columns.items():

@@ -65,10 +65,11 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = state.hold(values[0])
         elif name == "reverse" and not hasattr(values[0], "__reversed__"):
             held = state.hold(values[0])
-            if held is not values[0]:  # an iterator was converted; Jinja's filter returns a list for it, too
+            if held is not values[0]:  # `held` is a list made from an iterator; Jinja's own filter also returns a list
                 held.reverse()
                 return held
-        if name in _OF_STRINGS and not isinstance(values[0], str):  # the filter fails, or `truncate` slices a list
+        # These filters reject other values, but `truncate` returns a short list, and slices a long one before it fails.
+        if name in _OF_STRINGS and not isinstance(values[0], str):
             state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
             return filter(*own, *values, **kwargs)
         if name in OF_TEXT:
@@ -160,10 +161,10 @@ def _tojson(
 
 
 def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a filter that cuts its arguments into pieces, which have no origins, and joins them.
+    """Wraps a filter that cuts its arguments into pieces and joins the pieces, which lose their origins.
 
-    The filter gets its arguments without origins. Otherwise, it could join pieces with text that has origins, and the
-    pieces would be treated as text of the template.
+    The filter gets its arguments without origins. Otherwise, it could join a piece that has lost its origin with text
+    that still has one, and the piece would be treated as text of the template.
     """
 
     @wraps(filter)
@@ -184,7 +185,7 @@ def _forceescape(value: str) -> str:
 
 
 def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    """Implements Jinja's `indent` with origins. Jinja's own loses them, because it joins lines with a plain `str`."""
+    """Implements `indent` with origins. Jinja's own filter loses the origins: it joins lines with a plain `str`."""
     indention = width if isinstance(width, str) else " " * width
     if isinstance(s, TracedMarkup):
         indention = marked(indention)

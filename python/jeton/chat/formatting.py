@@ -147,7 +147,7 @@ class Formatter(SandboxedFormatter):
         super().__init__(environment)
         self._state = state
         self._escapes = escapes
-        self._chars, self._width = 0, 1  # of the result so far: number of characters, and bytes per character
+        self._chars, self._width = 0, 1  # the result so far: its number of characters, its bytes per character
 
     def _add(self, text: str) -> None:
         """Charges a literal or a formatted field."""

@@ -1,4 +1,4 @@
-"""Global functions of chat templates; each charges the values that it creates."""
+"""Global functions of chat templates. Each function charges the memory of its new values to the render budget."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _dict(*args: Any, **kwargs: Any) -> dict[Any, Any]:
 
 
 class Dict:
-    """Replacement for the class `dict`, whose methods could modify values."""
+    """Replaces the class `dict` in templates, because methods such as ``dict.update`` could modify values."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         """Evaluates ``dict(…)``."""

@@ -135,7 +135,8 @@ class ReplyGrammar:
     """Grammar of a template's replies, from `derive`.
 
     Attributes:
-        prompt: the end of the generation prompt, after the prefix with which all rendered replies begin.
+        prompt: the rendered prompt, without the prefix that it shares with the rendered context and all rendered
+            replies.
         style: form of messages that this template reads.
         edges: slot -> edges that leave it; the first slot is ``"start"``.
         codecs: label of a value's slot -> (type, codec) of the value, such as ``("str", "raw")``.
@@ -242,7 +243,7 @@ class _Slot(NamedTuple):
 
 
 class _Probe:
-    """A message whose texts are recognizable (they begin with ``qz``), and the search for them in its rendering."""
+    """A message with recognizable texts, which begin with ``qz``; `slots` finds these texts in a rendering of it."""
 
     def __init__(self, style: MessageStyle, reasoning: bool, content: bool, arguments: Sequence[Mapping[str, Any]]):
         calls: list[dict[str, Any]] = [
@@ -263,7 +264,10 @@ class _Probe:
         self._regex = re.compile("|".join([*map(re.escape, words), r"[\[{]"]))
 
     def _spellings(self, value: Any) -> None:
-        """Adds the spellings of a value to the texts to search for. `_with_constants` finds truth values and null."""
+        """Adds the spellings of a value to the texts to search for.
+
+        Truth values and null are left out, because `_with_constants` finds them.
+        """
         kind = _kind(value)
         if kind == "str":
             escaped = (("json", json.dumps(value)[1:-1]), ("python", repr(value)[1:-1])) if "\n" in value else ()
@@ -333,7 +337,10 @@ class _Probe:
         return "\0name" if value in _NAMES else "\0id" if value in _IDS else value
 
     def _with_constants(self, slots: list[_Slot]) -> list[_Slot]:
-        """Splits the text after a key at a truth value or null. `slots` does not find them: they are not unique."""
+        """Adds the slots of truth values and null that follow keys.
+
+        `slots` cannot find these values, because it searches only for texts that are unique.
+        """
         values = [value for call in self.calls for value in call["arguments"].values()]
         kind = _kind(values[0]) if values else ""
         if kind not in ("bool", "null"):
@@ -401,7 +408,7 @@ def _arguments(kind: str, calls: int) -> list[dict[str, Any]]:
 
 
 def _probes(style: MessageStyle) -> Iterator[_Probe]:
-    """Yields all probes: without calls first, then with more and more calls, then with each type of arguments."""
+    """Yields all probes: first 0 to 3 calls, then each type of arguments, then calls without arguments."""
     shapes = list(product((False, True) if style.reasoning else (False,), (True, False)))
     for calls, (reasoning, content) in product(range(4), shapes):
         yield _Probe(style, reasoning, content, _arguments("str", calls))
@@ -463,7 +470,10 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
 
 
 def _add_nested(grammar: ReplyGrammar, renderer: Renderer, context: Sequence[Mapping[str, Any]], base: int) -> None:
-    """Adds slots for lists and objects written by the template's own rules. They get the edges of the number slot."""
+    """Adds slots for lists and objects that the template writes by its own rules.
+
+    These slots get the same edges as the slot of numbers.
+    """
     known = {kind for kind, _ in grammar.codecs.values()}
     number = "value:number:json"
     if number not in grammar.codecs or {"list", "dict"} <= known:
@@ -505,7 +515,7 @@ def _rendered(renderer: Renderer, context: Sequence[Mapping[str, Any]], probe: _
 
 
 def _style(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: str) -> MessageStyle:
-    """Returns the style of messages with which the template prints reasoning and arguments; tries all styles."""
+    """Tries the styles of messages, and returns the one with which the template prints reasoning and arguments."""
     reasoning = None
     for style in _STYLES[:3]:
         probes = (_Probe(style, True, True, _arguments("str", number)) for number in (0, 1))

@@ -237,7 +237,11 @@ _PARTS: dict[Any, tuple[str, ...]] = {
 
 
 def _part(part: Any, where: str, role: str) -> Any:
-    """Checks an item of a content. Returns its text, or the object with its tools as a list, sorted by key."""
+    """Checks an item of a message's content, and returns it in the form that is rendered.
+
+    An item with a text becomes a string. Any other item becomes a dict, in which the value of ``"tools"`` is a list of
+    namespaces, sorted by name.
+    """
     kind = part.get("type") if isinstance(part, Mapping) else None
     if kind not in _PARTS:
         raise ConfigError(f"{where} is {part!r:.60}; its type is one of {', '.join(_PARTS)}", option="messages")
@@ -309,9 +313,9 @@ class HarmonyIds(NamedTuple):
     Attributes:
         ids: the ids.
         mask: for each id, whether the model generates it. The model generates all ids of a reply after
-            ``<|start|>assistant``, including the end token. If a reply follows another one in the same turn, the model
-            generates ``<|start|>assistant``, too. It does not generate the ``<|end|>`` of an earlier final message,
-            because it generated ``<|return|>`` there.
+            ``<|start|>assistant``, including the end token. From the second reply of a turn on, it also generates
+            ``<|start|>assistant``. It does not generate the ``<|end|>`` of a final message, because it ended this
+            message with ``<|return|>``.
         spans: for each message, its half-open range of indices into the ids; None for reasoning that is dropped.
     """
 
@@ -386,7 +390,7 @@ class Harmony:
                 ``analysis`` before the first final message are dropped.
 
         Raises:
-            ConfigError: a message or a tool has another form. The error names the field and its place.
+            ConfigError: a message or a tool does not have the required form. The error names the field and its place.
             InvalidTextError: a text has a lone surrogate.
         """
         flag(training, "training")
@@ -489,7 +493,10 @@ class Harmony:
 
 
 def _dropped(messages: Sequence[_Message]) -> range:
-    """Returns the range of messages whose reasoning is dropped: up to the first final reply, if the last is final."""
+    """Returns the range of messages whose reasoning is dropped.
+
+    If the last reply is final, these are the messages before the first final one. If it is not, the range is empty.
+    """
     replies = [message for message in messages if message.role == "assistant"]
     if not replies or replies[-1].channel != "final":
         return range(0)

@@ -377,5 +377,8 @@ def running(state: RenderBudget) -> Iterator[RenderBudget]:
 
 
 def current() -> RenderBudget:
-    """Returns the state of the current rendering. There always is one, because Jinja only evaluates at run time."""
+    """Returns the state of the current rendering.
+
+    There always is one, because Jinja evaluates expressions only while it renders a template.
+    """
     return _RUNNING.get()

@@ -48,7 +48,7 @@ def marked(text: str) -> TracedMarkup:
 
 
 def _with_origin(name: str, *, escapes: bool = False) -> Callable[..., TracedMarkup]:
-    """Creates a method of `TracedMarkup` that assigns its result an origin, because `TracedStr` lacks the method."""
+    """Creates a method of `TracedMarkup` for a `str` method that `TracedStr` lacks, and gives its result an origin."""
     method = getattr(str, name)
 
     def derived(self: TracedMarkup, *args: Any, **kwargs: Any) -> TracedMarkup:

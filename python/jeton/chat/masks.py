@@ -25,13 +25,13 @@ MaskSource = Literal["auto", "markers", "provenance"]
 
 
 class MaskDifference(NamedTuple):
-    """A range of characters that is generated according to ``{% generation %}`` or to `replies`, but not to both.
+    """A range of characters that only one of two sources, ``{% generation %}`` and `replies`, marks as generated.
 
     Attributes:
         start, end: the range.
         text: its text.
         is_marked: whether it is inside a ``{% generation %}`` block.
-        reason: description of the text, derived from the renderings.
+        reason: which text it is, for example "the stop token of message 2"; derived from the renderings.
     """
 
     start: int
@@ -66,14 +66,16 @@ def without(spans: Iterable[Span], removed: Sequence[Span]) -> list[Span]:
 
 
 def ids_of(spans: Sequence[Span], stops: Sequence[Span], char_spans: NDArray[np.int64]) -> list[bool]:
-    """Returns for each token whether it begins and ends in one of the ranges.
+    """Returns for each token whether it lies within one of the ranges.
 
-    A token is not generated if it begins before the text that the model generates, or ends after it: a model generates
-    its tokens before there is any text after them. An empty span is treated as one character.
+    A token that extends beyond the text that the model generates is not generated: the text before was given to the
+    model, and the text after did not exist yet when the model generated its tokens. An empty span is treated as one
+    character.
 
     Args:
         spans: ranges of characters, sorted and disjoint; at least one.
-        stops: ranges of stop tokens. A token may end after its range, with the white space that it strips.
+        stops: ranges of stop tokens. The span of a stop token may end after its range, because the span includes the
+            white space that the token strips.
         char_spans: int64[n, 2], spans of the tokens.
     """
     import numpy as np

@@ -1,10 +1,10 @@
-"""Lists and objects in the arguments of a call that a template writes by rules of its own.
+"""Lists and objects in the arguments of a call, for templates that write them in a form of their own.
 
-Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. The texts
-that they write around elements, keys, values and strings are found by rendering a number in place of each value, and
-comparing the renderings. Values at every depth are assumed to be written in the same way.
+Some templates write neither JSON nor Python: ``<item>1</item><item>2</item>``, ``{a:<|"|>x<|"|>,b:[1,2]}``. To find
+the texts that they write around elements, keys, values and strings, calls with known numbers and strings are rendered,
+and the renderings are compared. Values at every depth are assumed to be written in the same way.
 
-Left out: templates that write an empty list or object as an empty text. It cannot be told from an empty string.
+Left out: templates that write an empty list or object as an empty text, which cannot be told from an empty string.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["NestedForm", "derive_nested"]
 
-_KEY = "\0key"  # placeholder for the key of a value, in the template's text after this value
+_KEY = "\0key"  # stands for a key in the text after its value: templates can repeat the key there
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _MAX_DEPTH = 50
 _ONE, _TWO = 7130001, 7130002
@@ -24,7 +24,7 @@ _TEXT = "qzstring"
 
 
 class _Container(NamedTuple):
-    """The template's texts of a list or an object: before, between and after elements, and between key and value."""
+    """A template's texts before, between and after elements of a list or object, and between key and value."""
 
     opening: str
     between: str

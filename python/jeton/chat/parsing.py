@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["Reply", "ReplyParser", "ReplyTokenizer"]
 
 _FIRST_CONTROL = 0xF0000  # first of the private-use characters that represent special tokens
-_MAX_PROOFS = 12  # maximum number of renderings of the whole conversation for one reply
+_MAX_PROOFS = 12  # approximate maximum number of renderings of the whole conversation for one reply
 _MAX_GRAMMARS = 64
 _NOT_RENDERED = "the rendering lacks {!r} of the generation prompt"
 _INSERTED = "the rendering has {!r}, which the reply lacks"
 _EMPTY_REASONING = "the rendering lacks the empty reasoning"
 _JSON = "the rendering formats the arguments differently"
 _SPACES = "the rendering differs in white space"
-_REPLY = "qzreply"  # content of a test message, a text that no template writes by itself
+_REPLY = "qzreply"  # content of test messages; no template writes this text by itself
 _STOP = "the rendering of the turn lacks the stop token {!r}"
 
 
@@ -96,9 +96,11 @@ class ReplyParser:
 
     Args:
         tok: the tokenizer.
-        template: the template with its variables. A parameter that its tools declare as a string is parsed as a string.
+        template: the template with its variables, including the tools. If a tool's schema declares a parameter as a
+            string, its value is parsed as a string.
         messages: the messages before the reply.
-        num_calls: number of tool calls before the reply; the reply's first call without an id gets this number as id.
+        num_calls: number of tool calls before the reply. If the calls of the reply have no ids, ids with
+            consecutive numbers are generated, starting with this number.
 
     Raises:
         ChatTemplateError: the template refuses the messages.
@@ -186,7 +188,7 @@ class ReplyParser:
     def _stop(self, literal: str) -> str:
         """Returns the last special token of the text that ends a turn; an empty text if there is none."""
         length = num_shared(literal[::-1], self._prompt[::-1])
-        # Some templates write the generation prompt after each chat, even if it is not asked for.
+        # Some templates write the generation prompt after each chat, even if `add_generation_prompt` is false.
         after = self._controls.any.findall(literal[len(literal) - length :])
         return after[0] if after else "".join(self._controls.any.findall(literal)[-1:])
 
@@ -222,7 +224,7 @@ class ReplyParser:
         return best
 
     def _first(self, grammar: ReplyGrammar, text: str, is_relaxed: bool) -> Reply | None:
-        """Returns the reply of the first reading that a rendering proves; None if no reading is proved."""
+        """Returns the reply of the first reading that `_proved` accepts; None if it accepts none."""
         whole = grammar.prompt + text
         search = Search(grammar, whole, self._controls.any, is_relaxed, self._types)
         for _, group in groupby(_starts(grammar, whole, is_relaxed), key=lambda one: (one.edge.literal, one.notes)):
@@ -245,7 +247,7 @@ class ReplyParser:
     def _proved(
         self, grammar: ReplyGrammar, whole: str, reading: Reading, start: _Start, is_relaxed: bool
     ) -> Reply | None:
-        """Renders the message of a reading; returns the reply if the rendering equals the text, else None."""
+        """Renders a reading's message. Returns the reply if rendering and text differ at most in form, else None."""
         parts = _assembled(reading)
         if parts is None:
             return None
@@ -370,7 +372,7 @@ def _parameter_types(tools: Sequence[Mapping[str, Any]]) -> SchemaTypes:
 
 
 class _Start(NamedTuple):
-    """A possible start of a reply: its first edge, the start of its first slot, and its differences from the prompt."""
+    """A possible start of a reply: first edge, offset of the first slot, and notes on deviations from the prompt."""
 
     edge: Edge
     at: int
@@ -381,7 +383,10 @@ _RANKS = {"reasoning": 0, "content": 2, "end": 3}
 
 
 def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_Start]:
-    """Yields the possible starts of a reply. Those after longer text of the template are first."""
+    """Yields the possible starts of a reply: first those without notes, then a group for each kind of note.
+
+    In each group, edges with longer literals come first.
+    """
     prompt = grammar.prompt
     edges = sorted(
         grammar.edges.get("start", ()), key=lambda edge: (-len(edge.literal), edge.literal, _RANKS.get(edge.target, 1))

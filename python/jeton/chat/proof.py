@@ -1,8 +1,9 @@
 """Checks that a rendering continues a previous one.
 
 Finds the end of a sampled reply in the new rendering, or the reason why that rendering is no continuation. The end of a
-reply is found by the origins of characters. It is after the last character that comes from the reply's message, and at
-the sampled stop token if there is one. No marker of a particular template is assumed.
+reply is found by the origins of characters, without knowledge of any template's markers. If a stop token was sampled,
+the reply ends where the template writes this token after the last character that comes from the reply's message.
+Otherwise, it ends after that character and after the template's next text, as far as this text was sampled.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ __all__ = [
     "quoted",
 ]
 
-_OVERLAP = 500  # maximum length of an overlap in characters; the text that ends a reply is much shorter
-_QUOTED = 40  # maximum number of characters of a text that a reason quotes
+_OVERLAP = 500  # maximum length of an overlap in characters; templates end a reply with a much shorter text
+_QUOTED = 40  # longer texts are cut to this number of characters when an error message quotes them
 
 
 class Rendering(NamedTuple):
@@ -154,7 +155,8 @@ def message_range(rendering: Rendering, message: int, start: int) -> tuple[int, 
     """
     last, following = start, len(rendering.text)
     at = 0
-    # True after the message's turn, because later turns can repeat its fields, such as the name of the called function.
+    # Set after the message's turn. Later turns can repeat a field of the message, such as the name of the called
+    # function; such repetitions are ignored.
     is_over = False
     for run in rendering.runs:
         if at >= start:
@@ -192,7 +194,7 @@ def describe_change(
         start: first character of the reply.
         located: the end of the reply.
         reply: the sampled text and its message.
-        number: index of the message in the conversation, which the reason mentions.
+        number: index of the message in the conversation; the returned reason contains this number.
     """
     text = rendering.text
     written, sampled = text[start : located.end], reply.text
@@ -247,7 +249,7 @@ def _dense(text: str) -> str:
 
 
 def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
-    """Describes the first difference of a rendering from an earlier rendering, with which it should begin.
+    """Describes the first difference between a rendering and the earlier rendering that it should continue.
 
     Args:
         old: the earlier rendering; its messages are numbered as in the conversation.
@@ -265,7 +267,10 @@ def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
 
 
 def _origins(rendering: Rendering, start: int) -> list[Origin]:
-    """Returns the origins, without list indices, of the text after `start` that is not the template's, in order."""
+    """Returns the origins of the text after `start` that comes from messages or the caller, in order.
+
+    The field of each origin is as `_field` returns it.
+    """
     origins = []
     at = 0
     for run in rendering.runs:
@@ -283,7 +288,7 @@ def _writer(run: RenderedRun) -> str:
 
 
 def _owner(origin: Origin) -> str:
-    """Returns a phrase for the field of a message, or the variable, that a text comes from."""
+    """Returns a phrase that says where a text comes from: a field of a message, or a variable of the caller."""
     field = (_field(origin) or "").partition("[")[0]
     if origin.message is None:
         return f"the {_name(field)}" if field else "text of the caller"
@@ -291,7 +296,10 @@ def _owner(origin: Origin) -> str:
 
 
 def _field(origin: Origin) -> str | None:
-    """Returns the name of a field. Only tool calls keep their list index; all fields of reasoning have one name."""
+    """Returns the name of an origin's field, without a list index, except for tool calls.
+
+    The fields in which messages can have their reasoning all get the name ``reasoning``.
+    """
     field = origin.field
     if field is None or field.startswith("tool_calls["):
         return field

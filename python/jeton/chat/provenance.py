@@ -27,8 +27,9 @@ class Origin(NamedTuple):
             ``"mixed"``: text computed from template text and other text, in which the two cannot be distinguished.
         message: index of the message.
         generated: whether the run is inside ``{% generation %}``, which marks the model's own output.
-        field: the field of the message, or the variable: ``"content"``, ``"tools"``; for a list with the index, as in
-            ``"tool_calls[0]"``. None for text of the template, and for text of several fields.
+        field: the name of the message's field, such as ``"content"``, or of the variable, such as ``"tools"``. If the
+            field is a list, the name includes the index of the item: ``"tool_calls[0]"``. None for text of the
+            template, and for text of several fields.
     """
 
     source: Literal["template", "message", "caller", "mixed"]
@@ -90,7 +91,10 @@ class TracedStr(str):
     _runs: tuple[OriginRun, ...]
 
     def __new__(cls, text: str, runs: Iterable[OriginRun] | None = None) -> TracedStr:
-        """Creates a string. `runs` cover the text; None: the caller wrote it, and it cannot become special tokens."""
+        """Creates a string from a text and the runs that cover it.
+
+        If `runs` is None, the whole text counts as written by the caller, so it cannot become special tokens.
+        """
         self = str.__new__(cls, text)
         self._runs = ((len(text), CALLER),) if runs is None else tuple(_fused(runs))
         return self
@@ -187,7 +191,7 @@ class TracedStr(str):
         return self._locate(str.rsplit(self, sep, maxsplit), sep)
 
     def _locate(self, pieces: list[str], sep: str | None) -> list[str]:
-        """Returns `pieces`, the result of a split of this string at `sep` or white space (None), with their origins."""
+        """Returns `pieces`, into which this string was split at `sep` (None: at white space), with their origins."""
         cuts: list[tuple[int, int]] = []
         at = 0
         for piece in pieces:
@@ -230,13 +234,17 @@ class TracedStr(str):
         pieces = self.split("%s")
         plain = "%" not in "".join(pieces) and all(isinstance(part, str | int | float) for part in parts)
         if not plain or len(pieces) != len(parts) + 1:
-            return str.__mod__(self, values)  # loses the origins (conversions other than %s), or raises an error
+            # Conversions other than %s and values of other types lose the origins. A wrong number of values raises.
+            return str.__mod__(self, values)
         return join(
             [pieces[0], *(text for part, piece in zip(parts, pieces[1:], strict=True) for text in (str(part), piece))]
         )
 
     def _same_length(self, text: str) -> str:
-        """Returns `text` with the origins; without them if its length differs, so that characters do not correspond."""
+        """Returns `text` with the origins of this string, or without origins if its length differs.
+
+        If the lengths differ, the characters of the two texts do not correspond.
+        """
         return TracedStr(text, self._runs) if len(text) == len(self) else text
 
     def upper(self) -> str:

@@ -1,8 +1,9 @@
 """Searches for the ways in which the grammar of a template can read a reply.
 
-A *reading* is a sequence of slots that covers the text. A slot of free text ends at any of the template's texts that
-can follow it; the earliest is tried first. A slot of JSON ends where the JSON value ends, so a string in it can contain
-any text. The search backtracks, caches positions from which no reading is possible, and has a limit of steps.
+A *reading* is a sequence of slots that covers the text. A slot of free text can end before each occurrence of
+a template text that can follow the slot; the earliest occurrence is tried first. A slot of JSON ends where the JSON
+value ends, so a string in it can contain any text. The search backtracks, caches positions from which no reading is
+possible, and has a limit of steps.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .grammar import INVALID, JSON_SLOTS, Edge, ReplyGrammar, decode_json, unifi
 __all__ = ["Part", "Reading", "Search", "value_at"]
 
 _MAX_STEPS = 20_000  # limit of steps; a reply with one call takes about 20
-_STEP = 1 << 12  # number of characters of a slot that are counted as one more step
+_STEP = 1 << 12  # a possible end of a slot costs one step, and one more for each `_STEP` characters of the slot
 _MAX_LITERAL = 100_000  # maximum length of a Python literal, in characters
 _NAME = re.compile(r"""[^\s"'<>(){}\[\]=]+""")
 _NAMES = ("name", "id", "key")
@@ -88,7 +89,7 @@ class Search:
             return
         dead: set[tuple[str, int]] = set()  # (slot, start) from which no reading ends
         states = [_State(first, start, "", self._options(first.target, start, ""))]
-        ended = [False]  # for each state, whether a reading was found that continues it
+        ended = [False]  # for each state: True if a complete reading that passes through the state was found
         chosen: list[_Option] = []
         while states:
             state = states[-1]
@@ -156,10 +157,10 @@ class Search:
                         yield end, edge, len(self._text)
 
     def _last_ends(self, edge: Edge, slot: str) -> Iterator[int]:
-        """Yields the possible ends of the last slot: before the literal that ends a reply, or before a prefix of it.
+        """Yields the possible ends of the last slot; after it comes the edge's literal or a prefix of the literal.
 
         A prefix of the literal is possible because a reply can lack the stop token, and because content can be cut off
-        anywhere. Slots other than content need their closing text.
+        anywhere. For a slot other than content, the prefix must contain the text that closes the slot.
         """
         literal, is_regex = edge.literal, "\0" in edge.literal
         least = 0
@@ -239,7 +240,7 @@ def _decoded(grammar: ReplyGrammar, slot: str, raw: str) -> Any:
     kind, codec = grammar.codecs.get(name, ("", "raw"))
     if codec == "raw":
         return raw
-    if isinstance(codec, tuple):  # the codec is a tuple of spellings of truth values or null
+    if isinstance(codec, tuple):  # the codec lists the texts for true and false, or the text for null
         values = (True, False) if kind == "bool" else (None,)
         return dict(zip(codec, values, strict=True)).get(raw, INVALID)
     if codec == "json":

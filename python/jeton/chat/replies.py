@@ -184,7 +184,7 @@ class _Derivation:
         self._chat, self._whole = chat, whole
         spellings = sorted(filter(None, chat.controls), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, spellings)) or "(?!)")
-        self._tails: dict[Any, str] = {}  # context of a reply -> the template's text that ends its prompt
+        self._tails: dict[Any, str] = {}  # context of a reply -> end of its prompt, after the last mark
         self._modes: dict[str, str] = {}
         self._ends: dict[Any, list[_End]] = {}
         self._own: dict[int, list[int]] = {}
@@ -240,7 +240,7 @@ class _Derivation:
             yield reply
 
     def _check_omitted(self, message: int) -> None:
-        """Raises an error if the message, which has no own runs, could be part of text made from several messages."""
+        """For a message without marks: raises an error if its content could be in text made from several messages."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
                 f"the chat template computes text from several messages, so message {message} cannot be "
@@ -282,7 +282,10 @@ class _Derivation:
         return ReplySpans(message, tuple(spans), self._reasoning(message, kept, spans, stops), tuple(stops))
 
     def _stops_between(self, row: Sequence[int], token: str) -> Iterator[tuple[Span, int]]:
-        """Yields each stop token that is between two marks and before a reply's header, with the end of that header."""
+        """Yields the range of each stop token between two marks of `row`, and the end of the reply's header after it.
+
+        Stop tokens without a header after them are left out.
+        """
         for index in row[1:] if token else ():
             begin, end = self._whole.gap(index)
             between = self._whole.text[begin:end]
@@ -292,7 +295,7 @@ class _Derivation:
                 yield (begin + at, begin + at + len(token)), begin + header
 
     def _following(self, message: int) -> int:
-        """Returns the index of the first mark of a message after `message`, which has no marks itself."""
+        """For a message without marks, returns the index of the first mark of the later messages."""
         marks = self._whole.marks
         before = max((own[-1] for index, own in self._own.items() if index < message), default=-1)
         later = (at for at in range(before + 1, len(marks)) if marks[at].message is not None)
@@ -376,11 +379,11 @@ class _Derivation:
             return shared  # the prompt continues with text that the template leaves out of earlier turns
         overlap = self._overlap(between, tail)
         if self._specials(between[:overlap]):
-            return overlap  # the prompt has more text before its header, such as an instruction
+            return overlap  # the prompt has text before its header that `between` lacks, such as an instruction
         shared = self._edge(begin, shared)
         overlap = self._overlap(between[shared:], tail[shared:])
         if shared and between[shared : shared + overlap].strip():
-            return shared + overlap  # the prompt has more text within its header, such as an opening tag
+            return shared + overlap  # the prompt has text within its header that `between` lacks, such as a tag
         mode = self._modes.get(between)
         if mode is None:
             mode = self._modes[between] = self._mode(message, between)
@@ -401,7 +404,8 @@ class _Derivation:
     def _late_header(self, begin: int, between: str, after: int) -> int | None:
         """Returns the end of the last header before a reply; None if there is none.
 
-        A header is text of the template that begins like the generation prompt; it ends where the two first differ.
+        A header is text of the template that begins like the generation prompt; it ends at the first difference from
+        that prompt.
         """
         opening = next(iter(self._specials(self._added)), None)
         needed = self._added[: opening.end()] if opening else self._added
@@ -420,9 +424,9 @@ class _Derivation:
         return self._whole.text[: next(users, 0)]
 
     def _edge(self, begin: int, length: int) -> int:
-        """Returns the largest length up to `length` at which the text from `begin` on can be cut.
+        """Shortens the range of `length` characters from `begin` until it ends at a possible cut; returns the length.
 
-        It can be cut at the end of an expression of the template, a special token, a word or a space.
+        A cut is possible at the end of an expression of the template, a special token, a word or a space.
         """
         text, cut = self._whole.text, begin + length
         for match in self._special.finditer(text, begin):
@@ -441,7 +445,8 @@ class _Derivation:
         """Renders prompts with other values of the template's boolean variables, and compares them with `between`.
 
         Returns:
-            The longest end of a prompt, from its last message on, with which `between` begins; else an empty text.
+            The end of one of these prompts, after its last mark: the longest end that is a prefix of `between`. An
+            empty text if there is none.
         """
         chat = self._chat
         found = ""
@@ -465,7 +470,7 @@ class _Derivation:
 
     @cached_property
     def _added(self) -> str:
-        """The text that ``add_generation_prompt`` appends after a user's message; empty if other text changes, too."""
+        """Text that ``add_generation_prompt`` appends after a user's message; empty if it also changes other text."""
         messages = self._chat.messages
         users = (index for index, facts in enumerate(messages) if facts["role"] == "user")
         num = next((index + 1 for index in users if messages[index + 1 : index + 2]), len(messages))
@@ -495,7 +500,7 @@ class _Derivation:
     # ── end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _ends_of(self, message: int, own: list[int], start: int) -> list[_End]:
-        """Groups consecutive marks of a message that come from generated text; leaves out copies of such marks."""
+        """Groups consecutive marks of a message's generated text; leaves out marks that only repeat such text."""
         whole = self._whole
         shape: list[Any] = []
         for at, index in enumerate(own):
@@ -546,7 +551,7 @@ class _Derivation:
             else:
                 begin, end = whole.gap(index)
                 if whole.text.startswith(closing.text, begin, end):
-                    continue  # a copy after the end of the turn, such as the name of a tool before its result
+                    continue  # a copy after the end of the turn, such as the tool's name that introduces a result
             kept.append(index)
             closings[index] = closing or _Closing()
         return [_End(tuple(map(number_of.__getitem__, row)), closings[row[-1]]) for row in _rows(kept)]
@@ -602,9 +607,9 @@ class _Derivation:
 
     @staticmethod
     def _behind(one: _Text | ChatTemplateError, message: int, behind: int, text: str) -> str | None:
-        """Returns the template's text after a mark of a message. `behind` is the number of its marks after this mark.
+        """Returns the template's text after one mark of a message: the mark that `behind` marks of the message follow.
 
-        None if the text of this mark is not `text`, or if the message has fewer marks.
+        Returns None if the text of this mark is not `text`, or if the message has too few marks.
         """
         if isinstance(one, ChatTemplateError):
             return None
@@ -679,7 +684,10 @@ class _Derivation:
         return tuple(found)
 
     def _ended(self, message: int, after: str) -> int:
-        """Returns the length of the prefix of `after` that ends the reasoning: it also precedes other content."""
+        """Returns the length of the prefix of `after` that closes the reasoning.
+
+        The template writes the same prefix if other content follows the reasoning.
+        """
         facts = {key: value for key, value in self._chat.messages[message].items() if key != "tool_calls"}
         made = self._render([*self._chat.messages[:message], {**facts, "content": "x"}], False)
         if isinstance(made, ChatTemplateError):

@@ -49,7 +49,8 @@ def read_request(request: Any) -> ChatRequest:
 
     Raises:
         ConfigError: the argument is neither a list of messages nor a request.
-        UnsupportedFeatureError: a content or a tool cannot be expressed in a chat template; the message has its path.
+        UnsupportedFeatureError: chat templates do not support a content or a tool of the request (the error names the
+            path of this content or tool), or the request refers to messages that it does not contain.
 
     Examples:
         >>> made = read_request({"system": "Be short.", "messages": [{"role": "user", "content": "hi"}]})
@@ -86,7 +87,7 @@ def read_request(request: Any) -> ChatRequest:
 
 
 def with_text_arguments(messages: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """Copies messages with the arguments of tool calls as JSON text, which some templates need instead of an object.
+    """Copies messages, and converts the arguments of tool calls from objects to JSON text, which some templates need.
 
     Examples:
         >>> call = {"function": {"name": "f", "arguments": {"n": 1}}}
@@ -119,7 +120,7 @@ def _message(message: Json, path: str) -> Iterator[tuple[str, Json]]:
         yield path, made
         return
     texts: list[str] = []
-    first = path  # path of the message that has the texts
+    first = path  # path of the message that gets `texts` as content; "" after a tool result, until a text follows
     thoughts: list[str] = []
     for place, block in _each(content, f"{path}.content"):
         kind = block.get("type")

@@ -52,8 +52,8 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
-# Number of characters up to which a result is charged only after the operation. The size of a larger result is checked
-# before the operation.
+# Maximum length of a short text, in characters. If the result of ``a + b`` is longer, its size is checked before the
+# operation; a short result is only charged afterwards. A comparison with a longer text is charged by its length.
 _SMALL = 1 << 12
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
 _GIVEN: tuple[type, ...] = (
@@ -62,7 +62,7 @@ _GIVEN: tuple[type, ...] = (
     dict,
     list,
     tuple,
-)  # base classes of the caller's values and of text
+)  # a template's values belong to Jeton's subclasses of these classes
 _NAMES_OF_DICT = frozenset(dir(dict))
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {
@@ -232,7 +232,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def _private(self, obj: Any, name: str, get: Callable[[Any, str], Any]) -> Any:
-        """Looks up a name with a leading underscore; attributes that only Jeton's own classes have are undefined."""
+        """Looks up a name with a leading underscore. If only Jeton's subclass has the attribute, the result is undefined."""
         given = next((kind for kind in _GIVEN if isinstance(obj, kind)), None)
         if given is None or hasattr(given, name):
             return get(obj, name)
@@ -264,7 +264,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # checked, because the message of an IndexError contains the value
+                        state.printed(value)  # checks its length: the error of a failed `index` quotes the value
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)

@@ -172,7 +172,7 @@ def render(
 
 
 def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
-    """Copies messages to the form that a template gets. Messages that are such copies already are returned unchanged.
+    """Copies messages to the form that a template gets. A message that already is such a copy is not copied again.
 
     Raises:
         ConfigError: a message is not JSON, or has no role.
@@ -185,7 +185,8 @@ def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
     """Returns the runs of one expression's output.
 
-    Outside of a turn, the template's text in this output gets the turn of the message whose text the output contains.
+    If the expression is outside of all turns, and its output contains text of exactly one message, then the template's
+    own text in the output is assigned to the turn of this message.
     """
     runs = runs_of(chunk)
     messages = {origin.message for _, origin in runs if origin.message is not None}
@@ -214,7 +215,8 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
-    if _is_name(message["role"]):  # as text of the template, so that it can be part of tokens such as <|user|>
+    # The role is treated as the template's own text, so that it can be part of special tokens such as <|user|>.
+    if _is_name(message["role"]):
         seen["role"] = message["role"]
     seen._message = index
     return seen  # type: ignore[no-any-return]
@@ -253,7 +255,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Returns the size of a value, equal to `RenderBudget.size`."""
+    """Returns the same number as `RenderBudget.size`, for a value that `_seen` returned."""
     if isinstance(value, GivenDict | GivenList | GivenTuple):
         return value._size
     return VALUE + (len(value) if isinstance(value, str) else 0)

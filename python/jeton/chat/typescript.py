@@ -1,6 +1,6 @@
 """Renders JSON schemas of tools as TypeScript types, the form that gpt-oss was trained with.
 
-Source: the output of `openai-harmony` 0.0.8 (`json_schema_to_typescript` in src/encoding.rs), which the tests compare.
+Source: `openai-harmony` 0.0.8 (`json_schema_to_typescript` in src/encoding.rs); tests compare its output with Jeton's.
 Keywords that `openai-harmony` does not print (``anyOf``, ``$ref``, ``pattern``, …) become ``any`` or are omitted here,
 too.
 """

@@ -77,7 +77,7 @@ def dumped(value: Any) -> str:
 
 
 def skipped(items: Sequence[str], others: Sequence[str]) -> int:
-    """Returns the number of items in `others` before the first item of `items`; 0 if that item is missing.
+    """Returns the index of `items[0]` in `others`; 0 if it is not there, or the length of `others` if `items` is empty.
 
     Examples:
         >>> skipped(["b", "c"], ["x", "b", "c"]), skipped(["b"], ["x"]), skipped([], ["x", "y"])
@@ -199,7 +199,7 @@ def _of_texts(one: str, two: str) -> str:
 
 
 def _word(text: str, at: int) -> str:
-    """Returns the characters around an index up to white space, at most `_SHOWN`."""
+    """Returns the word around an index, from white space to white space, but at most `_SHOWN` characters of it."""
     start = at
     while start > max(0, at - _SHOWN // 2) and not text[start - 1].isspace():
         start -= 1

@@ -40,8 +40,8 @@ from .streams import write, write_json
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
 _VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
-# Maximum number of lines, and of bytes, of a chunk of the user's files that is compared. A chunk has several lines, so
-# that line ends are tested, too.
+# The user's files are compared in chunks of at most this many lines, and lines are split at this many bytes. A chunk
+# has several lines, so that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
 
@@ -155,7 +155,7 @@ def convert(
 
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
-    """Yields a temporary path in the output's folder, from which the file can be renamed atomically."""
+    """Yields a path in a temporary folder beside the output, so that the new file can be renamed atomically."""
     target = Path(output).absolute()
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
@@ -170,7 +170,7 @@ def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
 
 
 class _Accepted(set[str]):
-    """Set of accepted losses. A writer looks up each loss that occurs; `found` has those of them that are accepted."""
+    """Set of accepted losses. A writer looks up each loss that occurs; if it is accepted, it is added to `found`."""
 
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)
@@ -202,7 +202,7 @@ def _save(
 
 
 def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
-    """Loads the output as a user would; if the format has lost the pattern, passes the pattern of `tok`."""
+    """Loads the output as a user would. If the format has no pattern, takes pattern and special tokens from `tok`."""
     try:
         return jeton.load(path)
     except ConfigError as error:
@@ -215,7 +215,10 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 
 def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
-    """Returns the tokenizer without its template if that is an accepted loss; then only ids of texts are compared."""
+    """Returns the tokenizer, without its template if the format has lost the template.
+
+    Without a template, only the ids of the texts are compared, not those that a template adds.
+    """
     if "template" not in lost:
         return tok
     return jeton.Tokenizer(replace(tok.definition, template=None), tok._core.vocabulary())

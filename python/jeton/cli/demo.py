@@ -1,7 +1,7 @@
-"""``jeton demo``: trains and shows a tokenizer on text that every machine has.
+"""``jeton demo``: trains a tokenizer on text that every machine has, and shows the result.
 
-The corpus is the running Python's standard library and Jeton's own lessons in English and Chinese. Left out: training
-options, which ``jeton train`` has.
+The corpus is the standard library of the running Python, and Jeton's own lessons in English and Chinese. The command
+has no training options; ``jeton train`` has them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Context(click.Context):
 
 
 def paragraphs(text: str) -> list[tuple[str, str]]:
-    """Splits a help text into paragraphs: pairs of a message to translate, and text after it that is not translated.
+    """Splits a help text into paragraphs. Each is a pair: a message to translate, and the untranslated text after it.
 
     Paragraphs that click wraps are joined to one line. In a list of examples, only the heading is a message, unless an
     example has a note beside it; then the whole list is one message.

@@ -88,9 +88,9 @@ class Command(click.Command):
 def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
     """Returns the message of an error with keyword arguments replaced by the command's options of the same name.
 
-    A call in Python is replaced by the command that does the same; an option of `jeton.Corpus`, by that of the command.
-    A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option, or
-    a value that the option does not accept.
+    A Python call is replaced by the equivalent command. A keyword argument of `jeton.Corpus` is also replaced by the
+    command's option, without the words "of jeton.Corpus". A hint (text after a semicolon) is left out if it names a
+    keyword argument for which the command has no option, or a value that the option does not accept.
 
     Examples:
         >>> from jeton.errors import keyword
@@ -116,7 +116,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
             clauses[-1] += command
             continue
         name, equals, value = re.sub(r" (of|to) jeton\.Corpus$", "", part).partition("=")
-        if param := options.get(name.partition("[")[0]):  # a list item, such as `tokens[0]`, has the option of its list
+        if param := options.get(name.partition("[")[0]):  # for `tokens[0]`, uses the option of `tokens`
             clauses[-1] += _with_value(param, value)
             known[-1] &= not isinstance(param.type, click.Choice) or not value or _literal(value) in param.type.choices
         elif equals and value and "settings" in options:  # an option of a training preset
@@ -128,7 +128,7 @@ def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
 
 
 def _with_value(param: click.Parameter, value: str) -> str:
-    """Returns the name of an option or argument with its value; with a list of values, the name and each value.
+    """Returns the name of an option or argument, then its value. For a list, the name is repeated before each value.
 
     `value` is Python source. A value that is empty or contains white space is quoted.
     """
@@ -187,7 +187,7 @@ class TextOptions:
         field: field of a row that holds the text.
         special: permitted special tokens, as in `Tokenizer.encode`.
         add_special_tokens: whether to apply the tokenizer's template.
-        replace: whether to replace bytes that are not UTF-8 by U+FFFD if the tokenizer needs UTF-8.
+        replace: whether to replace invalid UTF-8 with U+FFFD, if the tokenizer needs valid UTF-8.
     """
 
     files: bool
@@ -198,7 +198,7 @@ class TextOptions:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Returns the keyword arguments for `Tokenizer`'s methods that encode."""
+        """Returns the keyword arguments for the encoding methods of `Tokenizer`."""
         return {"special": self.special, "add_special_tokens": self.add_special_tokens}
 
 
@@ -250,7 +250,10 @@ def tokenizer_option(command: Function) -> Function:
 
 
 def tokenizers_option(*, required: bool = False) -> Callable[[Function], Function]:
-    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; -t defaults to the default tokenizer."""
+    """Adds --pattern, and a -t that can be given several times.
+
+    Their values are passed as `pattern` and `names`. Without -t, `names` contains the default tokenizer.
+    """
 
     def decorate(command: Function) -> Function:
         default = "" if required else " Default: the one that ships with Jeton."
@@ -288,7 +291,7 @@ def special_option(command: Function) -> Function:
 
 
 def text_options(command: Function) -> Function:
-    """Adds --files, --field, --special, --add-special-tokens and --errors; passes their values as one `options`."""
+    """Adds --files, --field, --special, --add-special-tokens and --errors; passes `options`, a `TextOptions`."""
 
     @click.option(
         "--files",
@@ -322,7 +325,10 @@ _READING = (
 
 
 def selection_options(command: Function) -> Function:
-    """Adds --include, --exclude and --input-type, passed by the names of the keyword arguments of `jeton.Corpus`."""
+    """Adds --include, --exclude and --input-type.
+
+    Their values are passed as `include`, `exclude` and `input_type`: keyword arguments of `jeton.Corpus`.
+    """
 
     @click.option(
         "--include",
@@ -348,7 +354,8 @@ def selection_options(command: Function) -> Function:
 def corpus_options(command: Function) -> Function:
     """Adds CORPUS..., --documents, --field, --encoding, --max-expansion, --errors and the `selection_options`.
 
-    The options, with those of `sample_options`, are passed as `reading`, the keyword arguments of `jeton.Corpus`.
+    The command gets `corpus`, and a dict `reading` of keyword arguments for `jeton.Corpus`. `reading` has the values of
+    all these options, and of --sample and --seed (see `sample_options`).
     """
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
@@ -388,7 +395,10 @@ def corpus_options(command: Function) -> Function:
 
 
 def sample_options(command: Function) -> Function:
-    """Adds --weight, passed as `weights`, and --sample and --seed, passed in `reading`; see `corpus_options`."""
+    """Adds --weight, --sample and --seed.
+
+    The command gets the weights as `weights`. `corpus_options` puts the other two options into `reading`.
+    """
 
     @click.option(
         "--weight",

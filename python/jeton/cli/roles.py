@@ -48,7 +48,7 @@ class RoleOptions:
         return [*dict.fromkeys((*self.roles.values(), *(preset.tokens if preset else ())))]
 
     def applied(self, tok: jeton.Tokenizer, tokens: Iterable[str] = ()) -> jeton.Tokenizer:
-        """Returns a tokenizer with `tokens` and the tokens of these options added, and roles and chat template set."""
+        """Returns `tok` with more tokens (`tokens` and those of these options), with roles and a chat template."""
         missing = [token for token in (*tokens, *self.roles.values()) if token not in tok.special_tokens]
         if preset := PRESETS.get(self.chat_template or ""):  # its tokens need not be special
             added = {token.content for token in tok.added_tokens.values()}
@@ -58,7 +58,7 @@ class RoleOptions:
 
 
 def role_options(command: Function) -> Function:
-    """Adds --chat-template and an option for each role, such as --bos; passes their values as one `roles`."""
+    """Adds --chat-template and an option for each role, such as --bos; `command` gets their values as `roles`."""
 
     @click.option(
         "--chat-template",

@@ -51,7 +51,8 @@ def _run(command: click.Group, args: list[str] | None) -> int:
         _say(translate("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has closed the pipe (`jeton vocab | head`). Without the redirection, Python reports it.
+        # The reader has closed the pipe (`jeton vocab | head`). Standard output is redirected, because otherwise Python
+        # would report the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except JetonError as error:
@@ -88,7 +89,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 @contextmanager
 def _logged() -> Iterator[_Handler]:
-    """Prints log records of the library, such as training that stopped early, as warnings to standard error."""
+    """Prints what the library logs, for example that training stopped early, as warnings to standard error."""
     logger, handler = logging.getLogger("jeton"), _Handler()
     logger.addHandler(handler)
     try:

@@ -655,7 +655,7 @@ def script(
 
 
 def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Returns (index, number of jobs) of --job, a Slurm array or a Kubernetes indexed Job; None if there is none."""
+    """Returns (index, number of jobs) from --job, a Slurm array or a Kubernetes indexed Job; None without these."""
     if job is not None:
         number, slash, count = job.partition("/")
         if not slash or not _is_number(number) or not _is_number(count) or not int(number) < int(count):

@@ -110,7 +110,7 @@ def rows_of(file: str, options: TextOptions) -> DocumentReader:
 
 
 def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[float, ...] = ()) -> CorpusLike:
-    """Converts CORPUS... to the library's corpus: ``-`` to standard input, paths to sources with their weights."""
+    """Converts the arguments CORPUS... to a corpus: ``-`` becomes standard input, a path becomes a weighted source."""
     if weights and len(weights) != len(places):
         raise click.UsageError(f"{len(weights)} --weight for {len(places)} CORPUS; pass one --weight for each CORPUS")
     if "-" not in places:

@@ -206,7 +206,7 @@ def _special_tokens(given: tuple[str, ...], roles: RoleOptions, unk: str | None)
 
 
 def _small(how: dict[str, Any], roles: RoleOptions) -> jeton.Tokenizer | None:
-    """Trains a tokenizer on a few lines with the same options, to test if it can be saved; None if training fails."""
+    """Returns a tokenizer trained on a few lines with options `how`, to test saving; None if training fails."""
     logger = logging.getLogger("jeton")
     level = logger.level
     logger.setLevel(logging.CRITICAL)  # suppresses the warning that training stopped early

@@ -1,8 +1,8 @@
 """Drop-in replacements for other libraries.
 
-    import jeton.compat.tiktoken as tiktoken                    replaces one import jeton.compat.replace("tiktoken")
-    replaces all later imports of this process python -m jeton.compat.run tiktoken script.py               replaces
-    imports of an unchanged program and its processes
+    import jeton.compat.tiktoken as tiktoken          replaces one import
+    jeton.compat.replace("tiktoken")                  replaces all later imports of this process
+    python -m jeton.compat.run tiktoken script.py     replaces imports of an unchanged program and its processes
 
 The original libraries are never imported, except for calls of `tokenizers` that Jeton does not support.
 

@@ -23,7 +23,7 @@ def missing(name: str) -> None:
 
 
 def missing_attributes(cls: type[Any], name: str) -> None:
-    """Begins to record names that objects of a class lack. Off by default, because recording slows attribute access."""
+    """Makes a class record lookups of missing attributes. Off by default, because recording slows attribute access."""
 
     def absent(owner: Any, attribute: str) -> NoReturn:
         if not is_private(attribute):
@@ -34,7 +34,7 @@ def missing_attributes(cls: type[Any], name: str) -> None:
 
 
 def is_private(name: str) -> bool:
-    """Tests for a private name, which Python, notebooks and test tools look up on any object."""
+    """Tests whether a name is private. Python, notebooks and test tools look up private names on any object."""
     return name.startswith(("__", "_repr_", "_ipython_", "_mock_", "_pytest"))
 
 

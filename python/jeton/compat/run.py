@@ -7,8 +7,8 @@
 Python processes that the program starts use the drop-ins, too. Processes of `multiprocessing` get this process's
 `sys.path`; others get the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
 
-At exit, standard error lists the calls of this process that took a slow path, and the names that the program looked up
-and that only the installed library has, not the drop-in.
+At exit, standard error lists the calls of this process that took a slow path. It also lists the names that the program
+looked up and that the drop-in lacks, although the installed library has them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
     if sys.flags.safe_path:
         sys.path[:0] = shims
     else:
-        sys.path[1:1] = shims  # after the program's folder, where Python inserts the folders of PYTHONPATH
+        sys.path[1:1] = shims  # directly after the program's folder: Python puts the folders of PYTHONPATH there, too
     sys.modules["__main__"] = _new_main()
     _run(kind, program[0], arguments)
 

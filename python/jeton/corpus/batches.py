@@ -36,7 +36,7 @@ class Document(NamedTuple):
 
 
 class DocumentChunk(NamedTuple):
-    """Consecutive documents read from one source at once.
+    """Consecutive documents of one source that were read together.
 
     Attributes:
         texts: the documents.
@@ -128,9 +128,10 @@ class Batch:
         return chunk.source(index)
 
     def place(self, index: int) -> tuple[str, int | None]:
-        """Returns the file of a document, and the number of its row or line, counted from the start of the range.
+        """Returns the file of a document, and the number of its row or line.
 
-        The number is None if the document is the whole file.
+        If only a range of the file is read, the number counts from the start of the range (see `ranges`). The number is
+        None if the document is the whole file.
         """
         chunk, index = self._find(index)
         return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
@@ -183,7 +184,7 @@ class PrefetchQueue:
         self._chunks: deque[DocumentChunk | BaseException | None] = deque()
 
     def wait_for_space(self, size: int) -> None:
-        """Blocks until `size` bytes fit or, since a single file can exceed the capacity, until the queue is empty."""
+        """Blocks until `size` bytes fit into the queue, or until it is empty: one file can exceed the capacity."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self.num_bytes)
         self.raise_if_closed()
@@ -240,7 +241,7 @@ def prefetch(read: Callable[[PrefetchQueue], Iterable[DocumentChunk]], num_bytes
     """Yields the chunks of `read`, which runs in a background thread.
 
     Args:
-        read: function that reads the chunks; before it reads a large file at once, it waits on the queue for space.
+        read: function that reads the chunks; before it reads a whole file, it waits until the queue has space for it.
         num_bytes: capacity of the queue.
     """
     queue = PrefetchQueue(num_bytes)

@@ -27,22 +27,22 @@ class Corpus:
 
     Attributes:
         sources: a path, glob, folder (its files, sorted) or URL; an iterable of
-            `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
-            `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; JSON Lines, Parquet,
-            Arrow and CSV have one document per row. `listing` returns the files that are read, and the files of folders
-            that are not read.
+            `str`/`bytes` (documents), of mappings (rows, such as a dataset of the package `datasets`), or of `Path`
+            (files); a binary stream; a `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are
+            decompressed; JSON Lines, Parquet, Arrow and CSV have one document per row. `listing` returns the files that
+            are read, and the files of folders that are not read.
         documents: ``"file"``: a text file is one document; ``"line"``: each line is a document, without its line end.
         field: field of a row (JSON, Parquet, Arrow, CSV, mapping) that holds the text; ``"content.body"`` and
             ``"text.0"`` are nested fields, unless a key has this whole name.
         errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises the error;
-            ``"replace"`` replaces invalid text by U+FFFD, and raises other errors; ``"skip"`` skips the record, and
+            ``"replace"`` replaces invalid text by U+FFFD, but raises all other errors; ``"skip"`` skips the record, and
             files that cannot be opened. Replacements and skipped records are logged.
         encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows. Parquet
             is always UTF-8.
         max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; a larger ratio is
             rejected as a decompression bomb. None means no limit.
-        sample_bytes: size of a sample in bytes. Only a sample of about this size is used, which consists of whole
-            documents from all parts of the corpus.
+        sample_bytes: approximate size of a sample in bytes. Only the sample is used; it consists of whole documents
+            from all parts of the corpus. None means no sample.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
         include: globs, such as ``["*.md"]``; only files that match a glob are read, including kinds of files that are
             otherwise not read from folders. A glob without a slash matches the file's name; a glob with a slash matches
@@ -95,7 +95,7 @@ class Corpus:
         """Converts the argument of a function (sources, or a `Corpus`) to a `Corpus`.
 
         Raises:
-            ConfigError: as the class.
+            ConfigError: the type of the argument is invalid.
         """
         if isinstance(corpus, Corpus):
             return corpus

@@ -41,7 +41,7 @@ def open_corpus(
         options: fields of `Corpus`, which override the fields of the given corpus.
 
     Returns:
-        Its reader. Paths have been expanded; no document has been read.
+        The reader of the corpus. Paths have been expanded; no document has been read.
 
     Raises:
         FileNotFoundError: there is no such file, a glob has no match, or a folder has no files.
@@ -98,8 +98,8 @@ class DocumentReader:
         keep: Callable[[Chunks], Chunks] | None = None,
     ) -> None:
         self._sources, self._handler, self._sample, self._keep = sources, handler, sample, keep
-        # Only for the held-out reader that `split` returns: the chunks that the other reader has collected for it. It
-        # returns these chunks instead of reading the sources.
+        # Only set in the held-out reader of `split`, and only if the corpus can be read once. Contains the chunks that
+        # the learning reader has set aside. The held-out reader returns these chunks instead of the sources' chunks.
         self._kept_before: list[DocumentChunk] | None = None
         sizes = [resolved.size() for resolved in sources]
         self.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)

@@ -4,7 +4,7 @@
 ``"skip"`` skips the record. Replacements and skipped records are counted, and reported once, at the end. A record is
 one potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: paths and globs without files, which are errors under every policy. Under ``"skip"``, `source_reader` and
+A path or glob for which there is no file is an error under every policy. Under ``"skip"``, `source_reader` and
 `jeton.shards` skip files that cannot be opened, and `paths` skips folders that cannot be read.
 """
 
@@ -37,7 +37,7 @@ MAGIC = {
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
-# Hint at the other policies, which is appended to messages.
+# These hints are appended to error messages: other policies that can be chosen, or another encoding.
 _REPLACE, _SKIP = named('errors="replace" to jeton.Corpus'), named('errors="skip"')
 _SKIP_ONLY = named('errors="skip" to jeton.Corpus')
 _UTF_16 = named('encoding="utf-16" to jeton.Corpus')

@@ -50,7 +50,8 @@ class ColumnPath:
     Attributes:
         column: name of the column in the schema.
         type: Arrow type of the values.
-        dotted: the path in the form in which pyarrow takes it for Parquet. Of a struct, only the named child is read.
+        dotted: column to request from pyarrow's Parquet reader: a dotted path like ``content.body``, so that only this
+            child of the struct is read; for a path through a list, the name of the whole column.
 
     Examples:
         >>> import pyarrow as pa
@@ -96,7 +97,7 @@ class ColumnPath:
         return cls(column, tuple(steps), kind, ".".join((column, *map(str, steps))) if only_structs else column)
 
     def of(self, array: Any) -> Any:
-        """Returns the values at the path; null if the row, or the item of a list, is missing."""
+        """Returns each row's value at the path; null if a struct or list on the path is null or lacks the item."""
         import pyarrow as pa
 
         if self._steps:

@@ -1,7 +1,8 @@
 """`KeptFields`: fields of records, such as ids, URLs and labels, that are stored as JSON with each document.
 
 The name of a field is its key in the record, ``"url"``, or its path, ``"meta.url"`` or ``"tags.0"`` (`fields`). If a
-record lacks a field, its JSON lacks it, too. For a document without a record, the JSON has its file and number instead.
+record lacks a field, the stored JSON has no entry for that field. For a document without a record, the stored JSON has
+the document's file and number instead.
 
 Python parses each line again, because the core reads only the text. This takes about 4 seconds per gigabyte; encoding
 takes 6.
@@ -113,5 +114,5 @@ def place_json(file: str, number: int | None) -> bytes:
 
 
 def _text(value: object) -> str:
-    """Converts a table's value of a type that JSON lacks (bytes, dates, decimals) to text."""
+    """Converts bytes, a date, a decimal or another value from a table to text, if JSON has no type for the value."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)

@@ -61,7 +61,8 @@ SUFFIXES: dict[str, InputType] = {
 }
 # Suffixes that are rejected because they are not text. Most other binary files are rejected because they are not UTF-8.
 REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
-HEAD_BYTES = 1 << 16  # number of bytes that are searched for a row if the first line is not a row
+# If the first line of a ``.json`` is not a row, about this number of bytes is searched for one.
+HEAD_BYTES = 1 << 16
 BOM = b"\xef\xbb\xbf"
 
 
@@ -76,7 +77,9 @@ def check_input_type(value: object) -> None:
 
 
 def kind_of(file: str, input_type: InputType = "auto") -> InputType:
-    """Returns the kind of a file that the caller names: ``"text"`` if its suffix is unknown, never ``"auto"``.
+    """Returns the kind of a file whose path the caller gives. An unknown suffix means ``"text"``.
+
+    The result is never ``"auto"``.
 
     Raises:
         UnsupportedFeatureError: the file is not text, for example an archive.
@@ -96,7 +99,7 @@ def kind_of(file: str, input_type: InputType = "auto") -> InputType:
 
 
 def is_folder_kind(file: str) -> bool:
-    """Tests whether a file with this suffix is read if the caller gives its folder.
+    """Tests, by the suffix of a file, whether the file is read if the caller gives the folder that contains it.
 
     For ``.json``, ``.csv`` and ``.tsv``, the content of the file must also be checked.
 
@@ -108,15 +111,16 @@ def is_folder_kind(file: str) -> bool:
 
 
 def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
-    """Tests whether an uncompressed file can be split for several tasks: rows of JSON, lines, row groups of Parquet.
+    """Tests whether an uncompressed file can be divided into parts that several tasks read.
 
-    CSV cannot, because quoted values can contain line ends. The other kinds can only be read from their beginning.
+    JSON Lines and lines of text are divided at line ends, and Parquet is divided at row groups. CSV cannot be divided,
+    because quoted values can contain line ends. Files of the other kinds can only be read from their beginning.
     """
     return kind in ("jsonl", "parquet") or (kind == "text" and by_line)
 
 
 def label_of(file: str) -> str:
-    """Returns the kind under which an unread file is counted: its suffix.
+    """Returns the label under which a file that is not read is counted: its suffix, or ``without suffix``.
 
     Examples:
         >>> label_of("a/README.md"), label_of("notes.md.gz"), label_of("LICENSE"), label_of("v1.0-2024")
@@ -133,13 +137,13 @@ def _suffix(file: str) -> str:
 
 
 def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | None, BinaryIO]:
-    """Determines the content of a decompressed ``.json`` by its first lines.
+    """Determines by the first lines of a decompressed ``.json`` what the file contains.
 
     Args:
         stream: the bytes of the file, from the beginning.
 
     Returns:
-        The content, the first row if the first line is a row, and a stream of all bytes.
+        What the file contains; the row in its first line, or None if that line is not a row; a stream of all bytes.
 
     Examples:
         >>> for data in b'{"text": "a"}\\n{"text": "b"}\\n', b'[\\n  {"text": "a"}]', b'{\\n  "text": "a"\\n}':
@@ -162,7 +166,7 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
         return ("array" if inner.startswith((b"{", b"]")) else "other"), None, replayed
     if not first.startswith(b"{"):
         return "other", None, replayed
-    # Either rows of which the first is damaged, or an object on several lines.
+    # The file has either rows, the first of which is damaged, or an object on several lines.
     return ("rows" if any(map(_row, lines[1:])) else "object"), None, replayed
 
 

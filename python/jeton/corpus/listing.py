@@ -2,11 +2,11 @@
 
 In a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. All other files in it are counted by
 kind, so that a ``README.md`` does not become a document, and no file is left out silently. A file that the caller
-names, by its path or by a glob such as ``*.md``, is read as its kind, or rejected. Each file is read once. Files of
-ambiguous suffixes are opened during listing, so that plans of shards have only inputs with documents.
+names, by its path or by a glob such as ``*.md``, is read as its kind, or rejected. Each file is read once. Files with
+ambiguous suffixes are opened during listing, so that a plan of `jeton.shards` contains only files with documents.
 
-Cost: reading the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a
-time; no reading if `input_type` is given.
+Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder are read; up to `REMOTE_THREADS` remote
+files are read at a time. If `input_type` is given, no file is read.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Rules(NamedTuple):
     skips: bool = False
 
     def takes(self, entry: Entry) -> bool:
-        """Tests whether a file matches a glob of `include`, if there are any, and matches no glob of `exclude`."""
+        """Tests whether a file matches no glob of `exclude` and, unless `include` is empty, a glob of `include`."""
         if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
@@ -179,7 +179,7 @@ class Lister:
         return files
 
     def add_source(self, source: Source, rules: Rules) -> list[str]:
-        """Returns the files of a source, as `add` does; an empty list if not everything in the source is a path."""
+        """Returns the files of a source as `add` does; an empty list if it is neither a path nor a list of paths."""
         place: Any = source.place
         options = source.documents, source.exact_weight
         if isinstance(place, str | os.PathLike):
@@ -194,7 +194,7 @@ class Lister:
         return _unread(self._found)
 
     def identity(self, file: str) -> tuple[int | None, str]:
-        """Returns size and version of a file, if possible from the listing of an object store; see `identity_of`."""
+        """Returns the size and version of a file: from an object store's listing if possible, else by `identity_of`."""
         return remote_identity(self._infos[file]) if file in self._infos else identity_of(file)
 
     def _is_new(self, file: str, rules: Rules, options: tuple[object, object]) -> bool:

@@ -93,7 +93,7 @@ def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool
     Args:
         place: the path, folder, glob or URL.
         unread: called with the kind and the name of each item of a folder that is left out: hidden files, special
-            files, and links to folders that are read anyway or form a cycle.
+            files, links to a folder that was already read under another path, and links to a folder above the link.
         skips: whether folders that cannot be read are reported to `unread`; otherwise they raise an error.
 
     Raises:
@@ -143,11 +143,11 @@ def _names_files(pattern: str) -> bool:
 def open_path(
     file: str, check_canceled: Callable[[], None] | None = None, block: int = REMOTE_BLOCK
 ) -> Iterator[BufferedReader]:
-    """Opens a file of a listing as a stream of bytes, whose ``tell()`` is the read position.
+    """Opens a local or remote file as a stream of bytes, whose ``tell()`` is the read position.
 
     If a named pipe has no writer, the function waits for one, and logs a warning after 2 seconds. While waiting, it
-    repeatedly calls `check_canceled`, which can raise an exception to stop it. `block` is the number of bytes of a
-    request to a remote file.
+    repeatedly calls `check_canceled`, which can stop the wait by raising an exception. `block` is the number of bytes
+    per request to a remote file.
 
     Raises:
         ConfigError: the file is a device.
@@ -397,7 +397,7 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     asks_hidden = any(part.startswith(".") for part in parts[depth:])
 
     def find() -> dict[str, tuple[str | None, Mapping[str, Any]]]:
-        """Returns file -> (its name below a folder, or None if the caller names the file itself; its metadata)."""
+        """Returns file -> (path below its folder, metadata). The path is None if the URL matches the file itself."""
         system.invalidate_cache()
         found = system.glob(path, detail=True) if glob.has_magic(path) else {path: system.info(path)}
         files: dict[str, tuple[str | None, Mapping[str, Any]]] = {}

@@ -1,7 +1,8 @@
-"""`RangeReader`: the documents of ranges of files, in order, for a task that can run on any machine.
+"""`RangeReader`: reads the documents in given ranges of files, one range after the other.
 
-It reads in the calling thread, because many readers run in parallel. Each document is held in memory, so its size has a
-limit, which is the same on every machine.
+A task of `jeton.shards` reads its documents in this way, on any machine. The reader runs in the calling thread only,
+because many tasks run in parallel. It holds each document in memory, so documents have a maximum size; this size is the
+same on every machine.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
 
 __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
-# Small enough that the text and the ids of a batch stay in the CPU cache from reading to writing.
+# Small enough that a batch stays in the CPU cache from the reading of its text to the writing of its ids.
 BATCH_BYTES = 1 << 20
-MAX_DOCUMENT = 1 << 28  # maximum number of bytes of a document; `streams.LONGEST_LINE` is that of a line
+MAX_DOCUMENT = 1 << 28  # maximum number of bytes of a document; `streams.LONGEST_LINE` is the maximum of a line
 
 
 class RangeReader:
@@ -34,7 +35,7 @@ class RangeReader:
         ranges: the ranges to read, in order; at most one range of each file.
         corpus: options for reading; its sources are not used.
         check: function that is called often, and can raise an exception to stop the reading.
-        conversations: whether the field of a row is a list, which is read as JSON, instead of a text.
+        conversations: whether the field to read holds a list instead of a text; the document is the list as JSON.
         keep: names of fields of records to keep.
         select: function that selects documents of each chunk.
         on_skip: called with kind, place and reason of each skipped record; the place has the same form as in `skipped`.
@@ -70,7 +71,7 @@ class RangeReader:
 
     @property
     def skipped(self) -> dict[str, Skipped]:
-        """Kind of error -> skipped records; line numbers are relative to their range: see `SourceReader.read_range`."""
+        """Kind of error -> skipped records. Line numbers are relative to the range: see `SourceReader.read_range`."""
         return self._handler.skipped
 
     def skip(self, kind: str, place: str, error: JetonError) -> None:

@@ -1,13 +1,13 @@
 """Reads the documents that begin in a range of a file's bytes, so that several tasks can share one file.
 
-A line belongs to the range in which it begins. Therefore consecutive ranges of a file have each line exactly once, for
-any split points, and a range reads at most the rest of one line beyond its end. A row group of Parquet belongs to the
-range that contains its middle byte.
+A line belongs to the range in which it begins. Therefore consecutive ranges of a file contain each line exactly once,
+for any split points, and a range reads at most the rest of one line beyond its end. A row group of Parquet belongs to
+the range that contains its middle byte.
 
 Line numbers are relative to the range, because the lines before it are not read. If a message must contain a line
 number of the file, `lines_before` reads and counts them.
 
-Cost: outside of the range, only the rest of the lines at its start and end are read.
+Cost: outside of its bytes, a range reads only the byte before its start and the rest of the line that crosses its end.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class FileRange:
 
 
 def count_lines(file: str, end: int) -> int:
-    """Counts the lines that begin before byte `end` of a file, which are the lines before a range that starts there."""
+    """Counts the lines that begin before byte `end` of a file.
+
+    If a range starts at byte `end`, these are the lines before the first line of the range.
+    """
     if end == 0:
         return 0
     lines = 1
@@ -106,7 +109,7 @@ class LineRange:
         return data
 
     def _skip(self, start: int) -> None:
-        """Skips the line that contains byte start - 1, because it begins in an earlier range."""
+        """Skips the line that contains byte start - 1, because this line begins in an earlier range."""
         self._raw.seek(start - 1)
         self._position = start - 1
         while data := self._raw.read(READ_BYTES):

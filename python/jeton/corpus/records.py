@@ -100,8 +100,8 @@ def _items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 _space = re.compile(r"[ \t\r\n]*")
-# Signs that a JSON error is due to an incomplete value: the error has this message, or its position is less than this
-# number of characters before the end of the text.
+# A JSON error can be due to an incomplete value if its message begins with UNFINISHED, or if its position is less than
+# NEAR_END characters before the end of the text that has been read.
 UNFINISHED, NEAR_END = "Unterminated string", 16
 
 
@@ -140,7 +140,8 @@ class _JsonText:
                     raise self.error(error.msg, error.pos) from None
             unread = len(self._held) - self.at
             check_size(unread, f"{self._name}: character {self._before + self.at}", LONGEST_LINE)
-            self._read(max(READ_BYTES, unread))  # doubles the text, so repeated decoding takes linear time
+            # The unread text grows geometrically, so all attempts to decode a value together take linear time.
+            self._read(max(READ_BYTES, unread))
 
     def error(self, words: str, at: int | None = None) -> FormatError:
         """Builds the error for text that is not a JSON array, with the position of the invalid character."""
@@ -431,7 +432,8 @@ def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Cal
 class _Forward:
     """File object for `tarfile` over a stream that may be unable to seek. It moves only forward, or one block back.
 
-    `tarfile` seeks by the sizes in an archive. If these are damaged, it must not read data twice or allocate memory.
+    `tarfile` seeks by the sizes in an archive. If the sizes are damaged, a seek must not cause data to be read twice,
+    and must not allocate memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -49,7 +49,7 @@ RIGHT_ONE = f"name the right one with {named('field= of jeton.Corpus')}"
 
 
 class BadRowError(Exception):
-    """Error of a row that has no text; `kind` is the kind of error under which the row is counted."""
+    """Error of a row from which no text or list can be read; `kind` is the reason under which the row is counted."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -107,7 +107,11 @@ def _look_again(
     offset: int,
     value: Callable[[object, str], str] | None = None,
 ) -> bytes | None:
-    """Slow path for a line that the core did not parse: it is blank, valid only for Python's `json`, or invalid."""
+    """Reads a line with Python's `json`; returns None if the line is blank or skipped.
+
+    All lines with lists are read in this way. A line with a text is read in this way only if the core did not parse it:
+    it is blank, valid only for Python, or invalid.
+    """
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
@@ -235,7 +239,7 @@ def column_texts(
                 yield texts, kept, done / max(1, total), fields
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError is for column names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name is not UTF-8
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error; for corrupt data, pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
@@ -276,7 +280,10 @@ def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[
 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
-    """Returns a number of rows that together have about `BATCH_BYTES`, or more bytes if columns have dictionaries."""
+    """Returns the number of rows to read in one batch, so that the batch has about `BATCH_BYTES`.
+
+    A batch of columns with dictionaries is larger, because the metadata has the size of the encoded values.
+    """
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
@@ -323,7 +330,7 @@ def _json_lists(column: Any) -> list[bytes | None]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Removes null fields from the objects of a JSON value, because in a table each object has all fields."""
+    """Removes null fields from the objects of a JSON value. Arrow adds them to objects that lack a field."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -380,10 +387,10 @@ def arrow_values(table: Any, field: str) -> list[Any]:
 
 
 def checked_texts(array: Any) -> Any:
-    """Returns an Arrow array of strings or bytes as bytes without a dictionary, after checking offsets and indices.
+    """Checks an Arrow array of strings or bytes; returns its values as bytes, also if they are stored in a dictionary.
 
-    The offsets of Arrow data that comes from a file or from another process can be invalid. This function does not
-    check that the values are UTF-8; `column_of` does.
+    Offsets and indices are checked, because they can be invalid in Arrow data that comes from a file or from another
+    process. This function does not check that the values are UTF-8; `column_of` does.
 
     Raises:
         pyarrow.ArrowInvalid: an offset or an index is out of range, or a buffer is too short.
@@ -400,10 +407,10 @@ def checked_texts(array: Any) -> Any:
 
 
 def column_of(array: Any, *, borrow: bool = False) -> TextColumn | None:
-    """Returns the values of an Arrow array of strings or bytes without nulls; None if a value is not UTF-8.
+    """Returns the values of an Arrow array; None if a value is not UTF-8.
 
     Args:
-        array: the array, from `checked_texts`.
+        array: result of `checked_texts`, which must not contain nulls.
         borrow: use the memory of the array instead of a copy; only allowed if no other code has access to the array.
     """
     import numpy as np

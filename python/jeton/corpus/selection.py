@@ -131,7 +131,7 @@ def bins_of(indices: NDArray[np.uint64], start: int) -> NDArray[np.uint64]:
 
 
 def splitmix64(seed: int) -> int:
-    """Returns SplitMix64 of an integer, so that the results of adjacent seeds are unrelated."""
+    """Hashes a seed with SplitMix64, so that the results of adjacent seeds are unrelated."""
     x = (seed + GOLDEN) & MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK

@@ -97,7 +97,8 @@ class ResolvedSource:
         files: its files if it consists of paths; else None.
         by_line: whether each line of a text file is a document.
         rules: options of reading.
-        conversations: whether the field of a row is a list, which is read as JSON.
+        conversations: whether the field of each row contains a list, such as a conversation, instead of a text; the
+            list is read as JSON.
         keep: fields of records to keep; None if there are none.
     """
 
@@ -146,10 +147,10 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order, each group with the sizes of its files.
+        """Yields groups of files, in order, each with the sizes of its files.
 
-        Small files that are one document each are in groups of about `num_bytes`. Any other file is alone, with None
-        in place of sizes.
+        Small files, each of which is one document, form groups of about `num_bytes` bytes. Any other file is a group of
+        its own, with None in place of the sizes.
         """
         group: list[str] = []
         sizes: list[int] = []
@@ -274,7 +275,7 @@ class SourceReader:
     def _lines(
         self, stream: BinaryIO, part: FileRange, resolved: ResolvedSource, kind: InputType
     ) -> Iterator[DocumentChunk]:
-        """Yields the documents of the lines of a range."""
+        """Yields the documents of a range of a file that is read by lines: a chunk for each block of lines."""
 
         def before() -> int:
             return part.lines_before
@@ -303,7 +304,7 @@ class SourceReader:
         return kept._replace(fields=[found for found in fields if found is not None])
 
     def _skip_file(self, file: str, error: FormatError) -> None:
-        """Skips a file that cannot be read, or the rest of it; errors of single rows are handled elsewhere."""
+        """Skips a file, or its unread rest, because of an error. Errors of single rows are handled elsewhere."""
         kind = "file without the field" if error.place == "schema" else "file that cannot be read"
         self._handler.skip(kind, file, error)
 
@@ -365,7 +366,7 @@ class SourceReader:
         """Yields the documents of one decompressed stream. `size`: size of the file in bytes, to report progress."""
         if kind in ("parquet", "arrow"):
             seekable = getattr(stream, "seekable", None)
-            if seekable is None or not seekable():  # a compressed stream cannot seek, as Parquet and IPC files require
+            if seekable is None or not seekable():  # Parquet and IPC readers must seek; a compressed stream cannot
                 with tempfile.TemporaryFile() as raw:
                     shutil.copyfileobj(stream, raw, 1 << 20)
                     raw.seek(0)

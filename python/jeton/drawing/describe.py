@@ -296,7 +296,7 @@ def _char_spans(text: bytes, byte_spans: Sequence[tuple[int, int]]) -> list[tupl
     """
     if text.isascii():
         return list(byte_spans)
-    # For each byte: index of the character that contains it; number of characters that begin before it.
+    # first[i]: index of the character that contains byte i. after[i]: number of characters that begin before byte i.
     first, after = [0] * (len(text) + 1), [0] * (len(text) + 1)
     at = number = 0
     while at < len(text):

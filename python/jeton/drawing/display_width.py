@@ -13,8 +13,8 @@ __all__ = ["aligned", "display_width", "elided", "padded", "wrapped"]
 def display_width(text: str) -> int:
     """Returns the columns that a text takes: 2 for wide characters, 0 for combining marks.
 
-    If terminals differ (flags, characters with an emoji variation selector), returns the larger width, so that lines
-    can be short, but never overflow.
+    Terminals disagree on the width of flags and of characters with an emoji variation selector. The larger width is
+    used, so a line can be shorter than the limit, but never longer.
 
     Examples:
         >>> display_width("a天"), display_width("e\\u0301")
@@ -38,7 +38,7 @@ def elided(name: str, size: int) -> str:
 
 
 def padded(text: str, size: int) -> str:
-    """Pads a text with spaces to `size` columns: after the text, or before it if `size` is negative."""
+    """Adds spaces after a text, or before it if `size` is negative, so that it takes `abs(size)` columns."""
     spaces = " " * (abs(size) - display_width(text))
     return text + spaces if size >= 0 else spaces + text
 
@@ -60,7 +60,8 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     return ["  ".join(map(padded, line, signed)).rstrip() for line in lines]
 
 
-# A line can end after spaces and beside a wide character, but not before closing or after opening punctuation.
+# A line can end after spaces, and before or after a wide character. It never ends before closing punctuation or after
+# opening punctuation.
 _CLOSING = "，。、；：？！）》」』”’…%)]}>,;:?!"
 _OPENING = "（《「『“‘([{<"
 

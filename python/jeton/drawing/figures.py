@@ -24,7 +24,7 @@ __all__ = ["COLORS", "LINES", "MARKERS", "POINTS", "figure_suffix", "labels", "l
 
 FORMATS = (".png", ".svg", ".pdf")
 POINTS = 9  # size of the font in points
-# Styles of series. For print in gray, adjacent colors differ in lightness, and adjacent markers and lines in shape.
+# Styles of series. For print in gray, adjacent colors differ in lightness; adjacent markers and lines differ in shape.
 COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
 MARKERS = "osD^vP*X"
 LINES = ("-", "--", ":", "-.")
@@ -126,7 +126,7 @@ def labels(names: Sequence[str]) -> list[str]:
 
 
 def _stem(name: str, depth: int = 1) -> str:
-    """Returns the last `depth` components of a path, without the file's suffix. Other names are unchanged."""
+    """Returns the last `depth` components of a path, without the file's suffix. Keeps names that are not paths."""
     path = PurePath(name)
     has_suffix = path.suffix in (".json", ".model", ".tiktoken", ".txt", ".gguf", ".jsonl", ".zst", ".gz", ".parquet")
     if not has_suffix and (len(path.parts) == 1 or ":" in name):

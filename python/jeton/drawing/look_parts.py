@@ -5,7 +5,7 @@ code points, never raw. If a character is split between tokens, each token displ
 token in which the character begins also displays the character.
 
 A part with bytes of a split character also records the character and the range of these bytes, so that a renderer can
-draw the character once, in one slice for each token.
+draw the character itself, cut into one slice for each token.
 
 Each part also records its copied text, so that copying yields the original text. A split character is copied with the
 token in which it begins. Bytes that are not UTF-8 have no copied text.
@@ -45,8 +45,8 @@ class CutCharacter(NamedTuple):
     """Part of a split character that one token contains, as a range of bytes.
 
     Attributes:
-        shown: displayed form of the whole character, in the token in which it begins; empty in other tokens, so that
-            there are fewer distinct looks.
+        shown: displayed form of the whole character, if the token contains its first byte. Otherwise empty, so that
+            tokens have fewer distinct displayed forms.
         start, end: half-open range of the contained bytes, counted from the start of the character.
         size: number of bytes of the character.
     """
@@ -101,7 +101,7 @@ def quoted(token: bytes) -> str:
 
 
 def cut_character(text: bytes, at: int) -> tuple[int, int] | None:
-    """Returns the span in bytes of the character that a boundary before byte `at` splits; None if it splits none.
+    """Returns the byte span of the character that is split by a boundary before byte `at`; None if no character is.
 
     UTF-8 is self-synchronizing, so only the character's own bytes are read.
 
@@ -169,7 +169,7 @@ _RUNS = re.compile("[ \t\n]|[^ \t\n]+")
 
 
 def _whole_parts(data: bytes) -> Iterator[LookPart]:
-    """Yields the parts of bytes that begin and end at character boundaries; writes invalid UTF-8 in hexadecimal."""
+    """Yields the parts of `data`, which begins and ends at character boundaries. Invalid UTF-8 becomes hexadecimal."""
     for run in _RUNS.findall(data.decode("utf-8", "surrogateescape")):
         if run in _WHITESPACE:
             yield _WHITESPACE[run]
@@ -180,7 +180,7 @@ def _whole_parts(data: bytes) -> Iterator[LookPart]:
 
 
 def _run_parts(run: str) -> Iterator[LookPart]:
-    """Yields the parts of a run that contains no ordinary white space, and reads it character by character."""
+    """Yields the parts of a run that has no space, tab or line feed; the run is read character by character."""
     text: list[str] = []
     broken = bytearray()
     for character in run:

@@ -30,7 +30,9 @@ def to_html(drawing: Drawing) -> str:
 
 
 def to_page(title: str, fragment: str) -> str:
-    """Returns a page with a report's fragment, in the reader's theme and in the language of the command line.
+    """Returns a page that contains a report's fragment.
+
+    The page follows the reader's light or dark theme. Its ``lang`` attribute is the language of the command line.
 
     Examples:
         >>> to_page("a < b", "<p>c</p>")[:32]
@@ -120,7 +122,11 @@ def _parts_html(parts: Iterable[LookPart]) -> str:
 
 
 def _part_html(part: LookPart) -> str:
-    """Renders one part. If its two forms differ, the displayed form is an attribute, and the copied text is content."""
+    """Renders one part.
+
+    If the displayed form of the part differs from the text to be copied, the form is an attribute of the HTML element,
+    and the text is its content.
+    """
     if part.shown == part.text:
         return html.escape(part.shown)
     shown, text = html.escape(part.shown), html.escape(_copied(part.text))

@@ -34,9 +34,10 @@ SMALL = 10.5  # font size of captions, in pixels
 GUTTER = 2  # pixels between two tokens
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
-# Limits of a picture. If tokens are left out, the picture shows their number.
+# Limits of a picture of tokens. If a picture omits tokens, it shows how many.
 MAX_TOKENS = 5_000
 MAX_LINES = 1_000
+# A merge tree is drawn with about this number of leaves at most; lower levels are omitted.
 MAX_LEAVES = 120
 
 
@@ -237,7 +238,7 @@ def _is_rtl(run: _TextRun, direction: Direction) -> bool:
 
 
 def _token(runs: list[_TextRun], look: Look, colors: _Colors) -> Iterator[str]:
-    """Yields the boxes of a token, one for each contiguous range on a line, then its text."""
+    """Yields SVG elements of a token: a box for each contiguous range on a line, then the text of the token."""
     lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
@@ -290,7 +291,7 @@ def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _
     )
 
 
-ROW, GAP = 58, 1.5  # pixels between levels, columns between leaves
+ROW, GAP = 58, 1.5  # ROW: pixels between two levels; GAP: columns between two leaves
 
 
 def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:
@@ -346,7 +347,7 @@ def _middle(left: dict[int, float], width: dict[int, float], place: int) -> floa
 
 
 def _crown(tree: Tree) -> tuple[set[int], dict[int, tuple[int, int]]]:
-    """Returns the nodes to draw, chosen breadth-first from the roots; and, of these, those whose children are drawn."""
+    """Returns the nodes to draw, found breadth-first, and the two children of each node that is not drawn as a leaf."""
     kept = set(tree.roots)
     parted: dict[int, tuple[int, int]] = {}
     level = list(tree.roots)

@@ -16,7 +16,8 @@ MAX_LOOKS = 1 << 17
 class TerminalStream:
     """Draws the tokens of a text batch by batch, with the same output as `to_terminal`.
 
-    Memory: the tokens of one call and up to 131,072 looks, independent of the length of the text.
+    Memory: the tokens of one call and up to 131,072 looks (displayed forms of tokens), independent of the length of the
+    text.
 
     Examples:
         >>> stream = TerminalStream(b"the cat", {}, lambda drawn: print(drawn, end=""), color=False)

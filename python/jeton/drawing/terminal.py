@@ -28,7 +28,10 @@ PALETTE = (
 
 
 def wants_color(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Decides whether to use color on a stream: no with NO_COLOR, yes with FORCE_COLOR, else yes for a terminal.
+    """Decides whether to use color on a stream.
+
+    With NO_COLOR, the answer is no; with FORCE_COLOR, it is yes. Otherwise, only a terminal gets color, unless TERM is
+    ``dumb``.
 
     Examples:
         >>> import io
@@ -79,14 +82,17 @@ FAINT, RESET = "\x1b[2m", "\x1b[0m"
 
 
 def look_ansi(look: Look, *, underline: bool = False) -> str:
-    """Returns the escape sequence of a token: black text on the token's color, underlined if `underline` is true."""
+    """Returns the escape sequence that begins a token, with underlining if `underline` is true.
+
+    A token is shown as black text on its color; a special token is bold, with its color in reverse video.
+    """
     tone = str(PALETTE[look.hue * len(PALETTE) // HUES])
     codes = ["1", "7", "38", "5", tone] if look.special else ["38", "5", "16", "48", "5", tone]
     return f"\x1b[{';'.join([*codes, '4'] if underline else codes)}m"
 
 
 class Canvas:
-    """Line-wrapping output buffer of tokens.
+    """Output buffer of tokens that wraps long lines.
 
     The buffer is a list of strings, because a line can be as long as the text; `take` empties the buffer.
     """
@@ -103,7 +109,8 @@ class Canvas:
         self._used = 0  # columns of the current line
         self._count = 0  # tokens so far
         self._table: Sequence[Look] = ()
-        self._measures: dict[int, tuple[str, str, int, bool]] = {}  # 2 × look's index, + 1 if underlined -> `_measured`
+        # Results of `_measured`. The key is 2 × index of the look, plus 1 if the token is underlined.
+        self._measures: dict[int, tuple[str, str, int, bool]] = {}
 
     def add(self, looks: Sequence[int], table: Sequence[Look], dropped: Sequence[DroppedText]) -> None:
         """Appends tokens, and the text between them that no token covers.
@@ -111,7 +118,7 @@ class Canvas:
         Args:
             looks: index into `table` for each of the n new tokens, which follow the tokens of earlier calls.
             table: the distinct looks.
-            dropped: text that no token covers; its token indices are counted from the first call on.
+            dropped: text that no token covers; its token indices also count the tokens of earlier calls.
         """
         gaps = {gap.before: gap.parts for gap in dropped}
         if table is not self._table:
@@ -153,7 +160,12 @@ class Canvas:
         return look_ansi(look, underline=underline) if self._color else ""
 
     def _measured(self, look: Look, underline: bool) -> tuple[str, str, int, bool]:
-        """Returns (output after a token, output at the start of a line, width, whether the token ends the line)."""
+        """Measures a token.
+
+        Returns:
+            (output if another token precedes it on the line, output at the start of a line, width in columns, whether
+            the token ends the line).
+        """
         shown = look.shown
         breaks = self._break_lines and any(part.kind is LookPartKind.NEWLINE for part in look.parts)
         written = f"{self._ansi(look, underline)}{shown}{RESET}" if self._color and shown else shown

@@ -28,7 +28,7 @@ class MergeLike(Protocol):
 
 
 class SplitLike(Protocol):
-    """Attributes that a tree needs of the split of an unused piece."""
+    """Attributes of a split that a tree needs. A split divides an unused piece into its two parts."""
 
     @property
     def position(self) -> int: ...
@@ -93,7 +93,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
     for merge in pretoken.merges:
         left = at[merge.position]
         end = nodes[left].end
-        # Symbols without bytes are at the end of the pretoken, and merge with the symbol that ends there.
+        # If no symbol starts at `end`, the right symbol is one without bytes. Such symbols are at the end.
         right = at.pop(end) if end in at else empty.pop(0)
         at[merge.position] = len(nodes)
         nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
@@ -104,7 +104,7 @@ def merged(pretoken: PretokenLike, describe: Callable[[int], bytes]) -> Forest:
         for part, (id, start, end) in zip(built, halves, strict=True):
             if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
                 at[start] = part
-            else:  # the piece was merged from other children than the parts that it is split into
+            else:  # this part is not one of the two symbols that were merged into the piece
                 at[start] = len(nodes)
                 nodes.append(Node(id, None, start, end, None, None))
     roots = [*(at[start] for start in sorted(at)), *empty]
@@ -137,7 +137,7 @@ MOST_SHOWN = 96
 
 
 def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look]:
-    """Computes the look of each node. If a node splits a character, the bytes around it supply the rest of it."""
+    """Computes the look of each node. If a node has only a part of a character, adjacent bytes supply the rest."""
     spelled = {id: describe(id) for id in {node.id for node in nodes}}
     text = b"".join(spelled[node.id] for node in nodes if node.left is None)
     looks = []
@@ -147,7 +147,7 @@ def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look
         data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
         end = node.start + len(data)
         before, after = b"", rest
-        if text[node.start : end] == data:  # false for symbols that cover other bytes than their own
+        if text[node.start : end] == data:  # false if the symbol's own bytes are not those that it covers
             before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
         parts = parts_of(before + data + after, len(before), len(before) + len(data))
         parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts

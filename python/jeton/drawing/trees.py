@@ -28,7 +28,8 @@ class Tree:
     Attributes:
         nodes: all symbols, children before parents.
         roots: the final symbols, as indices into `nodes`, from left to right; one for each token.
-        looks: form in which each node is displayed; split characters are shown, long tokens are truncated.
+        looks: form in which each node is displayed. A node with only a part of a character shows this part's bytes;
+            if it is the first part, the node also shows the character. Long tokens are truncated.
         note: remark on an incomplete tree; else empty.
 
     Examples:

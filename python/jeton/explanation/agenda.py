@@ -68,7 +68,7 @@ class PieceLookup(NamedTuple):
     kind: Callable[[int], int]
 
     def piece(self, text: bytes) -> int | None:
-        """Returns the id of a piece that a merge of symbols can form; None if there is none."""
+        """Returns the id of the piece with this text; None if there is no such piece that merges can form."""
         id = self.find(text)
         return id if id is not None and self.kind(id) in (TOKEN, UNUSED) else None
 

@@ -18,7 +18,7 @@ __all__ = ["AgendaStep", "agenda_steps", "agenda_totals", "frozen_words", "reseg
 
 
 class AgendaStep(NamedTuple):
-    """Text for an entry of the agenda."""
+    """A line of the report: an entry of the agenda, with its score and a text about it."""
 
     score: float
     words: str
@@ -26,7 +26,7 @@ class AgendaStep(NamedTuple):
 
 
 def agenda_steps(pretoken: ExplainedPretoken, agenda: Agenda, describe: Callable[[int], bytes]) -> Iterator[AgendaStep]:
-    """Yields a line for each agenda entry, in the order in which entries are popped, up to the last merge shown."""
+    """Yields a line for each agenda entry, in the order of popping; stops before the first merge that is not shown."""
     merges = iter(pretoken.merges[: limits.MAX_MERGES_SHOWN])
     for entry in agenda.entries:
         merge = None if entry.is_stale else next(merges, None)

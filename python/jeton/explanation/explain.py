@@ -72,5 +72,5 @@ def _piece_lookup(core: Core) -> PieceLookup:
 
 
 def covers_other_bytes(definition: Definition) -> bool:
-    """Tests whether an initial symbol can cover text that differs from its bytes, as the unknown token does."""
+    """Tests whether an initial symbol, such as the unknown token, can cover text other than the symbol's own bytes."""
     return not isinstance(definition.model, Bpe) or definition.model.level == "char"

@@ -78,8 +78,8 @@ class Explanation:
         tokens = self.tokens[: limits.MAX_TOKENS_SHOWN + 4]
         text = self.text if len(tokens) == len(self.tokens) else self.text[: tokens[-1].byte_span[1]]
         added = self._totals.added
-        # Added tokens are drawn as their spelling, because they can decode to other bytes or, as control pieces do, to
-        # no bytes.
+        # An added token is drawn as its spelling. The bytes that it decodes to can differ from the spelling; a control
+        # piece decodes to no bytes.
         spelled = {token.id: self.describe(token.id) for token in tokens if token.id in added}
         spans = [token.byte_span for token in tokens]
         ids, data = [token.id for token in tokens], [token.bytes for token in tokens]

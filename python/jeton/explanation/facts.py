@@ -131,8 +131,8 @@ class ExplainedPretoken:
         start_ids: the symbols before the first merge.
         merges: the merges in order of application.
         ids: ids of its tokens: the symbols after the last merge, with byte fallback or unk for unknown characters.
-        start_lengths: number of bytes of the text that each initial symbol covers; None if every symbol covers its own
-            bytes, which is not true of an unknown character or an end-of-word mark.
+        start_lengths: number of bytes of the text that each initial symbol covers; None if each symbol covers exactly
+            its own bytes. Symbols for unknown characters and symbols with an end-of-word mark do not.
         whole: whether the model found the whole pretoken in the vocabulary, and applied no merges.
         by_merges: whether the model uses merges.
         part: index of the regex alternative that matched the pretoken; None unless pre-tokenization is one pattern.

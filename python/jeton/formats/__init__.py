@@ -102,10 +102,10 @@ def load(
 
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
-            `tokenizer_config.json` sets roles, the chat template and the id layout of its class. If there is no such
-            path: a name that `names` lists, with its aliases and models (``"default"``, ``"o200k_base"``,
-            ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
-            ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
+            `tokenizer_config.json` sets roles and the chat template, and its ``tokenizer_class`` sets the id layout.
+            If there is no such path: a name that `names` lists, with its aliases and models (``"default"``,
+            ``"o200k_base"``, ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face
+            hub, ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
             A URL, such as ``"https://…/tokenizer.json"`` or ``"s3://bucket/folder"``, is read with fsspec each time.
             Also accepted: a model that Ollama has pulled (``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``), and a
             tokenizer in memory (a `tokenizers.Tokenizer` or a fast tokenizer of transformers).
@@ -210,9 +210,10 @@ def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is
 
 
 def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
-    """Returns why ids of the loaded file can differ from ids of the model's own tokenizer, as far as the file shows.
+    """Returns reasons why the loaded tokenizer can give other ids than the model's own tokenizer.
 
-    A GGUF file cannot represent all features of a tokenizer, so `load` gives the ids of llama.cpp for such a file.
+    A GGUF file cannot represent all features of a tokenizer, so `load` gives the ids of llama.cpp for such a file. Only
+    differences that the file itself shows are returned.
 
     Args:
         path_or_name: as for `load`.
@@ -364,7 +365,7 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
             "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name, a model of Ollama "
             "ollama:name"
         )
-    # The files of a pinned name were checked against its hash when they were read, and they have not changed since.
+    # The files of a pinned name were checked against their hashes when they were read, and have not changed since.
     if is_pinned(known) and (path := cache.path_of(known)) is not None:
         return path, known
     from .remote import fetch  # imported here because it imports the HTTP client

@@ -17,8 +17,8 @@ __all__ = ["CHAT_TEMPLATE", "FILE", "NAME", "PATTERN", "ROLES", "SPECIAL_TOKENS"
 NAME = "default"
 FILE = os.path.join(os.path.dirname(__file__), "default.tiktoken.gz")
 VOCAB_SIZE = 65_536
-# o200k keeps combining marks in words, which Indic scripts and Thai need, separates the words of camel case, and puts
-# at most three digits into a token.
+# o200k keeps combining marks in words, as Indic scripts and Thai require. It separates the words of camel case, and
+# puts at most three digits into a token.
 PATTERN = "o200k"
 
 _NAMED = (
@@ -76,7 +76,7 @@ def default() -> Tokenizer:
         ranks = zlib.decompress(file.read(), _GZIP)
     special_tokens = {token: VOCAB_SIZE - _NUM_SPECIAL + index for index, token in enumerate(SPECIAL_TOKENS)}
     tok = tiktoken.read(ranks, source=os.path.basename(FILE), pattern=PATTERN, special_tokens=special_tokens)
-    # Lookup tables are built later, once as much time has been spent on encoding without them as building them takes.
-    # Building them here would triple the loading time.
+    # Lookup tables are built later, when encoding without them has taken as long as building them would. Building them
+    # here would triple the loading time.
     _loaded = tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
     return _loaded

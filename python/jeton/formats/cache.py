@@ -1,16 +1,16 @@
 """Cache of loaded tokenizers, by the identity of their files.
 
-A tokenizer is immutable, so callers share it, with its lookup tables and the caches of its threads. An entry stores the
-request and the identity of all files that were read for it: device, inode, size, and the times of the last modification
-and of the last status change (which no program can set back). If a file is written in place, replaced, added or
-removed, the identity changes, and the tokenizer is read again.
+A tokenizer is immutable, so callers share it, together with its lookup tables and with the caches that it has for each
+thread. An entry stores the request and the identity of all files that were read for it: device, inode, size, and the
+times of the last modification and of the last status change (which no program can set back). If a file is written in
+place, replaced, added or removed, the identity changes, and the tokenizer is read again.
 
 Limits on the number of tokenizers and on their total number of ids bound the memory; the least recently used tokenizer
 is evicted. The cache is a tuple that is replaced and never changed, so threads and forked processes need no lock.
 Threads that load a file at the same time each read it, and the tokenizer of the last thread is cached.
 
-Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds, which
-could change again without a new time (the clock of a file system may be that coarse).
+Left out: objects in memory, URLs, arguments without a hash, and files that changed within the last two seconds. If such
+a file changed again, it could still have the same times, because the clock of a file system may be that coarse.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-    # absolute path, the name from which the path was fetched, and the other arguments of `load`; together with the
-    # content of the files, these values determine the tokenizer
+    # absolute path, the name of the tokenizer (None if the path was not fetched by name), and the other arguments of
+    # `load`; together with the content of the files, these values determine the tokenizer
     Request: TypeAlias = tuple[str, str | None, Hashable]
     # for each file: name, device, inode, size, times of modification and of status change in ns
     Identity: TypeAlias = tuple[tuple[str, int, int, int, int, int], ...]

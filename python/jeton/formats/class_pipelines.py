@@ -6,16 +6,16 @@ decides when this module is used instead of SentencePiece's own pipeline.
 
 | | 4 | 5 |
 |---|---|---|
-| absent ``legacy`` | true | false, for Llama only |
+| default of ``legacy`` | true | false; only Llama has this option |
 | ``legacy: false`` (no prefix after an added token) | Llama, T5 | Llama; always for CodeLlama; never for T5 |
 | ``add_prefix_space: false`` | Llama, T5 | Llama, CodeLlama, XLM-R, CamemBERT |
 | character map | all but Llama, CodeLlama, Gemma | all but Llama, CodeLlama, Gemma, mBART |
 | ranks of merges follow | scores | ids |
-| absent ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
+| default of ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
-(tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are supported as in version 5
-only. Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or
+(tokenization_utils_tokenizers.py, the classes); only facts were taken. ALBERT, BARThez and Pegasus are supported as in
+version 5 only. Left out: NLLB and XGLM of version 5, which renumber the pieces and add no languages; models of words or
 characters, which neither version converts; CodeLlama's infilling.
 """
 
@@ -161,7 +161,7 @@ def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "first", "never"]:
-    """Returns the ``prepend_scheme`` of the class, which determines the texts before which `▁` is added."""
+    """Returns the ``prepend_scheme`` of the class: which parts of a text, cut at added tokens, get a `▁` in front."""
     name = layouts.class_name(config)
     if version == 4:
         if name not in ("LlamaTokenizer", "T5Tokenizer"):
@@ -169,7 +169,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
         if not option(config, "add_prefix_space", "add_prefix_space" not in config):  # null has the effect of false
             return "never"
         return "always" if option(config, "legacy", True) else "first"
-    # in version 5, null stands for the default, but only with Llama and CodeLlama
+    # In version 5, a null ``add_prefix_space`` means true, the default, for Llama and CodeLlama; false for the others.
     default = name in _LLAMAS or "add_prefix_space" not in config
     heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):
@@ -213,9 +213,9 @@ def _renamed(
     roles: Mapping[str, AddedToken],
     unk: str,
 ) -> _core.Vocabulary:
-    """Returns the pieces, renamed and extended as the class does before it builds the model's vocabulary."""
+    """Returns the pieces as the class changes them before it builds the vocabulary: some are renamed, some added."""
     names: dict[int, str] = {}
-    if name in _CLASSES and version == 5:  # version 4 appends the tokens of these roles instead
+    if name in _CLASSES and version == 5:  # version 4 keeps the names, and appends the tokens of the roles
         layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
@@ -321,7 +321,7 @@ def _albert_normalizer(config: Mapping[str, Any]) -> Iterable[Component]:
 
 
 def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
-    """Returns the decoder of a class, equal in versions 4 and 5. `prefixed`: whether `▁` was added before the text."""
+    """Returns the decoder of a class, for both versions. `prefixed`: whether `▁` was added before the text."""
     if name not in _BPE:
         scheme = "always" if prefixed else "never"
         return ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True},)
@@ -447,7 +447,7 @@ def _template(
         adds_bos = version == 4 or name == "CodeLlamaTokenizer"
         return enclosed(config, id_of("bos"), id_of("eos"), (adds_bos, False))
     if version == 4 and name in ("T5Tokenizer", "XLMRobertaTokenizer", "CamembertTokenizer"):
-        bos, eos = find("<s>"), find("</s>")  # these spellings, whatever tokens the roles have
+        bos, eos = find("<s>"), find("</s>")  # even if other tokens have the roles bos and eos
     else:
         bos, eos = id_of("bos"), id_of("eos")
     language = None

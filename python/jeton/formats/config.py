@@ -96,7 +96,8 @@ def _template_files(folder: str | os.PathLike[str]) -> dict[str, str]:
 def template_files(template: Any) -> dict[str, bytes]:
     """Returns the files of a chat template, as transformers writes them: path in the folder -> content.
 
-    If the name of a template is not a valid file name, no file is written, and the configuration lists all templates.
+    If the name of any template is not a valid file name, the result is empty; the configuration then lists all
+    templates.
 
     Examples:
         >>> template_files("{{ 1 }}")
@@ -222,7 +223,8 @@ def with_tokens(
     Args:
         vocabulary: entries of the file.
         added: id -> added token.
-        entries: ids of added tokens that are also entries of the model, in addition to those in the vocabulary.
+        entries: ids of added tokens to keep as entries of the model. Added tokens that are in `vocabulary` are always
+            kept as entries.
 
     Raises:
         FormatError: an id or content belongs to another entry.
@@ -306,8 +308,8 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
     return list(special.values())
 
 
-# Keys that are not preserved. Their content is in the tokenizer itself, except that of auto_map, which refers to remote
-# code; this code is not saved.
+# Keys that are not preserved. The tokenizer itself contains their content, except for auto_map: this key refers to
+# remote code, which is not saved.
 _HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 
@@ -320,8 +322,8 @@ def kept(
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
         keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, because the class reads it, and
-            for a `.model` that may be saved again. From other files, the class would build a tokenizer with rules
-            of its own, so the defaults of the class are kept instead of its name.
+            for a `.model` that may be saved again. A tokenizer that the class builds from other files would follow
+            rules of the class. For these files, the defaults of the class are therefore kept instead of its name.
         keeps_added: whether to keep ``added_tokens_decoder``: true for a `.model` that may be saved again.
 
     Examples:

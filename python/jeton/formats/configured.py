@@ -19,7 +19,7 @@ __all__ = ["entries_listed", "is_of_class", "with_config", "with_named"]
 
 
 def is_of_class(definition: Definition) -> bool:
-    """Tests whether the tokenizer is from a folder with a `.model` and a class of transformers that reads this model.
+    """True if the tokenizer is from a `.model`, and its configuration names a transformers class that reads a `.model`.
 
     Examples:
         >>> from jeton.definition import Unigram

@@ -85,7 +85,7 @@ def _begin(data: bytes) -> bytes:
 
 
 def is_sentencepiece(data: bytes) -> bool:
-    """Detects SentencePiece's model by its first bytes: a piece, as a nested protobuf message.
+    """Detects a SentencePiece model by its first bytes, which are the start of a piece (a nested protobuf message).
 
     Examples:
         >>> is_sentencepiece(b"\\n\\x0e\\n\\x05<unk>\\x15"), is_sentencepiece(b'{"version": 1}')

@@ -2,9 +2,9 @@
 
 If a folder has several tokenizer files, the first kind of this list is read: tokenizer.json, tekken.json, a
 SentencePiece model, vocab.json with merges.txt, vocab.txt, a rank file, a GGUF file. The configuration sets roles
-and the chat template. For a SentencePiece model it also sets the id layout (by its class), the template and the tokens
-after the pieces; for vocab.txt also lowercasing. For a GGUF file no configuration is read, because the file itself
-contains it.
+and the chat template. For a SentencePiece model, it also names the transformers class, which determines the id layout,
+and sets the template and the tokens whose ids follow the pieces. For vocab.txt, it also sets lowercasing. For a GGUF
+file, no configuration is read, because the file itself contains it.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def check_templates(tok: Tokenizer, folder: Path) -> None:
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
 
-    A tokenizer that was loaded from a folder with a `.model` is written as this `.model` and its class if no
-    tokenizer.json can represent it. A chat template is written to a separate file, as transformers does. An existing
+    If no tokenizer.json can represent a tokenizer that was loaded from a folder with a `.model`, the tokenizer is
+    written as a `.model`, with a configuration that names its transformers class. A chat template is written to a separate file, as transformers does. An existing
     special_tokens_map.json is replaced, too, because it takes precedence over the configuration.
 
     Raises:

@@ -13,10 +13,10 @@ Known differences from llama.cpp:
 position.
 - With `t5`, Jeton normalizes the text as a whole. llama.cpp splits it at user-defined tokens first, so that
   normalization adds a space after each of them.
-- If several tokens can have one role of filling in the middle, llama.cpp takes the first in its hash table; Jeton takes
-  the first of `_FILLS`.
+- If several tokens are candidates for the same fill-in-the-middle role, llama.cpp takes the first in its hash table;
+  Jeton takes the first in `_FILLS`.
 
-Source: ggml-org/llama.cpp src/llama-vocab.cpp, src/llama-arch.cpp (keys), of 2026-10 (metadata).
+Source: ggml-org/llama.cpp of 2026-10, src/llama-vocab.cpp (metadata), src/llama-arch.cpp (keys).
 """
 
 from __future__ import annotations
@@ -410,8 +410,8 @@ def _read_pieces(metadata: Metadata) -> Tokenizer:
     unk = metadata.name("unk")
     model: Bpe | Pieces
     if prefixes and not all(token.special for token in added.values()):
-        # llama.cpp splits the text at a user-defined token and adds a space after this token, too. In the model
-        # `Pieces`, a user-defined token would not split the text; so the model is converted to `Bpe`.
+        # llama.cpp splits the text at user-defined tokens, and adds a space after each of them, as at the start of the
+        # text. The model `Pieces` does not split the text at these tokens, so it is converted to `Bpe`.
         pieces = _core.Vocabulary(range(len(kinds)), kinds, contents, (), metadata.scores)
         vocabulary = with_added_tokens(pieces.converted_pieces("scores"), added.items(), set(added))
         model = Bpe("char", unk_token=unk, fuse_unk=True, byte_fallback=True)
@@ -455,8 +455,8 @@ def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     """Returns BERT's normalizer, with further components for the behavior in which llama.cpp differs.
 
     In llama.cpp, a vertical tab, a form feed and U+0085 count as spaces and are not removed. All marks count as
-    accents, not only those with the category Mn in an older version of Unicode. Only the first character of a
-    decomposition remains; for a Korean syllable, this is its initial consonant.
+    accents; for BERT's normalizer, only the marks with the category Mn in an older version of Unicode do. Only the
+    first character of a decomposition remains; for a Korean syllable, this is its initial consonant.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)

@@ -1,9 +1,10 @@
 """Differences between a model's own tokenizer and its GGUF file, as far as the metadata of the file shows them.
 
-With the module `gguf`, a text has the ids that llama.cpp gives it with this file. The ids of the model's own tokenizer
-can differ where the format has no field for a feature, or where llama.cpp implements a feature in its own way.
+The tokenizer that `gguf` reads gives a text the same ids as llama.cpp with this file. The model's own tokenizer can
+give other ids where the format has no field for a feature, or where llama.cpp implements a feature in its own way.
 
-Source: the tokenizer.json of the models (NFC); ggml-org/llama.cpp src/llama-vocab.cpp, src/unicode.cpp (the rest).
+Source: the tokenizer.json of each model (whether it normalizes to NFC); ggml-org/llama.cpp src/llama-vocab.cpp and
+src/unicode.cpp (all other differences).
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["differences"]
 
-# Values of `pre` whose models normalize text to NFC.
+# Pre-tokenizer names (values of `tokenizer.ggml.pre`) whose models normalize text to NFC.
 _NFC = {"qwen2", "qwen35", "command-r", "mpt", "olmo", "modern-bert"}
 
 
 def differences(path: str) -> dict[str, str]:
-    """Returns the known differences from llama.cpp for a file that `gguf.read` reads: cause -> description."""
+    """Returns how llama.cpp, given this GGUF file, differs from the model's own tokenizer: cause -> description."""
     with error_context(path, FORMAT):
         values = read_header(path, is_tokenizer_key).values
         return dict(_differences(Metadata(values), values))

@@ -56,10 +56,10 @@ _QWEN35 = (
 _UPPER, _LOWER = r"[\p{L}&&[^a-z]]", r"[\p{L}&&[^A-Z]]"
 _SIGNS_OR_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
 _DIGITS = r"\p{N}{1,3}"
-# Splits a number into groups of three digits, counted from its right end. Text before a number is part of its first
-# group.
+# Splits each number into groups of three digits, counted from the right end of the number. Text before a number is
+# part of the first group of that number.
 _GROUPS = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
-# includes Hangul and everything from U+0800 up to the ideographs, except white space
+# In addition to Chinese, this matches Hangul and everything from U+0800 up to the ideographs, except white space.
 _DEEPSEEK_CHINESE = r"[[\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]&&\S]+"
 _DEEPSEEK_SIGNS = r"\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3001}\x{3002}]+"
 # ranges of cased letters, for the Unicode version on which llama.cpp's expression is based
@@ -99,7 +99,10 @@ _YOUTU_SCRIPTS = (
 
 
 def _cased(upper: str, lower: str, after: str, digits: str) -> str:
-    """Returns a pattern in which a word is upper-case letters, then lower-case ones. Letters beyond ASCII are both."""
+    """Returns a pattern in which a word is upper-case letters, then lower-case letters.
+
+    Each letter beyond ASCII counts both as an upper-case letter and as a lower-case letter.
+    """
     start = r"[^\r\n\p{L}\p{N}]?"
     words = f"{start}{upper}*{lower}+{after}|{start}{upper}+{lower}*{after}"
     return rf"{words}|{digits}|{_SIGNS_OR_SLASHES}|\s*[\r\n]+|{_SPACES}"

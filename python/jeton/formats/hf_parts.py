@@ -1,8 +1,9 @@
 """Conversion between the pipeline stages of `tokenizer.json` and the stages of a `Definition`.
 
 A `Definition` uses HF's names and fields, so most components are copied. The differences: a Sequence is a tuple; a
-Split by a known regex is a Pattern with its name; a byte-level model needs no ByteLevel component, except as a
-decoder that changes an added token; and plain concatenation needs no decoder.
+Split by a known regex is a Pattern with its name; plain concatenation needs no decoder; and a byte-level model needs
+ByteLevel neither at the end of the pre-tokenizer (unless it adds a space or follows another ByteLevel) nor as the
+decoder (unless it changes an added token).
 
 To support a new component, add its name here and:
 
@@ -132,7 +133,7 @@ def write_parts(
 
 
 def _write_normalizer(parts: Iterable[Component], losses: dict[str, str]) -> list[JSON]:
-    """Converts SentencePiece's normalizer to HF's components. They are equivalent if it has no character map."""
+    """Converts SentencePiece's normalizer to equivalent HF components. Features that HF lacks are added to `losses`."""
     written: list[JSON] = []
     for part in parts:
         if part["type"] != "SentencePiece":
@@ -238,14 +239,14 @@ def _keep_added(decoder: JSON, texts: list[str], losses: dict[str, str]) -> JSON
 
 
 def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: bool = False) -> JSON:
-    """Converts the stages of a file to the fields of a `Definition`, and ``is_byte_level``.
+    """Converts the stages of a file to fields of a `Definition`; the result also has the key ``is_byte_level``.
 
     For a byte-level model, the decoder ByteLevel is converted to ``reads_added``, as `Definition.with_byte_level`
     expects.
 
     Args:
         top: the parsed file.
-        byte_level_model: whether the model is BPE, whose initial symbols are bytes if the pipeline has a ByteLevel.
+        byte_level_model: whether the model's initial symbols are bytes if the pipeline has a ByteLevel, as in BPE.
         suffix: end-of-word suffix; empty if there is none.
         is_inside: whether a token contains the suffix other than at its end; a decoder that replaces the suffix would
             change that token.
@@ -284,7 +285,7 @@ def read_parts(top: JSON, *, byte_level_model: bool, suffix: str, is_inside: boo
 def _read_decoder(
     spelled: object, parts: list[Component], is_byte_level: bool, suffix: str, is_inside: bool
 ) -> tuple[Component, ...] | None:
-    """Converts the decoder; returns None if it only concatenates tokens (with a space at ends of words)."""
+    """Converts the decoder; returns None if it only concatenates tokens, with a space for an end-of-word suffix."""
     if spelled is None:
         return (_JOIN,)
     types = [part["type"] for part in parts]

@@ -4,15 +4,16 @@ A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "
 ``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. If there is no template (None), no tokens
 are added.
 
-A template has ``"overflow_type_ids"`` in only two cases: for a RobertaProcessing that does not trim offsets (as in
-CLIP), and for a TemplateProcessing that has the items of a RobertaProcessing while offsets are trimmed.
+A template has ``"overflow_type_ids"`` in only two cases: it comes from a RobertaProcessing that does not trim offsets
+(as in CLIP); or it comes from a TemplateProcessing with the same items as a RobertaProcessing, and a ByteLevel trims
+the offsets.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.
 
 Not supported, and rejected with an error that names the feature: two post-processors that both add tokens; two that
-both trim offsets (HF trims twice); a post-processor after a template (HF then numbers the items of the template as
-sequences). The names of tokens in a template are not preserved; the spellings in the vocabulary are used.
+both trim offsets (HF trims twice); a post-processor after a template (HF then counts each item of the template as a
+sequence of its own). The names of tokens in a template are not preserved; the spellings in the vocabulary are used.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
 
     Raises:
         FormatError: HF would reject the JSON; the error has the JSON path.
-        UnsupportedFeatureError: the combination is not supported.
+        UnsupportedFeatureError: a post-processor, or the combination of several, is not supported.
 
     Example:
         >>> bert = {"type": "BertProcessing", "sep": ["[SEP]", 102], "cls": ["[CLS]", 101]}
@@ -104,7 +105,8 @@ def write_template(template: JSON | None, token: Callable[[int], str]) -> JSON |
     """Converts a template to a post-processor.
 
     Args:
-        template: as returned by `read_template`; ``"pair": None`` means A and B.
+        template: as returned by `read_template`. If its ``"pair"`` is None, a pair is A followed by B, without added
+            tokens.
         token: id -> the token's content.
 
     Example:

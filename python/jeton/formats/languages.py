@@ -1,7 +1,7 @@
 """Language codes of fairseq's multilingual models, in the order of their ids. Data only.
 
-Sources: facebookresearch/fairseq (mBART, mBART-50) and facebookresearch/flores (NLLB-200); the order is that of
-huggingface/transformers (facts).
+Sources: facebookresearch/fairseq (mBART, mBART-50) and facebookresearch/flores (NLLB-200) for the codes;
+huggingface/transformers for their order (only facts were taken).
 """
 
 from __future__ import annotations

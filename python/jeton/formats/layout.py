@@ -204,10 +204,10 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
 
 
 def of_folder(config: Mapping[str, Any]) -> Layout | None:
-    """Returns the layout of `for_class`. For NLLB, the mask can instead have the id before the languages.
+    """Returns the layout of `for_class`. For NLLB, the id of the mask can also precede those of the languages.
 
-    It does if the configuration lists no language, as in transformers. Published configurations list the languages,
-    and the mask has the id after them.
+    The mask comes first if the configuration gives it the lower id, or lists no language; in the latter case,
+    transformers does the same. Published configurations list the languages, and the mask has the id after them.
     """
     layout = for_class(config)
     if layout is None or class_name(config) != "NllbTokenizer":
@@ -220,7 +220,7 @@ def of_folder(config: Mapping[str, Any]) -> Layout | None:
 
 
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:
-    """Returns the template of a class that keeps SentencePiece's ids; None if it adds no token.
+    """Returns the template of a tokenizer class in `PLAIN`; None for other classes, or if no token is added.
 
     Examples:
         >>> around({"tokenizer_class": "T5Tokenizer"}, None, 1)["single"]
@@ -234,7 +234,9 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
-    """Returns id -> sentinel token of T5, with the slow class's flags. The ids follow the pieces, in reverse order.
+    """Returns id -> sentinel token of T5, with the same flags as in T5's slow class.
+
+    The ids begin at `first`, after those of the pieces; ``<extra_id_0>`` has the last id.
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content

@@ -5,8 +5,9 @@ tokens of the class and the configuration. The ids of text are SentencePiece's, 
 4.57, unless the configuration uses a feature that SentencePiece lacks (`class_pipelines`).
 
 `render` is the inverse. It is used for tokenizers that `tokenizer.json` cannot represent, because Hugging Face's
-library applies SentencePiece's character map to grapheme clusters. `render` reads its files again before it returns
-them. So it refuses a tokenizer that the class would not rebuild, for example because its entries were changed.
+library applies SentencePiece's character map to grapheme clusters. Before `render` returns the files, it rebuilds a
+tokenizer from them with `read`. If the rebuilt tokenizer differs from the original, for example because entries of the
+original were changed, `render` raises an error.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
     if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
-        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also in a layout with the mask before the languages
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # the mask's id is before or after the languages
     if layouts.class_name(config) == "BarthezTokenizer":
         id = tok._core.vocabulary().find_any(b"<mask>")
         added.setdefault(tok.vocab_size if id is None else id, AddedToken("<mask>", lstrip=True))
@@ -141,7 +142,7 @@ def _rebuilt(data: bytes, config: Mapping[str, Any]) -> Tokenizer:
 def _end(tok: Tokenizer, layout: Mapping[str, Any] | None) -> int:
     """Returns the id after the last piece."""
     layout = layout or {}
-    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first that exists follows the pieces
+    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first one in `tok` follows the last piece
         if token in tok.special_tokens:
             return tok.special_tokens[token]
     size = tok.definition.hf_vocab_size

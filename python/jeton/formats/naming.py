@@ -85,7 +85,8 @@ _OWNERS = {
 }
 
 # Family of models -> tokenizers to suggest for it: names of the registry, or repositories of the publisher. Keys are
-# spelled as `_spelled` returns them. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
+# spelled as `_spelled` returns them. A key that ends with a digit stands for one version only: "qwen3.5" does not
+# belong to the family "qwen3".
 _FAMILIES: dict[str, tuple[str, ...]] = {
     "codellama": ("hf:codellama/CodeLlama-7b-hf",),
     "command-r": ("hf:CohereLabs/c4ai-command-r-v01",),
@@ -277,7 +278,7 @@ def nearest(name: str) -> list[str]:
 
 
 def _of_family(name: str) -> tuple[str, ...]:
-    """Returns the tokenizers to suggest for a model: those of the longest family with which its name begins."""
+    """Returns the tokenizers of a model's family. If several families match, the one with the longest name is used."""
     model = _spelled(name)
     families = [family for family in _FAMILIES if model.startswith(family) and _is_of(family, model)]
     return _FAMILIES[max(families, key=len)] if families else ()

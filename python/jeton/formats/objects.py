@@ -1,7 +1,8 @@
 """Tokenizers of other libraries that are in memory: `tokenizers.Tokenizer` and the fast tokenizers of transformers.
 
-Neither library is imported: the objects serialize themselves. A tokenizer of transformers also writes its
-configuration, into a temporary folder, so the result equals loading a folder that the tokenizer saved.
+Neither library is imported: the objects serialize themselves. A tokenizer of transformers also saves its configuration
+to a temporary folder, from which it is read. The result is therefore the same as if the tokenizer had been saved to a
+folder and loaded from there.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
-    """Returns, of the given file names, those of Python files that define tokenizers.
+    """Selects the file names of Python files that define tokenizers, ``tokenization_*.py``.
 
     Examples:
         >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])

@@ -9,9 +9,9 @@ score comes first, and among equal scores the leftmost pair. A list of merges gi
 rank comes first. Either way the priority depends on the pair only. So the symbols inside the span of a piece p are
 merged in any text as if p were the whole text, until a merge crosses an edge of the span. If two adjacent symbols
 concatenate to p in some text, no merge has crossed an edge, and the merges inside the span are the first merges of the
-text p. The next merge of the text p joins these two symbols, so this pair is the last merge of p. Hence the only pairs
-that concatenate to p and are ever adjacent are: under the scores, p's last merge s(p); and under the list of merges,
-p's last merge m(p).
+text p. The next merge of the text p joins these two symbols, so this pair is the last merge of p. Hence at most one
+pair is ever merged to p: under the scores, this pair is s(p), the last merge of p; under the list of merges, it is
+m(p). Under the scores, no other pair that concatenates to p is ever adjacent.
 
 Give each piece p the score -rank(m(p)), and a lower score if the list does not form p. The ids of all texts are equal
 if
@@ -20,10 +20,10 @@ if
 2. both methods start from the same symbols: all characters of pieces are pieces, and no merge has a byte token or an
    added token.
 
-By induction over the merges of a text: in equal states, each adjacent pair that the scores would merge is an s(p), thus
-by (1) a merge of the list; each adjacent merge of the list concatenates to a piece, so the scores would merge it, too.
-So both methods have the same candidates, and both choose the same candidate, because the scores descend as the ranks
-ascend.
+The proof is by induction over the merges of a text. Suppose that both methods have made the same merges so far. Each
+adjacent pair that the scores can merge is s(p) of a piece p, and so by (1) a merge of the list. Conversely, each
+adjacent pair that the list can merge concatenates to a piece, so the scores can merge it, too. So both methods have the
+same candidates, and both choose the same candidate, because the scores descend as the ranks ascend.
 
 The core computes all s(p) and m(p) (`merge_trees`), and `_check_merges` compares them. The score of a piece is its
 negative position in the order of these ranks, which a 32-bit float represents exactly. Lists that contain every split
@@ -56,7 +56,7 @@ __all__ = ["FORMAT", "converted", "is_sentencepiece", "unsupported"]
 
 FORMAT = "sentencepiece"
 SPACE = "▁"
-NO_PART = (1 << 32) - 1  # marks an entry of `merge_trees` that no merge forms
+NO_PART = (1 << 32) - 1  # both parts of an entry in `merge_trees` that is not the result of any merge
 _BYTES = {f"<0x{byte:02X}>".encode() for byte in range(256)}
 _LINES = ("[^\\n]+|[\\n]+", "[^\n]+|[\n]+")  # Gemma 4's pattern that splits at newlines, in its two spellings
 # Characters with the property White_Space, without the space. Hugging Face's components split at these characters, too.
@@ -127,7 +127,7 @@ def converted(tok: Tokenizer, losses: dict[str, str]) -> Tokenizer:
 
 
 def _normalizer(tok: Tokenizer, losses: dict[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """Returns the options of the normalizer, and the places at which the pre-tokenizer splits: "spaces", "lines"."""
+    """Returns the options of the normalizer, and a list of what the pre-tokenizer splits at: "spaces", "lines"."""
     normalizer, pretokenizer = tok.definition.normalizer, tok.definition.pretokenizer
     if [part["type"] for part in normalizer] == ["SentencePiece"] and not pretokenizer:
         return {name: value for name, value in normalizer[0].items() if name != "type"}, []
@@ -219,7 +219,8 @@ def _kept_white_space(charsmap: str | None) -> str | None:
 def _check_splits(vocabulary: _core.Vocabulary, splits: Sequence[str]) -> None:
     """Rejects pieces that span a boundary between pretokens, because SentencePiece would merge across the boundary.
 
-    It would also join unknown characters on the two sides into one unknown token, unless byte fallback applies.
+    SentencePiece would also join unknown characters on both sides of a boundary into one unknown token, unless byte
+    fallback applies.
     """
     if not splits:
         return
@@ -325,7 +326,7 @@ def _scores(tok: Tokenizer, ids: list[int]) -> dict[int, float]:
 
 
 def _last_merges(tok: Tokenizer) -> list[tuple[int, int]]:
-    """Returns id -> (left, right), the last merge that forms the token. This merge is the same in every text."""
+    """Returns id -> (left, right), the two tokens that the last merge of this id joins; the same in every text."""
     _, left, right, _ = (view.cast("B").cast("I").tolist() for view in tok._core.merge_trees())
     return [*zip(left, right, strict=True)]
 
@@ -343,7 +344,7 @@ def _check_bpe(model: Bpe) -> None:
 
 
 def _check_merges(tok: Tokenizer, result: Tokenizer) -> None:
-    """Checks by the conditions in the module's docstring that scores and list of merges give the same ids."""
+    """Checks that the scores give the same ids as the list of merges, by the conditions in the module's docstring."""
     ids, kinds, contents, _ = result._core.vocabulary().columns()
     pieces = {id: content.decode() for id, kind, content in zip(ids, kinds, contents, strict=True) if kind == TOKEN}
     chars = {piece for piece in pieces.values() if len(piece) == 1}

@@ -5,8 +5,8 @@ model's normalizer, roles, template and chat template; for other files the calle
 replaces both pattern and normalizer of a known file. A caller's special tokens replace the known file's special
 tokens, roles, template and chat template.
 
-A tokenizer with a list of merges can be written if ranks give equal ids. This is proved token by token; if the proof
-fails, the error names the first token that differs.
+A tokenizer with a list of merges can be written if encoding by ranks always gives the same ids as its merges. This is
+proved token by token; if the proof fails, the error names the first token that differs.
 
 Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (hashes, special tokens).
 """
@@ -57,7 +57,7 @@ def read(
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
         ConfigError: the file is not known, and `pattern` is missing.
     """
-    import hashlib  # imported here because it loads OpenSSL, in 3 ms
+    import hashlib  # imported here because it loads OpenSSL, which takes 3 ms
 
     digest = hashlib.sha256(data).hexdigest()
     known = by_content(digest) if name is None else REGISTRY[name]
@@ -117,7 +117,7 @@ def facts_of(known: KnownRankFile) -> dict[str, Any]:
         prefix = known.special_tokens[known.prefix]
         template = template_of([prefix, "A"], [prefix, "A", (prefix, 1), ("B", 1)])
     if known.chat is not None:
-        # reads the preset's file, because importing `jeton.chat` takes as long as reading a small vocabulary
+        # The file is read without `jeton.chat`, because this import takes as long as reading a small vocabulary.
         with open(os.path.join(_PRESETS, f"{known.chat}.jinja"), encoding="utf-8") as file:
             chat_template = file.read()
     return {"roles": known.roles, "template": template, "chat_template": chat_template}

@@ -1,8 +1,8 @@
 """`tokenizer.json`, the format of Hugging Face `tokenizers`, and Jeton's native format.
 
-HF reads the files that Jeton writes, with equal ids. HF rejects unknown top-level keys but ignores unknown keys of
-``model``, so Jeton's extensions (training facts, the name of the pattern, features that HF lacks) are in
-``model.jeton``. Files without ``model.jeton`` load, too. A file with an unsupported component is rejected, and the
+HF reads the files that Jeton writes, and gives the same ids as Jeton. HF rejects unknown top-level keys but ignores
+unknown keys of ``model``, so Jeton's extensions (training facts, the name of the pattern, features that HF lacks) are
+in ``model.jeton``. Files without ``model.jeton`` load, too. A file with an unsupported component is rejected, and the
 error names it.
 
 HF differs from Jeton on one kind of file: at character level without an unknown token, HF drops unknown characters,
@@ -74,12 +74,12 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 
 def to_bytes(tok: Tokenizer) -> bytes:
-    """Returns the file's content for use by Jeton only: losses for HF are accepted without a warning."""
+    """Returns the content of a file for Jeton only. It can have features that HF lacks, without a warning."""
     return render(tok, None)
 
 
 def to_pickle(tok: Tokenizer) -> bytes:
-    """Returns the output of `to_bytes` without merges that follow from ranks or scores. `from_bytes` reads it."""
+    """Returns the output of `to_bytes` without the merges, if ranks or scores determine them. `from_bytes` reads it."""
     return render(tok, None, implied=False)
 
 
@@ -220,7 +220,7 @@ def _fields(tok: Tokenizer, mark: str) -> JSON:
 
 
 def _is_made_of_text(model: Model, token: str) -> bool:
-    """Tests whether HF's model can produce `token`, an entry that no merge forms, from text."""
+    """Tests whether HF's model can encode a text to `token`, which is an entry but not the result of a merge."""
     return not isinstance(model, Bpe) or model.whole_first or len(token) == 1
 
 
@@ -254,15 +254,17 @@ def _contents(tok: Tokenizer) -> list[tuple[str, bool]]:
 
 
 def _free_mark(tok: Tokenizer) -> str:
-    """Returns the string that marks the end of a word in the spelling of tokens: the suffix itself if no other token
-    ends in it, else a private-use character that no token contains.
+    """Returns the string that marks the end of a word where the file spells tokens, or ``""`` if the model has none.
+
+    It is the model's suffix if the decoder matches the suffix, or if all tokens that end in it are ends of words.
+    Otherwise it is a private-use character that no token contains.
     """
     model = tok.definition.model
     mark = model.end_of_word if isinstance(model, Bpe) else None
     if mark is None or not isinstance(model, Bpe):
         return ""
     if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
-        return mark  # the suffix itself, because components of the decoder match it
+        return mark  # components of the decoder match the suffix, so it must stay
     from operator import methodcaller
 
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]

@@ -1,9 +1,10 @@
 """BERT's vocab.txt: WordPiece entries, one per line.
 
 The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. The ``do_lower_case`` of a
-`tokenizer_config.json` in the same folder decides on lowercasing; if the folder does not set it, texts are lowercased,
-as in transformers. For a file without a configuration, texts are lowercased if and only if no entry outside ``[…]`` has
-an upper-case letter. Classes that tokenize differently from `BertTokenizer` are rejected.
+`tokenizer_config.json` in the same folder decides on lowercasing. If this configuration does not set it, or if a whole
+folder without a configuration is loaded, texts are lowercased, as in transformers. If only the vocab.txt is loaded, and
+there is no configuration beside it, texts are lowercased if and only if no entry outside ``[…]`` has an upper-case
+letter. Classes that tokenize differently from `BertTokenizer` are rejected.
 
 Missing special tokens are not added, whereas transformers appends them. Without ``[CLS]`` or ``[SEP]`` there is no
 template.
@@ -48,7 +49,8 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
         data: content of the file.
         source: name of the file, for messages.
         config: content of `tokenizer_config.json`; empty or None if there is no such file.
-        is_folder: whether the file is read as part of a folder; transformers' default then decides on lowercasing.
+        is_folder: whether the file is read as part of a folder. If so, texts are lowercased, unless `config` has
+            ``do_lower_case`` (transformers' default).
 
     Raises:
         FormatError: an entry is repeated, a line is blank, or there is no unknown token; the error has the line.
@@ -115,7 +117,7 @@ def _template(cls: int, sep: int) -> Component:
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes the entries, atomically. All other stages must equal the defaults that reading the file would give.
+    """Writes the entries atomically. The file has nothing else, so the rest of `tok` must be what `read` would assume.
 
     Raises:
         UnsupportedFeatureError: the model is not supported, or a loss was not accepted.

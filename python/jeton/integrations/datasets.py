@@ -158,7 +158,7 @@ def _encode_chats(
 
 
 def _without_nulls(value: Any) -> Any:
-    """Removes keys with the value null from JSON. The table adds them, because a struct has the fields of all rows."""
+    """Removes keys with the value null from JSON. Arrow adds them, because every struct has the fields of all rows."""
     if isinstance(value, Mapping):
         return {name: _without_nulls(one) for name, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value

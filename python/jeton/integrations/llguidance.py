@@ -19,8 +19,8 @@ from ..util.optional import import_optional
 
 __all__ = ["ll_tokenizer"]
 
-# Byte that is put before a text that continues another text. In known vocabularies, an entry that contains this byte
-# contains no other byte.
+# If a text continues another text, it is encoded with this byte before it, so that no space is added. In known
+# vocabularies, no entry combines this byte with other bytes.
 HEAD = b"\x02"
 
 
@@ -56,7 +56,7 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
     """Returns the ids that end a text.
 
     Raises:
-        ConfigError: `eos` is empty, or None for a tokenizer without eos; or an id is not less than the number of rows
+        ConfigError: `eos` is empty; or `eos` is None and the tokenizer has no role ``eos``; or an id is beyond the rows
             of the model's output.
     """
     if eos is None:
@@ -73,8 +73,8 @@ def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None, size: int | None = 
 class _Wrapped:
     """Tokenizer with the interface that `TokenizerWrapper` reads.
 
-    Added tokens in angle brackets are treated as special, as llguidance treats them in files of Hugging Face: `</s>`
-    and `<tool_call>` are not text in a grammar, even if the file says that they are not special.
+    All added tokens in angle brackets are treated as special, even if the file says that they are not. llguidance does
+    the same for Hugging Face's files. So the text of a grammar never matches tokens such as `</s>` and `<tool_call>`.
     """
 
     def __init__(self, tok: Tokenizer, eos: int, found: VocabBytes) -> None:
@@ -92,7 +92,7 @@ class _Wrapped:
         return self._tok.encode(text, special="none", add_special_tokens=False)
 
     def __call__(self, text: bytes) -> list[int]:
-        """Encodes text that follows other text. It does not get the space that SentencePiece adds before a text."""
+        """Encodes text that follows other text, without the space that SentencePiece adds at the start of a text."""
         if self._head:
             ids = self._encode(HEAD + text)
             if ids[: len(self._head)] == self._head:

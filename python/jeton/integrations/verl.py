@@ -42,7 +42,8 @@ def continuous_token_builder(
         variables: as for `Tokenizer.chat`; verl's ``chat_template_kwargs``.
         keep_sampled: as for `Tokenizer.conversation`.
         allowed_append_roles: roles of messages that may be appended; None: all roles that verl permits.
-        capacity: maximum number of lists of ids for which the builder stores the conversation that they encode.
+        capacity: maximum number of prompts whose conversations the builder stores. The same maximum applies to prompts
+            with a sampled reply.
 
     Raises:
         MissingDependencyError: verl is not installed.

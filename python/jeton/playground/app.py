@@ -150,7 +150,8 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def _json(answer: Any, status: int = 200) -> Response:
-    # "replace": UTF-8 cannot represent a lone surrogate, which only an error message that quotes the input can contain
+    # Only an error message that quotes the input can contain a lone surrogate. UTF-8 cannot represent a lone surrogate,
+    # so "replace" writes "?" for it.
     body = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json")
 

@@ -1,8 +1,8 @@
 """Catalog of the playground's tokenizers: tokenizers named on the command line, found in a folder or in this machine's
 caches, or uploaded on the page, and three built-in tokenizers.
 
-Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
-entry. A name is downloaded only if the user passed it or chose its download.
+Discovery reads only the beginning of each file. A tokenizer that was found is loaded on first use; if this fails, its
+entry stores the error. A tokenizer is downloaded only if the user passed its name or chose to download it.
 
 Left out: operations on tokenizers (`api`).
 """
@@ -44,12 +44,12 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 @dataclass
 class _Entry:
-    """Entry of the catalog: a loader, and what it returned or raised: the tokenizer or the error."""
+    """Entry of the catalog: a loader, and the tokenizer that it returned or the error that it raised."""
 
     key: str
     name: str
     load: Callable[[], Tokenizer]
-    source: str | None = None  # argument of `jeton.load`, if there is one
+    source: str | None = None  # argument with which `jeton.load` loads this tokenizer, if there is one
     dropped: bool = False
     tok: Tokenizer | None = None
     error: JetonError | None = None
@@ -123,7 +123,7 @@ class Catalog:
             if source in listed:
                 continue
             listed.add(source)
-            tok = load(name)  # resolved now, so that a wrong name is an error of the command line
+            tok = load(name)  # loaded now, so that a wrong name ends the command with an error
             key = discovery.short_name(source) if isinstance(source, Path) else source
             self._put(key, partial(_itself, tok), source=str(source)).get()
         found: dict[str, Path] = {}
@@ -167,10 +167,10 @@ class Catalog:
         return [entry.describe() for entry in entries]
 
     def downloads(self) -> list[dict[str, Any]]:
-        """Returns name, size, host and models of each well-known vocabulary that can be downloaded and is not cached.
+        """Returns name, size, host and models of each vocabulary that can be downloaded and is not in the catalog yet.
 
-        Registered names are left out if they share a file with an earlier name or have no recorded size. Repositories
-        of Hugging Face's hub are listed without a size.
+        A name of the registry is left out if its size is not recorded, or if an earlier name has the same file.
+        Repositories of Hugging Face's hub are also returned; their size is None.
 
         Examples:
             >>> listed = Catalog(cached=False).downloads()
@@ -183,7 +183,7 @@ class Catalog:
             return [entry for entry in _downloads() if entry["name"] not in self._entries]
 
     def download(self, name: str) -> dict[str, Any]:
-        """Downloads a vocabulary of `downloads`, adds it, and returns its description.
+        """Downloads a vocabulary that `downloads` returns, adds it, and returns its description.
 
         A vocabulary that is already listed is not downloaded again.
 
@@ -229,13 +229,13 @@ class Catalog:
         return {"entries": entries, "errors": errors}
 
     def add(self, name: str, data: bytes | Mapping[str, bytes]) -> dict[str, Any]:
-        """Adds a tokenizer from the content of a file or of a folder's files. It stays in memory.
+        """Adds a tokenizer from the content of a file or of a folder's files. The tokenizer stays in memory.
 
-        Its key, which shared links contain, is the name of the file; if another tokenizer has this key, a number is
-        appended.
+        The key of the tokenizer, which shared links contain, is the name of the file; if another tokenizer has this
+        key, a number is appended.
 
         Raises:
-            JetonError: the data is not a tokenizer, or broken; the message has the user's file name.
+            JetonError: the data is not a tokenizer, or is damaged; the message contains the user's file name.
         """
         name = _printable(name) or "a file without name"
         tok = _loaded(name, {"file": data} if isinstance(data, bytes) else data)
@@ -290,7 +290,10 @@ def _with_entries(tok: Tokenizer, name: str) -> Tokenizer:
 
 
 def _together(files: Sequence[tuple[str, bytes]]) -> dict[str, dict[str, bytes]]:
-    """Groups files by tokenizer: name of the tokenizer's first file -> (name within a folder -> content).
+    """Groups uploaded files by tokenizer.
+
+    Returns:
+        Name of the tokenizer's main file -> its files: (name under which `_loaded` saves the file -> content).
 
     Examples:
         >>> _together([("gpt2-vocab.json", b"{}"), ("gpt2-merges.txt", b""), ("other.json", b"[]")])
@@ -356,7 +359,7 @@ def unnumbered(key: str) -> str:
 
 
 def _free(key: str, taken: Iterable[str]) -> str:
-    """Returns the key, with the lowest number appended that makes it unique."""
+    """Returns the key. If it is taken, appends the lowest number that makes it unique."""
     taken, number, fresh = set(taken), 2, key
     while fresh in taken:
         fresh, number = f"{key} ({number})", number + 1

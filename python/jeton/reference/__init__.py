@@ -2,8 +2,8 @@
 
 Each lesson adds one idea to the earlier lessons, explains it in prose and examples, and can be run: `python
 step04_train.py` or `python -m jeton.reference.step04_train` prints the examples of that lesson. Each lesson has a
-Chinese version of its prose (`step04_train.zh.md` for `step04_train.py`). Lessons are numbered in the order in which
-they were written. Read them in this order, which `python -m jeton.reference` prints with the titles:
+Chinese version of its prose (`step04_train.zh.md` for `step04_train.py`). The number of a lesson tells only when it was
+written. Read the lessons in the following order, which `python -m jeton.reference` prints with the titles:
 
     BPE, from bytes to ids           1 levels · 2 pairs · 3 merge · 4 train · 5 encode · 6 decode · 7 special
     Splitting the text first         8 split · 14 regex

@@ -448,7 +448,7 @@ def shown_call(task: Task, case: Case) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return the start of the `repr` of a result; an object of the reader's class can have a `repr` that fails.
+    """Return the start of the `repr` of a result, or the name of the error that the `repr` of a reader's class raises.
 
     Examples:
         >>> shown([1, "a"])

@@ -5,8 +5,8 @@ Both commands print the examples of a lesson, also from a checkout that has not 
     python step04_train.py
     python -m jeton.reference.step04_train
 
-A file that Python runs directly belongs to no package, so its relative imports would fail. In this case a lesson
-imports this module first, which makes the folder of the lessons the package.
+A file that Python runs directly belongs to no package, so its relative imports would fail. In this case a lesson first
+imports this module, which declares that the lesson belongs to the package of its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 __all__ = ["jeton_command", "unless_closed", "with_jeton"]
 
-for stream in (sys.stdout, sys.stderr):  # if output is not UTF-8, escapes the characters that its encoding lacks
+for stream in (sys.stdout, sys.stderr):  # if output is not UTF-8, characters that its encoding lacks are escaped
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
@@ -50,7 +50,7 @@ def unless_closed(command: Callable[[], int]) -> int:
 
 
 def with_jeton(compare: Callable[[], None]) -> None:
-    """Run `compare`, which gives the examples of a lesson to Jeton; if Jeton is missing, say how to install it.
+    """Run `compare`, which runs the examples of a lesson with Jeton. If Jeton is missing, print how to install it.
 
     Examples:
         >>> with_jeton(lambda: print("equal"))  # doctest: +SKIP

@@ -77,7 +77,7 @@ def _number(value: int) -> bytes:
 
 
 def _message(*fields: tuple[int, bytes | float]) -> bytes:
-    """Write fields of a message: bytes after their length, a float in four bytes, an integer as a varint."""
+    """Write fields of a message: bytes preceded by their length, a float as four bytes, an integer as a varint."""
     data = b""
     for key, value in fields:
         if isinstance(value, bytes):

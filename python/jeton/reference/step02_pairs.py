@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Train one merge with Jeton: it is the most frequent pair, and the training log has its count."""
+    """Check that Jeton first merges the most frequent pair, and that its training log has the count of this pair."""
     import jeton
 
     text, words = "abcababcaabc", {"low": 5, "lower": 2}

@@ -103,7 +103,7 @@ def merge(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[int, bytes]:
-    """Map every id to its bytes: initial ids as in `strings`, ids of merges to the joined bytes of left and right part.
+    """Map every id to its bytes: an initial id as in `strings`, the id of a merge to its parts' bytes, joined.
 
     Examples:
         >>> vocabulary({1: b"a", 2: b"b"}, [Merge(1, 2, 3), Merge(3, 1, 4)])
@@ -116,7 +116,7 @@ def vocabulary(strings: Mapping[int, bytes], merges: Iterable[Merge]) -> dict[in
 
 
 def main() -> None:
-    """Merge the most frequent pair of a short text three times, by hand."""
+    """Shorten a text by hand in three steps: each step merges the pair that is then the most frequent."""
     ids = list(b"abcababcaabc")
     print(ids)
     for new in (256, 257, 258):
@@ -126,7 +126,7 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Make a tokenizer of two merges with Jeton, and merge the same texts with it."""
+    """Make a Jeton tokenizer with two merges, and check that it encodes texts to the same ids as `merge`."""
     import jeton
 
     alphabet = {byte: bytes([byte]) for byte in range(256)}

@@ -201,7 +201,7 @@ def train_bytes(
     pretokens, and equal pretokens are stored once, with their count as the weight.
 
     Raises:
-        ValueError: If `vocab_size` is below 256, the size of the byte alphabet.
+        ValueError: If `vocab_size` is below `next_id`, which is 256, the size of the byte alphabet, by default.
 
     Examples:
         >>> train_bytes(["ab", "ab"], 257)

@@ -123,7 +123,7 @@ def steps(ids: Sequence[int], ranks: Ranks) -> Iterator[Step]:
 
 
 def encode(ids: Sequence[int], ranks: Ranks) -> list[int]:
-    """Merge until no pair has a merge: the lowest rank first, everywhere it occurs, from left to right.
+    """Repeat until no merge is possible: apply the merge with the lowest rank to all its pairs, from left to right.
 
     Args:
         ids: The text in the alphabet's ids: its bytes at byte level.
@@ -142,7 +142,7 @@ def encode(ids: Sequence[int], ranks: Ranks) -> list[int]:
 
 
 def explain(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]) -> str:
-    """Describe the encoding of `ids` line by line; for short texts.
+    """Describe the encoding of `ids`, one line for each merge. The lines of a long text would be too wide.
 
     Examples:
         >>> print(explain(list(b"abc"), {(97, 98): (0, 256)}, BYTES | {256: b"ab"}))

@@ -184,11 +184,11 @@ def with_special(spelling: Mapping[int, bytes], special: Mapping[str, int]) -> d
     return {**spelling, **{id: name.encode("utf-8") for name, id in special.items()}}
 
 
-# A conversation; the merges that apply to it, from a trained vocabulary of 300 tokens; special tokens from id 300 on.
 CONVERSATION = (
     "<|im_start|>system\nyou are a helper assistant\n<|im_end|>\n<|im_start|>user\n今天的天气\n<|im_end|>"
     "<|im_start|>assistant\n"
 )
+# Some merges of a trained vocabulary of 300 tokens: those that apply to the conversation
 SOME_MERGES = [
     Merge(0xE7, 0x9A, 260, 1),
     Merge(260, 0x84, 261, 1),  # 的

@@ -202,7 +202,7 @@ def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
-    """Split a word: take the longest token anywhere in it, then the next longest; of equally long ones, the first.
+    """Split a word: cut out the longest token wherever it occurs, then the next; equally long ones in the given order.
 
     Examples:
         >>> longest_first("aaaab", ["a", "aaa", "b"])

@@ -14,7 +14,7 @@ Compression(bytes=55, characters=55, tokens=21)
 >>> round(55 / 21, 2)
 2.62
 
-The tokenizer was trained on this text. The figure that matters is that for other texts, which is usually lower:
+The tokenizer was trained on this text. What matters is the figure for other texts, which is usually lower:
 
 >>> round(measure("the fastest desk", encode(list(b"the fastest desk"), ranks(merges))).bytes_per_token, 2)
 1.78

@@ -111,7 +111,7 @@ GONE = -1  # overwrites a symbol that was merged into the previous one
 
 
 class Work(NamedTuple):
-    """Number of heap entries that were pushed, that were found stale, and that became merges.
+    """Three counts of heap entries: how many were pushed, how many were stale when popped, how many became merges.
 
     Examples:
         >>> work(list(b"abab"), {(97, 98): (0, 256)})
@@ -143,7 +143,7 @@ def encode_fast(ids: Sequence[int], ranks: Ranks, trace: Trace | None = None) ->
     after = list(range(1, end + 1))  # position -> position of the symbol after it, or `end` if there is none
 
     def entry(at: int) -> list[Entry]:
-        """Return a list with the entry of the pair that begins at a position, or an empty list if it cannot merge."""
+        """Return a list with the entry of the pair that begins at `at`. If the pair cannot merge, the list is empty."""
         if at < 0 or after[at] == end or (pair := (symbols[at], symbols[after[at]])) not in ranks:
             return []
         return [(ranks[pair][0], at, *pair)]
@@ -202,7 +202,7 @@ def work(ids: Sequence[int], ranks: Ranks) -> Work:
 
 
 def explain_heap(ids: Sequence[int], ranks: Ranks, spelling: Mapping[int, bytes]) -> str:
-    """Describe each entry that is popped; for short texts.
+    """Describe, for a short text, each entry that is popped from the heap and each new entry that is pushed.
 
     Examples:
         >>> print(explain_heap(list(b"ab"), {(97, 98): (0, 256)}, BYTES | {256: b"ab"}))

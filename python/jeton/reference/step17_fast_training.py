@@ -141,7 +141,7 @@ class Chain:
             self.positions.setdefault(pair, deque()).append(at)
 
     def first(self, pair: Pair) -> int:
-        """Return the position of the first occurrence of a pair that still exists."""
+        """Return the first position where a pair still occurs; drop the stale positions before it."""
         positions = self.positions[pair]
         while (self.symbols[positions[0]], self.symbols[self.after[positions[0]]]) != pair:
             positions.popleft()

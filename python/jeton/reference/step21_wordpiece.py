@@ -137,7 +137,9 @@ def join(left: str, right: str) -> str:
 def best_pair(
     corpus: Mapping[str, int], words: Mapping[str, Sequence[str]], rule: str
 ) -> tuple[tuple[str, str], float] | None:
-    """Find the pair with the highest value by the rule (if several have it, the one that occurs first), and this value.
+    """Find the pair with the highest value by the rule; return the pair and its value.
+
+    If several pairs have the highest value, take the one that occurs first.
 
     Args:
         corpus: Word -> number of occurrences.
@@ -161,12 +163,12 @@ def best_pair(
     def value(pair: tuple[str, str]) -> float:
         return pairs[pair] if rule == "frequency" else pairs[pair] / (symbols[pair[0]] * symbols[pair[1]])
 
-    best = max(pairs, key=value)  # if several pairs have it, the first
+    best = max(pairs, key=value)  # of several best pairs, the first
     return best, value(best)
 
 
 def merge_pair(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
-    """Merge a pair from left to right, without overlap.
+    """Merge each occurrence of a pair, from left to right and without overlap.
 
     Examples:
         >>> merge_pair(["a", "##a", "##a", "##a"], ("##a", "##a"))

@@ -225,7 +225,7 @@ def train_by_rule(
     tie_break: str = "first",
     min_frequency: int = 1,
 ) -> list[Merge]:
-    """Train as in step 4, but only with pairs whose joined spelling the rule allows.
+    """Train as in step 4, but skip each pair whose merged token is not permitted by the rule `allows`.
 
     Examples:
         >>> train_by_rule("a!a!", 300, lone_punctuation, split=lambda text: [text])

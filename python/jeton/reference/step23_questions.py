@@ -227,7 +227,7 @@ class Vocabulary(NamedTuple):
 
     name: str
     rank_of: Mapping[bytes, int]  # bytes of a token -> its rank, which is also its id
-    pattern: str  # a name of step 8
+    pattern: str  # the name of a pattern in step 8
     special: Mapping[str, int]
     path: Path | None = None  # the rank file from which it was read
 

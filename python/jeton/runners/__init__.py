@@ -21,5 +21,5 @@ from .threads import CanceledError, run_threads
 
 __all__ = ["RUNNERS", "CanceledError", "run_processes", "run_ray", "run_threads"]
 
-# Name -> runner: (work, items, workers, idle) -> results
+# Name -> runner, a function that is called with (work, items, workers, idle) and yields the results.
 RUNNERS = {"threads": run_threads, "processes": run_processes, "ray": run_ray}

@@ -28,7 +28,7 @@ __all__ = ["run_processes"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-GRACE_S = 1.0  # seconds: if its parent was killed, a worker exits after this time
+GRACE_S = 1.0  # seconds from the death of the parent process to the exit of a worker
 
 _canceled: Event | None = None  # in a worker: set when the worker has to stop
 

@@ -166,7 +166,8 @@ class _Capacity:
 def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
     """Returns the function that a task calls.
 
-    The function returns (True, result), or (False, error) if a retry would not help. Ray retries if it raises an error.
+    The function returns (True, result), or (False, error) if a retry would not help. If the function raises an error,
+    Ray retries the task.
     """
 
     # A nested function, so that it is pickled by value; it must not use globals of this module.

@@ -20,7 +20,7 @@ IDLE_S = 0.1
 
 
 class CanceledError(Exception):
-    """Raised by a check when the caller has stopped or another item has failed."""
+    """Raised by the cancellation check of `run_threads`, if its caller has stopped or another item has failed."""
 
 
 def run_threads(

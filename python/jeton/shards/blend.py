@@ -2,7 +2,8 @@
 
 In an epoch, each folder contributes a fixed number of rows, its quota. A folder is read as an endless series of passes.
 Each epoch continues where the previous one ended, so that over the epochs all rows of a folder are read equally often.
-Each pass is shuffled by the seed of the loader, unless the quota is a whole number of passes.
+The loader's seed shuffles the rows of each epoch. If the quota is not a whole number of passes, the seed also shuffles
+each pass, so that the rows of an incomplete pass are chosen at random.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def blend(
     """Blends folders of shards for `loader`.
 
     Args:
-        sources: a mapping from folder (or dataset of `open`) to its share of an epoch, or such pairs. A share is:
+        sources: a mapping from each folder (or dataset returned by `open`) to its share of an epoch, or a sequence of
+            pairs (folder, share). A share is:
 
             - a number, or ``{"weight": number}``: weight of the folder's tokens, relative to the weights of the other
               folders;

@@ -2,7 +2,7 @@
 
 A check is a function that returns True for a valid value. `check_fields` raises an error for the first entry whose
 check fails, so that other modules never get a value of a wrong type, a negative number, or the name of a file outside
-of the folder.
+of the shard folder.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def files_of(stem: str) -> Check:
 
 is_skipped = map_of(list_of(is_count, list_of(is_text)))
 is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
-# Entries that a completion has if its task read documents.
+# Entries in the completions of those tasks that read documents.
 READ_FACTS: dict[str, Check] = {
     "bytes": is_count,
     "highest_id": is_id,

@@ -4,7 +4,7 @@
 in use does not grow with their number. `Collected` has the start and length of each document, in the order of writing.
 `write` packs the documents, gathers their ids in blocks, and writes the origin of each document or piece.
 
-    shard-00000.origins    uint32[n, 3]: task, index of the document in it, index of the first id in the document
+    shard-00000.origins    uint32[n, 3]: task, index of the document in the task, index in the document of the first id
 
 Documents of a task are numbered from 0; documents without tokens have no number. Padding has the task 2³² - 1.
 """
@@ -141,7 +141,7 @@ class HeldDocuments:
                 self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
-        """Returns all documents, in order. Unless `pad` is None, they are followed by `row` padding ids with mask 0."""
+        """Returns all documents, in order. Unless `pad` is None, padding ids with mask 0 follow; `row`: how many."""
         lengths = _joined(self._lengths, np.uint32).astype(np.int64)
         total = int(lengths.sum())
         num_padding = 0 if pad is None else row
@@ -221,10 +221,10 @@ def write(
     stem: str,
     plan: Plan,
 ) -> dict[str, Any]:
-    """Writes documents in their order, or packed in rows, and the file of their origins.
+    """Writes documents, either in their order or packed in rows. Also writes their origins to a separate file.
 
     Returns:
-        Entries of the completion file: the totals of packing, or none without packing.
+        Entries of the completion file: the totals of packing; none if the documents are not packed.
     """
     origins, packing, inputs = files.open(stem + ORIGINS), plan.packing, [file.path for file in plan.inputs]
     result: dict[str, Any] = {}
@@ -276,7 +276,7 @@ def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Pla
 
 
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
-    """Memory-maps the origins of a shard: uint32[n, 3], with task, index in the task, and first id of each piece."""
+    """Memory-maps the origins of a shard, uint32[n, 3]. The docstring of this module describes the columns."""
     path = folder / (stem + ORIGINS)
     found = mapped(path, "<u4")
     if len(found) % 3:

@@ -1,8 +1,8 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
-A document of the corpus is a list of messages, as JSON. Ids that the model generates have the mask 1, all others 0:
-`Chat.reply_mask`, with the options of the plan. A conversation is a bad record if the template refuses it, or does not
-show which text is generated.
+A document of the corpus is a list of messages, as JSON. `Chat.reply_mask`, with the options of the plan, computes the
+mask: 1 for each id that the model generates, unless an option leaves it out, and 0 for all other ids. A conversation is
+a bad record if the template refuses it, or does not show which text is generated.
 
 With ``packing="best_fit"``, conversations that are longer than a row are handled by one of these policies:
 
@@ -80,7 +80,7 @@ def chat_template(tok: Tokenizer) -> str:
 def conversation_options(
     source: str, packing: Mapping[str, Any] | None, too_long: str | None, mask: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Returns the options of conversations for a plan; None if the options act as in older plans, which lack the entry.
+    """Returns a plan's entry ``conversations``; None if all options act as in older plans, which do not have it.
 
     Raises:
         ConfigError: an invalid option.
@@ -129,11 +129,11 @@ class ConversationFitter:
 
     Attributes:
         long: counts of conversations that are longer than a row: ``too_long`` (all), ``truncated``, ``split``,
-            ``dropped``; and ``replies_dropped``, the assistant's messages that are omitted from these.
+            ``dropped``; and ``replies_dropped``, the number of assistant messages that these conversations lost.
     """
 
     def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
-        """`length`: ids of a row; None: no limit. `policy`: one of `TOO_LONG` except ``"cut"``."""
+        """`length`: number of ids in a row, None for no limit. `policy`: one of `TOO_LONG` except ``"cut"``."""
         self._tok, self._template, self._length, self._policy = tok, template, length, policy
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
@@ -168,7 +168,7 @@ class ConversationFitter:
             return False  # the template refuses a conversation that ends with the last of `messages`
 
     def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
-        """Returns, by bisection, the last of `ends` for which the messages before it fit in a row; 0 if none does."""
+        """Finds by bisection the last end in `ends` up to which the messages fit in a row; returns 0 if none fits."""
         low, high, found = 0, len(ends) - 1, 0
         while low <= high:
             middle = (low + high) // 2
@@ -275,5 +275,5 @@ def _num_replies(messages: Sequence[Any]) -> int:
 
 
 def make_encoder(tok: Tokenizer, plan: Plan, reader: RangeReader) -> Encoder:
-    """Returns the encoder of a task whose documents `reader` reads."""
+    """Returns the encoder of a task. `reader` reads the documents of this task."""
     return Encoder(tok, plan) if plan.chat is None else ConversationEncoder(tok, plan, reader.skip)

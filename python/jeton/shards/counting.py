@@ -1,7 +1,8 @@
 """Counts of pretokens as shards: the sum of the files ``shard-00000.jtc`` … is the counts of the whole corpus.
 
-``jeton train shards/*.jtc`` gives the same tokenizer as training on the corpus, byte for byte, because counts store the
-first position of each pretoken, and positions are shifted in the order of the tasks when counts are added.
+``jeton train shards/*.jtc`` gives the same tokenizer as training on the corpus, byte for byte: counts store the
+first position of each pretoken, and when counts are added in the order of the tasks, these positions are shifted as if
+the documents of each task followed those of the previous tasks.
 
 `jeton.training` is imported when it is used, because shards of ids do not need it.
 """
@@ -30,7 +31,7 @@ MEMORY = 512 << 20  # bytes of memory for the counts of one task; more are spill
 
 
 def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
-    """Returns the options of counting for a plan.
+    """Returns the options for counting pretokens, in the form in which a plan stores them.
 
     Raises:
         ConfigError: an invalid pattern or special token.

@@ -35,7 +35,7 @@ DTYPES = ("int32", "int64")
 def open(
     folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dtype: str | None = None
 ) -> ShardDataset:
-    """Opens folders of shards that have been merged: formats megatron, bin, llmc, datatrove, olmo and litdata.
+    """Opens folders of merged shards. Supported formats: megatron, bin, llmc, datatrove, olmo and litdata.
 
     Args:
         folder: a folder, or several, which are read one after the other. They must have the same tokenizer and row
@@ -47,8 +47,8 @@ def open(
         ShardError: a folder has no manifest.
         FormatError: a manifest is damaged, or of another version.
         ConfigError: two folders differ in tokenizer, row length, or tokens around documents.
-        UnsupportedFeatureError: a URL, which cannot be memory-mapped (copy the folder first); a format that other
-            libraries read (parquet, arrow, mds); or counts.
+        UnsupportedFeatureError: a folder is a URL, which cannot be memory-mapped (copy the folder first), or its format
+            is one that other libraries read (parquet, arrow, mds), or it contains pretoken counts instead of shards.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -76,7 +76,7 @@ class ShardDataset(Sequence[Any]):
 
     Attributes:
         num_tokens: number of ids of all documents, including padding.
-        row_length: ids of a row, if the shards are packed and items are rows; None: items are documents.
+        row_length: number of ids in a row, if the shards are packed and items are rows; None: items are documents.
         dtype: type of the ids.
 
     Examples:
@@ -115,7 +115,7 @@ class ShardDataset(Sequence[Any]):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """See the class."""
+        """Type of the ids."""
         if self._dtype is not None:
             return self._dtype
         return np.result_type(*(folder.facts.dtype for folder in self._shards.folders))
@@ -200,7 +200,7 @@ class ShardDataset(Sequence[Any]):
     def copy_rows(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """See `OpenShards.copy_rows`. `numbers`: indices of rows that are as long as those of `ids`."""
+        """See `OpenShards.copy_rows`. `numbers`: indices of the source rows, which are as long as the rows of `ids`."""
         return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
 
     @property
@@ -357,7 +357,9 @@ class ShardDataset(Sequence[Any]):
                 first += len(lengths)
 
     def metadata(self, index: int) -> Any:
-        """Returns the metadata of a document (the fields that ``keep=`` names); for a packed row, a list, by piece.
+        """Returns the metadata of a document: the fields that ``keep=`` names.
+
+        For a packed row, returns a list with the metadata of each piece of the row.
 
         Raises:
             ConfigError: the shards were made without `keep`.

@@ -95,8 +95,8 @@ def load_folder(folder: str, digest: str) -> tuple[ShardFolder, Plan, Tokenizer 
     """Loads a folder with its plan and tokenizer, once per process.
 
     Raises:
-        ShardError: the plan has another digest, for example because the machines do not share the file system; or as
-            `load_tokenizer`.
+        ShardError: the digest of the plan is not `digest`, for example because the machines do not share the file
+            system; or the tokenizer's file is missing or has another tokenizer (see `load_tokenizer`).
     """
     place = ShardFolder(folder)
     plan = place.load_plan()

@@ -1,20 +1,24 @@
 """Layout of a folder of shards, and its files of JSON.
 
-    plan.json        the plan; tokenizer.json: the tokenizer
+    plan.json        the plan
+    tokenizer.json   the tokenizer
     shard-00000.*    the shards, named by task
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
     rejects/         records that a task skipped, 00000.jsonl
     spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
-    manifest.json    all shards, written by `merge`; report.json, report.md: totals; rejects.jsonl: skipped records
+    manifest.json    list of all shards, written by `merge`
+    report.*         totals, as .json and .md, written by `merge`
+    rejects.jsonl    skipped records of all tasks, written by `merge`
     joined/          all shards as one file, joined.*, on demand
     index.json       list of the files, for formats whose libraries read it, written by `merge`
 
-Each file is published whole (`storage`). A file is made durable before another file that relies on it is published, so
-that a completed task has its shard even after a crash of the machine. A process that ends between two steps leaves:
+Each file is published whole (`storage`). Before a file is published, the files on which it relies are made durable, so
+that a completed task has its shard even after a crash of the machine. If a process ends between two steps, the folder
+can be in one of these states (left), with these consequences (right):
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
     a shard and its completion, not yet durable         a crash of the machine can remove the completion, or both
-    plan.json without tokenizer.json                    planning again writes it
+    plan.json without tokenizer.json                    planning again writes tokenizer.json
     manifest.json without report.json                   merging again writes the same manifest, and the report
     the old or the new plan, while inputs are added     tasks that differ in the plans have no completion, and run again
 
@@ -153,7 +157,7 @@ class ShardFolder:
         return self.storage.size(name) is not None
 
     def check_free_of(self, *names: str) -> None:
-        """Checks that the folder has none of the files `names`, which show that it is a folder of another kind.
+        """Checks that the folder has none of the files `names`. Such a file shows that the folder is of another kind.
 
         Raises:
             ConfigError: the folder has one of the files.
@@ -180,14 +184,14 @@ class ShardFolder:
             raise ShardError(f"there is no folder {self}", path=str(self))
 
     def missing(self, name: str) -> ShardError:
-        """Builds the error for a missing result of `merge`, its manifest or report."""
+        """Builds the error for a missing manifest or a missing report, which are results of `merge`."""
         self._check_exists()
         merge = f"{call('jeton.shards.merge', 'jeton shards merge')} writes it when all tasks are done"
         hint = self._parts() or (merge if self.has(PLAN) else "this is not a folder of shards")
         return ShardError(f"{self}: no {name}; {hint}", path=str(self))
 
     def _parts(self) -> str | None:
-        """Returns, for error messages, where the shards of a mix or a split are; None if the folder is neither."""
+        """Returns a hint where to find the shards, if the folder has a mix or a split; None for other folders."""
         if self.has(MIX):
             what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
             return f"{what}; otherwise pass the folder of a source"
@@ -376,9 +380,9 @@ class ShardFolder:
 
 
 def _in_lines(facts: Mapping[str, Any], name: str) -> str:
-    """Formats an object as JSON. Each item of its list `name` is one line, and this list becomes the last entry.
+    """Formats an object as JSON. Its list `name` becomes the last entry, with each item on one line.
 
-    `json.dumps` with an indent runs in pure Python, and allocates millions of small strings for 100,000 shards.
+    `json.dumps` with an indent would run in pure Python, and allocate millions of small strings for 100,000 shards.
     """
     head = json.dumps({key: value for key, value in facts.items() if key != name}, ensure_ascii=False, indent=1)
     items = ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in facts[name])
@@ -397,7 +401,10 @@ def _done(task: int, folder: str) -> str:
 
 
 def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
-    """True if a completion has a task's identity and, if records were skipped or replaced, also its error policy."""
+    """True if a completion belongs to the task and the plan: its identity is that of the task.
+
+    If records were skipped or replaced, its error policy must also be that of the plan.
+    """
     if "identity" not in facts:  # completion of an earlier version of Jeton
         return bool(facts.get("plan") == plan.digest)
     is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))

@@ -37,7 +37,7 @@ def documents_in(chunk: DocumentChunk, hash_range: tuple[int, int]) -> DocumentC
 
 
 def bounds_of(shares: object) -> tuple[int, int]:
-    """Converts two shares (from 0 to 1) of all hashes to a range of hashes. A float counts as its decimal notation.
+    """Converts two shares (from 0 to 1) of all hashes to a range of hashes. The float 0.1 means exactly 1/10.
 
     Raises:
         ConfigError: `shares` is not a pair of ascending shares, or the range is empty.

@@ -72,13 +72,14 @@ def loader(
         rows: number of ids in a row. Packed shards have a fixed row length: pass it, or None.
         batch: rows of a batch. The last batch of an epoch can have fewer.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
-        workers: threads that prepare batches in advance; 0: each batch is made on request. The batches are the same.
+        workers: threads that prepare batches in advance; 0: each batch is made on request. The number of threads does
+            not change the batches.
         seed: seed of the order; None: the order of the files.
         epoch: number of the first epoch; each epoch has its own order.
         shift_labels: False: the label at a position is the id there, for transformers, TRL and axolotl, which shift
             labels in the model. True: the label is the next id, for training loops that do not shift.
-        drop_last: leaves out an incomplete last batch, and the last batches if not every rank gets one, so that all
-            ranks get the same number.
+        drop_last: leaves out an incomplete last batch, then further batches at the end until all ranks get the same
+            number.
         dtype: type of ``input_ids`` and ``position_ids``: ``"int64"`` or ``"int32"``.
         tensors: ``"numpy"`` for arrays; ``"torch"`` for tensors, and the loader is then an `IterableDataset` of
             PyTorch.
@@ -188,13 +189,13 @@ class ShardLoader:
             message = f"{keyword('drop_last', True)}: {self.num_rows:,} rows are less than a batch for each rank"
             raise ConfigError(f"{message}; pass smaller {keyword('batch')}", option="batch")
         self._places = np.arange(batch * self._length, dtype=self._dtype)
-        self._position = 0  # number of batches of the epoch that all ranks together have read
+        self._position = 0  # number of batches that all ranks together have read in the epoch
 
     def __len__(self) -> int:
         return len(self._numbers(0))
 
     def _numbers(self, position: int, part: int = 0, num_parts: int = 1) -> range:
-        """Returns the numbers of the batches from `position` on that process `part` of this rank reads."""
+        """Returns the numbers of the batches that process `part` of this rank reads, starting at `position`."""
         first = position + (self._rank - position) % self._world_size
         end = self.num_batches
         if self._drop_last:
@@ -259,7 +260,9 @@ class ShardLoader:
         }
 
     def set_epoch(self, epoch: int) -> None:
-        """Begins an epoch. Does nothing for the current epoch, because training programs call this before each epoch.
+        """Begins an epoch; does nothing if `epoch` is the current one.
+
+        Training programs call this before each epoch, also before an epoch that they resume in the middle.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -289,7 +292,9 @@ class ShardLoader:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the position, as JSON. All ranks that have read equally many batches have the same position.
+        """Returns the epoch, the position, and the facts that determine the order, as a dict of JSON values.
+
+        All ranks that have read equally many batches have the same position.
 
         Examples:
             >>> import jeton, pathlib, tempfile

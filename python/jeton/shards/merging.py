@@ -118,7 +118,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
 
 
 def _is_left(name: str, num_shards: int) -> bool:
-    """True for the name of a file that an earlier merge left, or of a shard whose number the plan no longer has."""
+    """True if a file can be stale: a joined file, ``rejects.jsonl``, or a file of a shard that is no longer planned."""
     shard = re.fullmatch(r"shard-(\d{5,18})\..+", name, re.ASCII)
     return name.startswith(f"{JOINED}.") or name == REJECTED or (shard is not None and int(shard[1]) >= num_shards)
 
@@ -180,7 +180,7 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
 
 
 def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
-    """Returns the size and hash of the file of the tokenizer; None for counts.
+    """Returns the size and hash of the tokenizer's file; None for the format counts, which needs no tokenizer.
 
     Raises:
         ShardError: the file is missing.
@@ -311,7 +311,7 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
 
 
 class Totals:
-    """Totals over all tasks. Their completions must be added in the order of the tasks."""
+    """Totals over all tasks. The completions of the tasks must be added in the order of the tasks."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._root = plan, input_root([file.path for file in plan.inputs])
@@ -330,7 +330,7 @@ class Totals:
         self._shuffled: Counter[str] = Counter()
         self._tally = Tally()
         self._records: dict[str, list[int]] = {}
-        # (completion, file -> number of lines before the task's range)
+        # completions of the tasks that skipped records, each with: file -> number of lines before the task's range
         self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []
         self._all_sources = group_files([file.path for file in plan.inputs])
 
@@ -387,8 +387,8 @@ class Totals:
     def _add_documents(self, facts: dict[str, Any]) -> None:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
-            if piece.start == 0:
-                self._lines.pop(self._plan.inputs[piece.input].path, None)  # lines of an earlier pass over this file
+            if piece.start == 0:  # the file is read from its start: drop the line count of an earlier pass over it
+                self._lines.pop(self._plan.inputs[piece.input].path, None)
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
@@ -397,7 +397,7 @@ class Totals:
             known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
-        # `sorted` is stable, so the first one is kept if documents have equally many ids
+        # `sorted` is stable: of documents with equally many ids, those that were read first are kept
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
@@ -410,9 +410,9 @@ class Totals:
         files = [self._plan.inputs[piece.input].path for piece in self._plan.tasks[facts["task"]].pieces]
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
-        rows = facts.get("sources", {})  # folders of counts have no sources
-        # A completion groups the inputs of its task into sources; `regroup` maps these to the sources of all inputs.
-        # Completions of earlier versions (without identity) are already grouped by the sources of all inputs.
+        rows = facts.get("sources", {})  # tasks of the format counts have no sources
+        # Each task groups its own inputs into sources; `regroup` maps these sources to the sources of all inputs.
+        # A completion without an identity is from an earlier version, which already used the sources of all inputs.
         names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)
@@ -457,7 +457,8 @@ class Totals:
     def _known_arguments(self) -> dict[str, SourceTotals]:
         """Returns the totals of each corpus argument.
 
-        Empty if there is only one argument, or if tasks of an earlier version of Jeton did not count by argument.
+        Empty if there is only one argument, if the format is counts, or if some tasks were run by an earlier version of
+        Jeton, which did not count by argument.
         """
         is_known = sum(row.tokens for row in self._arguments.values()) == self.sums["tokens"]
         return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}

@@ -1,6 +1,6 @@
-"""Metadata of documents, stored in files beside the shards: those fields of the records that `keep=` names.
+"""Metadata of documents: the fields of their records that `keep=` names, stored in files beside the shards.
 
-    shard-00000.metadata.jsonl    a line of JSON for each item of the shard, in its order
+    shard-00000.metadata.jsonl    a line of JSON for each item of the shard (document or row), in the same order
 
 For a document, the line is an object with the fields, as they are in the record. For a row of a packed shard, the line
 is a list of such objects, one for each document or piece of a document, without padding. For a document of a text file,
@@ -32,7 +32,7 @@ from .plan import Plan
 __all__ = ["METADATA", "Metadata", "line_ends", "metadata", "metadata_of", "shard_writer"]
 
 METADATA = ".metadata.jsonl"
-MOST_OPEN = 16  # maximum number of open shards, each with 8 bytes of memory per line
+MOST_OPEN = 16  # maximum number of open shards; an open shard takes 8 bytes of memory for each line of its metadata
 BLOCK = 1 << 24  # number of bytes that are searched for line ends at a time
 
 
@@ -76,7 +76,7 @@ class _MetadataWriter(ShardWriter):
         self._writer.add(ids, lengths, places, mask)
         lines = [line for place in places for line in metadata_of(place)]
         if self._row_length is not None:
-            rows = (np.cumsum(lengths) - 1) // self._row_length  # number of each piece's row
+            rows = (np.cumsum(lengths) - 1) // self._row_length  # for each piece, the index of its row
             bounds = np.searchsorted(rows, np.arange(len(ids) // self._row_length + 1)).tolist()
             # The metadata of padding is an empty line, which is left out.
             lines = [b"[%b]" % b", ".join(filter(None, lines[a:b])) for a, b in pairwise(bounds)]
@@ -93,7 +93,7 @@ class _MetadataWriter(ShardWriter):
 
 
 def line_ends(data: NDArray[np.uint8]) -> Int64:
-    """Returns the index after the line break of each line of a file.
+    """Returns, for each line of a file, the index of the byte after its line break.
 
     Examples:
         >>> line_ends(np.frombuffer(b'{}\\n[1]\\n', np.uint8)).tolist()
@@ -182,7 +182,7 @@ class Metadata(Sequence[Any]):
 
 
 def metadata(folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Metadata:
-    """Opens the metadata of documents (or of rows) in folders with shards that were made with ``keep=``, in any format.
+    """Opens the metadata of the documents (or rows) of shards that were made with ``keep=``; all formats are supported.
 
     Args:
         folder: a folder, or several, as for `open`.

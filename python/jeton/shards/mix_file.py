@@ -1,4 +1,4 @@
-"""`MixFile`: the sources of a mix and their amounts: ``mix.toml``, or a mapping with the same entries.
+"""`MixFile`: the sources of a mix and their amounts, read from ``mix.toml`` or a mapping with the same entries.
 
 ```toml
 tokens = "20B"              # size of the mix, divided among the sources by weight
@@ -140,7 +140,7 @@ class MixFile:
         return {**tokens, "sources": {name: source.to_json() for name, source in self.sources.items()}}
 
     def each_once(self) -> MixFile:
-        """Returns a copy that takes each whole source once, for validation."""
+        """Returns a mix for validation data: it has the same sources, and takes all of each source exactly once."""
         once = {name: SourceSettings("epochs", Fraction(1), corpus=one.corpus) for name, one in self.sources.items()}
         return MixFile(self.name, once)
 

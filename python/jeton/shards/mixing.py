@@ -1,4 +1,4 @@
-"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json``, which has the amounts."""
+"""`make_mix`: makes a folder of shards for each source of a mix, and ``mix.json`` with the amount of each source."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_mix(
         output: folder that will contain the folders of the sources.
         tok, options: as `make`, for all sources.
         validation: as `make_split`: each source is divided between the folders ``train`` and ``validation`` of
-            `output`. The mix of ``validation`` has each source once.
+            `output`. The mix of ``validation`` takes one epoch of each source.
 
     Returns:
         The mix, with its amounts; with `validation`, the mix of ``train``.
@@ -145,11 +145,14 @@ def _parts(
     output: str | os.PathLike[str],
     validation: float | Fraction | Mapping[str, float | Fraction] | None,
 ) -> list[tuple[str, MixFile, dict[str, Any]]]:
-    """Returns folder, mix and options of each part: ``train`` and parts for validation, or one part without them."""
+    """Returns the folder, mix and options of each part.
+
+    With `validation`, the parts are ``train`` and those for validation; otherwise, `output` is the only part.
+    """
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
-    # Without validation, a plan in ``train`` is no conflict: the folder can be that of a source with this name.
+    # Without validation, a plan in ``train`` is allowed, because a source can have the name ``train``.
     others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
     ShardFolder(output).check_free_of(*others)
     if validation is None:
@@ -164,7 +167,7 @@ def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[
     """Makes the shards of a source, unless they are complete."""
     running = {*RUNNING, "join", "verify", "progress"}
     made = plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
-    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # shards can have been lost
+    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # finds lost and truncated shards
     found = status(folder)
     is_joined = not options.get("join") or (found.merged and "joined" in ShardFolder(folder).load_manifest())
     if not (found.is_complete and found.merged and is_joined):

@@ -126,10 +126,14 @@ class OpenShard:
         return self._pad is not None and self._row_length is not None and self.documents.mask is None
 
     def padding(self, start: int, end: int, first: int, last: int) -> int:
-        """Returns the number of padding ids at the end of a row, whose inner boundaries are numbered `first` to `last`.
+        """Returns the number of padding ids at the end of a row.
 
         Padding is the last piece of a row. Because a document can also end in the padding id, the file of origins
         tells whether that piece is padding. To save time, the file is only read for rows that end in the padding id.
+
+        Args:
+            start, end: range of the row's ids in the shard.
+            first, last: range of the boundaries of documents inside the row, as returned by `Documents.between`.
         """
         if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0
@@ -175,7 +179,7 @@ class OpenShards:
     def __getitem__(self, number: int) -> OpenShard:
         known = self.is_open.get(number)
         if known is not None:
-            with contextlib.suppress(KeyError):  # another thread has already closed this shard
+            with contextlib.suppress(KeyError):  # raised if another thread has closed this shard
                 self.is_open.move_to_end(number)
             return known
         folder, at = self._places[integer(number, "number", 0, len(self) - 1)]
@@ -187,7 +191,7 @@ class OpenShards:
         self._check(number, documents, folder.unit)
         self.is_open[number] = made = OpenShard(documents, folder, stem)
         if len(self.is_open) > MOST_OPEN:
-            with contextlib.suppress(KeyError):  # other threads have closed all shards
+            with contextlib.suppress(KeyError):  # raised if other threads have closed all shards
                 self.is_open.popitem(last=False)
         return made
 
@@ -195,7 +199,7 @@ class OpenShards:
         """Copies ranges of ids into rows of an array. A range can begin in one shard and end in another.
 
         Args:
-            starts: start of each range: number of ids before it, in all shards.
+            starts: start of each range, counted in ids from the beginning of the first shard.
             rows: row of `ids` that receives each range.
             ids: array of shape (rows, length); receives the ids.
             mask: array of the same shape, filled with ones; receives the loss mask.

@@ -1,9 +1,9 @@
 """Permutations of 0, 1, …, size - 1. Each item is computed by itself, without memory for the other items.
 
-A Feistel network permutes the numbers of 2n bits, because its halves have n bits each. A result that is too large is
-permuted again until it is below the size (cycle walking: at most 4 times on average). The round function is the
-finalizer of splitmix64, and the round keys come from a hash, so that an order is the same on every machine and in every
-version.
+A Feistel network whose halves have n bits each permutes the numbers of 2n bits. A result that is not below the size is
+permuted again until it is (cycle walking: the network is applied at most 4 times on average for each item). The round
+function is the finalizer of splitmix64, and the round keys come from a hash, so that an order is the same on every
+machine and in every version.
 
 Sources: Black and Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking; Steele, Lea and
 Flood, Fast Splittable Pseudorandom Number Generators (OOPSLA 2014), for splitmix64.

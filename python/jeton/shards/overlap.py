@@ -1,4 +1,4 @@
-"""Checks that an output folder is not in the corpus; otherwise its files would become inputs when the call resumes."""
+"""Rejects an output folder that is part of the corpus, because a resumed call would read its own output as input."""
 
 from __future__ import annotations
 

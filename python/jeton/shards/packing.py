@@ -104,7 +104,7 @@ def check_packing(options: Mapping[str, Any]) -> None:
 
 
 def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
-    """Returns the padding id: that of the given token, else of the token with the role pad, else of eos."""
+    """Returns the padding id: the id of `pad` if given, else the tokenizer's pad id, else `eos`, else its eos id."""
     if pad is not None:
         if pad not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
@@ -162,7 +162,8 @@ def _best_fit(lengths: Int64, row: int, drop: bool) -> Packed:
     firsts = row * (np.arange(len(documents)) - np.repeat(np.cumsum(num_pieces) - num_pieces, num_pieces))
     pieces = np.minimum(lengths[documents] - firsts, row)
     rows = np.frombuffer(best_fit(pieces.astype("<u4").view(np.uint8), row), "<u4").astype(np.int64)
-    # `order` lists the pieces as `best_fit` places them; `opening` has the index in it of each row's first piece.
+    # `order` lists the pieces in the order in which `best_fit` places them; `opening` has, for each row, the index in
+    # `order` of the row's first piece.
     order = np.argsort(-pieces, kind="stable")
     _, opening = np.unique(rows[order], return_index=True)
     ranks = np.empty(len(opening), np.int64)

@@ -65,8 +65,8 @@ __all__ = [
 ]
 
 VERSION = 2
-# Bytes of input per task, which take about two seconds to encode: long compared with the start of a task, and short
-# enough that a failed task loses little work.
+# Bytes of input per task. It takes about two seconds to encode them: much longer than it takes to start a task, and
+# short enough that little work is lost if a task fails.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # highest seed of a shuffle
@@ -265,7 +265,12 @@ class Plan:
         return tuple(found)
 
     def generation_of(self, number: int, folder: str) -> Generation:
-        """Returns the generation of a task; `folder`: folder of completions of the task's stage."""
+        """Returns the generation that a task belongs to.
+
+        Args:
+            number: number of the task.
+            folder: folder of the completions of the task's stage.
+        """
         return next(one for one in self.generations if number in (one.tasks if folder == SPOOL else one.buckets))
 
     def _check_number(self, number: int) -> None:
@@ -444,7 +449,8 @@ class Plan:
         """Checks that this plan and the one stored in the folder have equal options, except for the error policy.
 
         Raises:
-            ConfigError: options differ; the message has the values of the first, and the names of the others.
+            ConfigError: options differ. The message has both values of the first option that differs, and the names of
+                the other options that differ.
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
         differing = [name for name in now if name not in ("inputs", "grown", "arguments") and now[name] != then[name]]

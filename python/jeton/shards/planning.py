@@ -84,8 +84,9 @@ def plan(
     the error policy changes, tasks stay complete if they skipped or replaced nothing.
 
     Args:
-        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
-            the tokenizer cannot encode, such as an unknown word without unknown token, is an error under every policy.
+        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options for reading. A text that
+            the tokenizer cannot encode is an error under every policy, such as an unknown word if the tokenizer has no
+            unknown token.
         output: the folder of the shards; it is created.
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
         format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"mds"``
@@ -195,7 +196,7 @@ def plan(
     made = Plan(inputs=inputs, arguments=arguments, **options)
     made.stages  # noqa: B018 - checks the number of tasks
     if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
-        arrow_modules()  # raises an error here, instead of in each task
+        arrow_modules()  # if pyarrow is missing, raises the error here, instead of in each task
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
@@ -210,7 +211,8 @@ def plan(
         stored = folder.load_plan()
         made.check_options(stored, str(folder))
         made = updated(folder, stored, made)
-    # Written after the plan: of two concurrent calls, only the one that wrote the plan writes its tokenizer.
+    # The tokenizer is written after the plan. If two concurrent calls have different tokenizers, the call that did not
+    # write the plan has failed in `check_options`.
     if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
     return made
@@ -349,7 +351,7 @@ class Status:
             stage if all stages are complete.
         bytes_done, bytes_total: size of the inputs of these tasks, before decompression.
         merged: True if there is a manifest.
-        missing: numbers of the first tasks that are not complete.
+        missing: numbers of the incomplete tasks; if there are more than ten, the ten lowest numbers.
         stage: name of the stage: ``"shards"``; in a shuffle, ``"spool"`` or ``"shuffle"``.
         skipped: number of records that complete tasks have skipped. This and the following attributes need
             ``details=True``.
@@ -389,11 +391,13 @@ MOST_MISSING = 10
 
 
 def status(output: StrPath, *, details: bool = False) -> Status:
-    """Returns the progress of a folder, even while another process works on it. By default, it reads only file names.
+    """Returns the progress of a folder, even while another process works on it.
+
+    By default, the call reads only the plan and the names of files.
 
     Args:
         output: the folder.
-        details: also read the completions: skipped records, the rate, and the time left.
+        details: also read the completions of tasks, for the skipped records, the rate, and the time left.
 
     Raises:
         ShardError: the folder has no plan.
@@ -442,8 +446,8 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     """Returns the numbers of the completed tasks of a stage.
 
     While the second stage of a shuffle is incomplete, a task of the first stage is only complete if its spooled
-    documents exist. `merge` removes spooled documents. So if a shard is lost after `merge`, both stages of its
-    generation run again.
+    documents exist. `merge` removes spooled documents. So if a shard is lost after `merge`, the first stage runs again
+    for the shard's whole generation, and then the second stage for the shard.
     """
     stage = plan.stages[number]
     # Spools are listed before the shards: `merge` in another process can remove spools in between, but only when all
@@ -460,7 +464,8 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
 def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
     """Returns the numbers of the tasks of a stage that are not complete.
 
-    A listing can omit files that another process is replacing, so the completion of each missing task is looked up.
+    A listing can omit a file that another process is replacing. So if a task is not in the listing of completions, its
+    file is looked up.
     """
     stage = plan.stages[number]
     missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))

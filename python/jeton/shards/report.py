@@ -72,26 +72,27 @@ class Report:
         format, dtype, tokenizer: as in `Plan`.
         inputs, input_bytes: number of input files, and their size before decompression.
         shards: number of shards.
-        documents, bytes, tokens: number of documents that were written, of their bytes, and of their ids with bos and
-            eos.
+        documents, bytes, tokens: number of written documents, number of their bytes, and number of their ids,
+            including bos and eos.
         highest_id: highest id; -1 if there are no ids.
         empty: number of documents without tokens, which are not written.
         skipped: kind of error -> number of skipped records, and the sources of the first ones.
         replaced: file -> number of replacements by U+FFFD.
-        special: spelling of a special token -> number of its occurrences in documents, which are encoded as text.
+        special: spelling of a special token -> number of its occurrences in documents; an occurrence is
+            encoded as text.
         largest: number of ids and source of the documents with the most ids.
         sources: source -> its totals; a source is a file, or a folder if there are many files. Empty for counts.
-        seconds: stage of a task (read, parse, encode, write, sync) -> seconds of processor or waiting time, of all
-            tasks.
+        seconds: stage of a task (read, parse, encode, write, sync) -> its processor or waiting time in seconds, summed
+            over all tasks.
         joined: names of the files that have all shards as one.
-        packing: for packed shards: row length, method, and the numbers of rows, of pieces of documents and padding, of
-            documents that were cut, of padding ids, and of dropped ids; and fill, the share of ids that are not
-            padding.
+        packing: for packed shards: row length (``length``) and ``method``; number of ``rows``, of ``pieces`` (each is
+            from a document or is padding), of documents that were ``cut``, of ``padding`` ids, and of ``dropped`` ids;
+            and ``fill``, the share of ids that are not padding.
         conversations: for conversations in rows: the policy for conversations that are longer than a row, their number
             (``too_long``), how many of them were truncated, split or dropped, and the number of replies that are left
             out (``replies_dropped``).
-        generations: if inputs were added to a shuffle: number of shards of each `Generation`, whose documents are
-            shuffled among themselves.
+        generations: if inputs were added to a shuffle: number of shards of each `Generation`. Documents are shuffled
+            only within their generation.
         arguments: path, glob, folder or URL as it was given -> its totals; empty if there is only one.
         kept: for shards with metadata: name of a field -> number of records that have it.
 

@@ -27,7 +27,7 @@ from .validity import remove_invalid
 
 __all__ = ["run", "run_plan"]
 
-MAX_SHOWN = 3  # failed tasks that a message lists
+MAX_SHOWN = 3  # maximum number of failed tasks that an error message shows
 
 _log = logging.getLogger("jeton")
 
@@ -131,11 +131,12 @@ def run_plan(
             todo = [task for task in todo if task.number not in done]
             if not todo:
                 continue
-            folder.storage.remove([MANIFEST])  # it has hashes of earlier shards
+            folder.storage.remove([MANIFEST])  # its hashes are those of the shards before this run
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
-        tok = load_tokenizer(folder, plan)  # also if workers load their own, so that a bad file fails before the work
+        # The workers may load the tokenizer as well. Loading it here makes a broken file an error before any task runs.
+        tok = load_tokenizer(folder, plan)
         own = sum(task.num_bytes for task in one.tasks[share])
         failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:

@@ -30,7 +30,8 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
         output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
-        stage: for a shuffle, which needs two arrays: ``"spool"``, then ``"shuffle"`` (``--dependency=afterok:JOB``).
+        stage: only for a shuffle, whose two stages are separate arrays. Pass ``"spool"`` for the first array. Pass
+            ``"shuffle"`` for the second, and submit it with ``--dependency=afterok:JOB``.
 
     Raises:
         ShardError: the folder has no plan.
@@ -83,7 +84,8 @@ def kubernetes_manifest(
         image: container image with Jeton.
         claim: name of the persistent volume claim with the folder and the inputs.
         mount: path at which the pods mount the volume; None: the parent of the folder.
-        stage: for a shuffle, which needs two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
+        stage: only for a shuffle, whose two stages are separate Jobs. Pass ``"spool"`` for the first Job. Pass
+            ``"shuffle"`` for the second, and start it when the first is complete.
 
     Raises:
         ShardError: the folder has no plan.

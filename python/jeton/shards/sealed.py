@@ -22,7 +22,7 @@ JSON_END, PAGE_END = ',\n "sha256": "{}"\n}}\n', "\n<!-- sha256: {} -->\n"
 
 
 def sealed_json(text: str) -> bytes:
-    """Adds a digest to the text of a JSON object, which must not be empty; returns the bytes of the file.
+    """Adds a digest to the text of a JSON object, and returns the bytes of the file. An empty object is not allowed.
 
     Examples:
         >>> unsealed_json(sealed_json('{"name": "a\\udcff.txt"}')) == {"name": "a\\udcff.txt"}

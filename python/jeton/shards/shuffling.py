@@ -1,17 +1,18 @@
 """Global shuffle in two stages: tasks spool their documents by bucket; then a task per bucket sorts it into a shard.
 
-The key of a document is a 64-bit hash of seed, task, and index in the task. A bucket is a range of keys, so the
-documents of all shards, one shard after the other, are sorted by key. This order is a pseudorandom permutation of the
-corpus, and depends only on the plan. Inputs that are added to a folder form a new generation: their documents are
-shuffled among themselves, in further shards.
+The key of a document is a 64-bit hash of seed, task, and index in the task. A bucket is a range of keys, and becomes
+one shard. Therefore the sequence of all documents, from the first shard to the last, is sorted by key. This order is a
+pseudorandom permutation of the corpus, and depends only on the plan. Inputs that are added to a folder form a new
+generation: their documents are shuffled among themselves, in further shards.
 
     spool/00000.bin    documents of a task, in sections: one for each bucket
     spool/00000.json   completion of the task
 
-A section of n documents has uint32[n] indices in the task and uint32[n] lengths; for formats with sources, uint32[n]
-files and int64[n] numbers; for metadata, uint32[n] sizes; then the ids, the loss mask, and the metadata. At the end of
-the file, a table has an entry for each section: its offset, its numbers of ids and of documents, its CRC-32, and the
-CRC-32 of the entry itself.
+A section of n documents begins with columns: uint32[n] indices of the documents in the task; uint32[n] numbers of ids;
+in formats that store the source of each document, uint32[n] indices of input files and int64[n] numbers of lines or
+rows; if metadata is kept, its uint32[n] sizes. Then the section has the ids, the loss mask, and the metadata. At the
+end of the file, a table has an entry for each section: its offset, its number of ids, its number of documents, its
+CRC-32, and the CRC-32 of the entry itself.
 
 Memory: 16 bytes for each document of a task, then the ids of one bucket. Files: one per task. The second stage makes
 tasks × buckets reads, of about task_bytes / buckets bytes each.
@@ -182,7 +183,7 @@ def run_bucket(
     try:
         documents = _read_bucket(folder, plan, task, check, report)
     except FileNotFoundError:
-        # No error if another process has completed this bucket, and `merge` has removed the spooled files.
+        # This is no error if another process has completed the bucket and `merge` has then removed the spooled files.
         if not folder.is_done(task.number):
             raise
         return next(folder.read_done([task.number], plan))
@@ -272,7 +273,7 @@ def _read_section(
             start = file.tell()
             left = file.seek(0, 2) - start
             file.seek(start)
-            # The limit `left` prevents damaged sizes from allocating too much memory.
+            # If the sizes are damaged, their sum can be huge. `left` limits the memory that `read` allocates.
             read = file.read(min(left, int(sizes.sum(dtype=np.int64))))
             crc, data = zlib.crc32(read, crc), np.frombuffer(read, np.uint8)
     if crc != int(entry["crc"]):

@@ -31,7 +31,7 @@ __all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "s
 WITHOUT_FIELD = "file without the field"  # kind of skipped record in `SourceReader`; the rows of the file are not read
 MAX_REASON = 1000  # characters of a reason
 MAX_DIGITS = 18  # digits of a line number
-MAX_FILES = 100  # maximum number of files in a completion's list of files whose documents were all skipped
+MAX_FILES = 100  # maximum number of files that a completion lists because all their records were skipped
 
 
 def split_place(place: str) -> tuple[str, int | None]:
@@ -64,7 +64,7 @@ class Rejects:
         file, line = (place, None) if place in self._names else split_place(place)
         row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
         self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
-        if line is not None or kind == WITHOUT_FIELD:  # else a whole file cannot be read, which is not a record
+        if line is not None or kind == WITHOUT_FIELD:  # an unreadable file does not count as a record
             self._skipped[file] += 1
         if kind == REFUSED:  # the conversation was already counted as a document
             self._documents[file] -= 1
@@ -126,7 +126,9 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Numbers of skipped records and of documents, including those without tokens and those outside the hash range.
+    """Number of skipped records, and number of documents.
+
+    Documents without tokens and documents outside the hash range are counted, too.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
@@ -179,7 +181,7 @@ class SkipLimit:
 
     @property
     def allows_all(self) -> bool:
-        """True if the limit is 100%. Every other limit forbids skipping all records of an input."""
+        """True if the limit is 100%. With any other limit, skipping every record of an input is an error."""
         return self.share == 1
 
     def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:
@@ -188,8 +190,8 @@ class SkipLimit:
         Args:
             tally: records so far.
             folder: the folder, for the message.
-            part: share of the input that has been read. The number of all records is extrapolated from it, so that a
-                run stops as soon as the limit is exceeded even if no more records are skipped.
+            part: share of the input that has been read, from which the total number of records is extrapolated. A run
+                stops as soon as the records skipped so far exceed the limit for this total, without reading the rest.
 
         Raises:
             ShardError: too many records are skipped.

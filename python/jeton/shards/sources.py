@@ -1,9 +1,10 @@
 """Sources of the report: the files of a corpus or, if there are many files, the folders that contain them.
 
 A corpus of four files has four sources. A corpus of 100,000 files in six folders has six: files are replaced by their
-folders, and these by their parents, until there are at most `MAX_SOURCES`. A task groups only its own files, so that
-its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the same way, and
-adds up the totals of tasks by the resulting sources. Each source of a task is one of these sources, or inside one.
+folders, and these folders by their parents, until there are at most `MAX_SOURCES` sources. A task groups only its own
+files, so that its totals do not depend on inputs that are added later. `merge` groups the files of all inputs in the
+same way. Each source of a task equals a source of `merge` or is inside one, so `merge` can add the totals of the former
+to those of the latter.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MAX_SOURCES = 40  # maximum number of sources, each of which is a row of a table
 
 
 class SourceTotals(NamedTuple):
-    """Totals of a source: numbers of written documents, of their bytes before encoding, and of ids with bos and eos.
+    """Totals of a source: written documents, their bytes before encoding, and their ids, including bos and eos.
 
     Examples:
         >>> SourceTotals(2, 100, 25).bytes_per_token
@@ -44,7 +45,9 @@ class SourceTotals(NamedTuple):
 
 
 def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
-    """Returns file -> source. Sources are the files, or their folders at the deepest level with at most `most` names.
+    """Returns file -> source: the file itself or, if there are more than `most` files, a folder that contains it.
+
+    All sources are the same number of levels above their files: the smallest number that yields at most `most` sources.
 
     Examples:
         >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
@@ -73,7 +76,9 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # earlier versions stored the corpus sources of that time: a file or one of its folders
+    # Tasks of earlier versions were grouped by the sources that the whole corpus had then. Such a source is a file or a
+    # folder at any level above it.
+    for file in files:
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]
@@ -96,7 +101,7 @@ class SourceTally:
         self.totals: dict[str, SourceTotals] = {}
 
     def add(self, batch: Batch, found: EncodedDocuments) -> None:
-        """Adds the documents of a batch, and the numbers of their ids, to the totals of their sources."""
+        """Adds the numbers of documents, bytes and ids of a batch to the totals of the documents' sources."""
         documents = [place.num_documents for place in found.places]
         ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
         tokens = np.diff(ends).tolist()

@@ -1,12 +1,13 @@
 """`make_split`: divides a corpus into parts, such as ``train`` and ``validation``; each is a folder of shards.
 
-    OUT/train         documents whose hashes are in no other part
-    OUT/validation    documents whose hashes are in the first range; further parts have the next ranges
+Each part has the documents whose hashes (`hashing`) are in a certain range:
 
-Each part is a range of the hashes of documents (`hashing`), so each document is in exactly one part, and equal
-documents are in the same part. A document stays in its part when the corpus grows; a document in ``validation`` also
-stays there when the share of ``validation`` grows. To make a part, the whole corpus is read, but only the documents of
-the part are encoded.
+    OUT/validation    first range; further parts, such as OUT/test, have the next ranges
+    OUT/train         all remaining hashes
+
+So each document is in exactly one part, and equal documents are in the same part. A document stays in its part when
+the corpus grows; a document in ``validation`` also stays there when the share of ``validation`` grows. To make a part,
+the whole corpus is read, but only the documents of the part are encoded.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Both publish a file either completely or not at all; the other modules rely only on this property:
 
     local   temporary file → fsync → rename; `flush` makes names durable
-    URL     temporary file of this machine → one PUT, or the parts of one upload, whose last request publishes it
+    URL     temporary file on this machine → one PUT, or an upload in parts (the last request publishes the file)
 
 Names are relative, such as ``done/00000.json``. Files at a URL are copied to this machine before they are mapped.
 
@@ -99,7 +99,7 @@ class Storage(ABC):
 
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
-        """Publishes a small file, and makes its name durable. `sweep`: removes its stale temporary files first."""
+        """Publishes a small file and makes its name durable. `sweep`: first remove the file's stale temporary files."""
 
     @abstractmethod
     def put_new(self, name: str, data: bytes) -> bool:
@@ -107,7 +107,7 @@ class Storage(ABC):
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
-        """Returns a context manager that yields a local folder with these files; its exit can remove the folder.
+        """Returns a context manager that yields a local folder with these files, and may remove the folder on exit.
 
         Raises:
             FileNotFoundError: a file is missing.
@@ -361,7 +361,7 @@ class RemoteStorage(Storage):
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """See `Storage`. Two concurrent calls can both return True if fsspec cannot create exclusively there."""
+        """See `Storage`. Two calls at once can both return True if fsspec lacks exclusive creation for the protocol."""
         if self.size(name) is not None:
             return False
         pipe = self._system.pipe_file
@@ -371,7 +371,7 @@ class RemoteStorage(Storage):
         except OSError:
             if self.size(name) is None:
                 raise
-            return False  # another call created the file; or this one did, and the response was lost
+            return False  # another call created the file, or this call created it and the response was lost
         return True
 
     @contextmanager

@@ -35,7 +35,7 @@ __all__ = [
     "is_divisible",
 ]
 
-DONE, SPOOL = "done", "spool"  # folders of completions; `SPOOL` also has outputs
+DONE, SPOOL = "done", "spool"  # folders of the completion files of tasks; `SPOOL` also has outputs
 UNREADABLE = "unreadable: "
 EXPANSION = 4  # assumed compression ratio, for grouping compressed files into tasks
 
@@ -114,7 +114,7 @@ class Stage(NamedTuple):
 
     Attributes:
         name: ``"shards"``; in a shuffle ``"spool"``, then ``"shuffle"``.
-        folder: folder of the completions.
+        folder: folder of the completion files of the tasks: `DONE` or `SPOOL`.
         tasks: tasks of the stage, by number.
     """
 
@@ -124,16 +124,16 @@ class Stage(NamedTuple):
 
     @property
     def outputs(self) -> str:
-        """Subfolder of the outputs in the folder of shards; empty for the folder itself."""
+        """Name of the subfolder for the outputs of the tasks; empty if they are in the folder of shards itself."""
         return SPOOL if self.folder == SPOOL else ""
 
 
 class Generation(NamedTuple):
-    """Inputs that are shuffled together: the inputs of the first plan, or those that were added at one time.
+    """Inputs that are shuffled together: the inputs of the first plan, or the inputs of one later addition.
 
     Attributes:
         tasks: numbers of the tasks that read the inputs.
-        buckets: numbers of the shards with their documents.
+        buckets: numbers of the shards that contain the documents of the inputs.
         num_bytes: size of the inputs.
     """
 
@@ -148,7 +148,7 @@ def expected_bytes(file: InputFile) -> int:
 
 
 def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
-    """Yields the tasks of a shuffle's second stage. As its size, each gets an equal share of the bytes of the inputs.
+    """Yields the tasks of a shuffle's second stage. Their sizes are equal shares of `num_bytes` (size of the inputs).
 
     Examples:
         >>> [(task.number, task.num_bytes) for task in bucket_tasks(range(5, 8), 10)]
@@ -162,10 +162,10 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
 def is_divisible(
     path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
 ) -> bool:
-    """True if a file can be split between tasks. `names_lines`: line numbers are stored, so files of lines stay whole.
+    """True if a file can be split between tasks. If line numbers are stored (`names_lines`), files of lines stay whole.
 
-    A ``.json`` file cannot be split: only its content shows if it has one record per line, and planning does not read
-    inputs.
+    A ``.json`` file cannot be split: whether it has one record per line is known only from its content, and planning
+    does not read inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")

@@ -31,7 +31,7 @@ def remember_tokenizer(tok: Tokenizer, data: bytes) -> None:
 
 
 def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
-    """Returns the tokenizer of a plan; None for counts.
+    """Returns the tokenizer of a plan; None if the plan makes counts of pretokens, without a tokenizer.
 
     Raises:
         ShardError: the file is missing, or has another tokenizer.

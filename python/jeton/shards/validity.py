@@ -31,8 +31,8 @@ def remove_invalid(
     Args:
         folder: the folder.
         plan: plan of the folder, or the plan that will replace it.
-        share: slice of the tasks of each stage that are checked.
-        files: what is compared with a task's completion: nothing, the sizes of its files, or also their hashes.
+        share: slice that selects which tasks of each stage are checked.
+        files: which facts about a task's files are compared with its completion: none, the sizes, or sizes and hashes.
 
     Returns:
         Tally of the records of the valid tasks; number of invalid tasks.

@@ -1,7 +1,7 @@
-"""`verify`: reads all shards again and compares them with the completions; compares samples with the inputs.
+"""`verify`: reads all shards again, and checks them against the tasks' completion files and samples of the inputs.
 
-The manifest and the report must equal those that `merge` would write for the completions. Every file is hashed; if the
-hash differs, the file is not checked further. Ids and documents are counted, and the highest id, bos and eos are
+The manifest and the report must equal those that `merge` would write from the completion files. Every file is hashed; a
+file whose hash differs is not checked further. Ids and documents are counted, and the highest id, bos and eos are
 checked. For some tasks, the first batch is read from the inputs and encoded again, and must give the ids of the shard.
 If an input of such a task has the planned size but another modification time, the whole task is encoded again, unless
 shards are shuffled or packed. If the inputs are no longer available, documents of some shards are decoded instead.
@@ -104,8 +104,8 @@ def verify(
     Args:
         output: the folder.
         inputs: True: compare samples with the inputs; a missing input is a difference. False: do not look for the
-            inputs, and decode documents of some shards instead. None: as False if none of the samples' inputs exists,
-            else as True.
+            inputs, and decode documents of some shards instead. None: like True if `moved` is passed or any
+            input of the samples exists, otherwise like False.
         moved: for inputs that were moved: prefix of paths in the plan -> new prefix, as in ``{"/data/corpus":
             "/mnt/corpus"}``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
@@ -116,7 +116,7 @@ def verify(
     Raises:
         ShardError: the folder has no plan, or is not merged.
         FormatError: the plan or the manifest is damaged, or of another version.
-        ConfigError: no input has a prefix of `moved`.
+        ConfigError: a prefix in `moved` matches no input, or `moved` is passed with ``inputs=False``.
 
     Examples:
         >>> import jeton, os, tempfile
@@ -160,7 +160,7 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
-        self._totals: Totals | None = None  # sums over the completions
+        self._totals: Totals | None = None  # totals of the completion files
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
         # task -> (expected ids of its first batch, number of its documents found in shards, number of its ids found)
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
@@ -213,7 +213,7 @@ class _Verifier:
         )  # fmt: skip
 
     def _check_completions(self, _: Path) -> None:
-        """Compares the manifest with the totals of the completions."""
+        """Compares the manifest with the plan and the totals of the completion files."""
         manifest = self._manifest
         joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
@@ -231,7 +231,7 @@ class _Verifier:
                 self._problems.append(f"{where}: {name!r} differs from that of the plan and of {DONE}/; merge again")
 
     def _check_report(self, _: Path) -> None:
-        """Compares the report with the totals of the completions, except times, which change if a task runs again."""
+        """Compares the report with the completion files, but not the times: they change if a task runs again."""
         found = read_report(str(self._folder))
         if self._totals is not None:
             expected = self._totals.report(self._manifest.get("joined"))
@@ -270,7 +270,7 @@ class _Verifier:
     ) -> None:
         """Checks the sizes and hashes of files; if all of them match, runs `check` on their content.
 
-        `hint`: text for messages that says how to make the files again.
+        `hint`: the end of each message, which says how to make the files again.
         """
         where = self._folder.storage.location
         before = len(self._problems)
@@ -366,7 +366,10 @@ class _Verifier:
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
-        """Compares a shard with its inputs, encoded again: the first batch, or all if an input's time has changed."""
+        """Encodes the inputs of a shard again, and compares the results with the shard.
+
+        Only the first batch is compared, or all batches if an input has another modification time or ETag than planned.
+        """
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
@@ -391,7 +394,8 @@ class _Verifier:
                         return
                 metadata_read += len(written)
             self._compared += len(ends)
-            # Documents are decoded only if each has the index of its text, and no template has rewritten the text.
+            # Decodes documents of the first batch, if they can be compared with its texts: document i comes from
+            # text i, and no template has rewritten the text.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:
                 for index, _, _ in self._spread(ends):
                     self._decoded += 1
@@ -404,7 +408,10 @@ class _Verifier:
     def _difference(
         self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
     ) -> str | None:
-        """Compares expected documents with those from `first` on, whose ids begin at `start`; returns a difference."""
+        """Compares a part of a shard with the expected documents; describes the first difference, or returns None.
+
+        `first`, `start`: index of the first document of this part, and of its first id in `found.tokens`.
+        """
         if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
             return "its ids differ from those of its source"
         if len(found) < first + len(ends):
@@ -424,7 +431,7 @@ class _Verifier:
         for index in _spread_numbers(len(found), NUM_DECODED):
             ids = found[index].tolist()
             text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
-            if is_whole:  # part of a document, or text from a template, may not encode to the original ids again
+            if is_whole:  # part of a document, or text from a template, does not always encode to its ids again
                 self._decoded += 1
                 with suppress(InvalidTextError):  # the tokenizer cannot encode some characters
                     again = tok.encode(text, add_special_tokens=False)
@@ -437,7 +444,7 @@ class _Verifier:
         return kept
 
     def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
-        """Encodes the first batch of a task again; `_find_samples` then finds its documents in reordered shards."""
+        """Encodes the first batch of a task again. `_find_samples` later finds these documents in reordered shards."""
         plan, task = self._reading, self._reading.tasks[number]
         self._touched += touched_inputs(plan, task)
         reader = plan.reader(task)

@@ -1,4 +1,4 @@
-"""Tokens of a vocabulary outside the model: added and special tokens and their roles, and spellings of all tokens.
+"""Everything about tokens except the model: added tokens, special tokens and their roles, and spellings of all tokens.
 
 ```text
 added       flags of an added token; matcher: finds added tokens in a text; adding: assigns ids to new added tokens

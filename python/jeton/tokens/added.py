@@ -30,7 +30,7 @@ __all__ = [
 # Field of `AddedToken` -> bit of the flag in the core.
 FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}  # the flags of Hugging Face
 _ALL_FLAGS = {**FLAGS, "ascii_space": 32}
-_IS_ENTRY = 16  # bit in the core: the added token is also an entry of the model
+_IS_ENTRY = 16  # the core's bit for an added token that is also an entry of the model
 
 
 @record(frozen=True)

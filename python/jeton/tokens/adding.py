@@ -56,7 +56,7 @@ def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, speci
 
 
 def _entry(tok: HasAddedTokens, content: str) -> int | None:
-    """Returns the id of an existing entry that decodes to the token and has the same spelling in files."""
+    """Returns the id of an existing entry that decodes to `content` and is also spelled `content` in files."""
     encoded = content.encode()
     id = tok._added.get(encoded)
     if id is None:

@@ -50,8 +50,8 @@ class AddedTokenMatcher:
         self._contents = {id: token.content for id, token in tokens.items()}
         self._is_exact = all(token.is_exact for token in tokens.values())
         self.controls = frozenset(id for id, token in tokens.items() if token.special)
-        # At byte level without normalizer, the bytes of the tokens are those of the text. So every special token of an
-        # encoding is spelled in the text, where the matcher finds it.
+        # At byte level and without a normalizer, the tokens of an encoding join to exactly the text. So the text spells
+        # even a special token that the model produces, and the matcher finds it there.
         self.is_complete = self._is_exact and definition.is_byte_level and not definition.normalizer
         unk = "\ue000"
         while any(unk in content for content in self._contents.values()):
@@ -75,7 +75,10 @@ class AddedTokenMatcher:
         ]
 
     def _starts(self, text: str, ids: list[int]) -> Iterator[tuple[int, int]]:
-        """Yields the range of each id in characters: the next occurrence of its content. Flags are not supported."""
+        """Yields the character range of each id: the next place in the text that spells its content.
+
+        An unknown token gets an empty range. No added token may have a flag.
+        """
         end = 0
         for id in ids:
             content = self._contents.get(id, "")

@@ -39,7 +39,7 @@ def vocabulary_of_merges(
 
 
 def _check_ids(option: str, ids: list[int]) -> None:
-    """Rejects values that have another type than ids or are out of range."""
+    """Rejects ids that are not integers or are out of range."""
     if {*map(type, ids)} == {int}:
         ids = [min(ids), max(ids)]  # fast path: if all are integers, the least and the greatest suffice
     for id in ids:

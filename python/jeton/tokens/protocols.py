@@ -1,4 +1,4 @@
-"""Protocols with the members of a tokenizer that modules in lower layers use."""
+"""Protocols for modules in lower layers: each lists the members of a tokenizer that such modules use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HasCore(Protocol):
 
 
 class HasSpelling(HasCore, Protocol):
-    """Attributes that `Spelling` uses. `Spelling` holds the tokenizer because the core cannot be pickled."""
+    """A tokenizer as `Spelling` uses it. `Spelling` holds the tokenizer, not the core, which cannot be pickled."""
 
     @property
     def definition(self) -> Definition: ...  # noqa: D102

@@ -3,7 +3,7 @@
 A role names a special token: `eos` ends a text, `pad` fills the rows of a batch. transformers calls them ``eos_token``
 and so on. `ROLES` has transformers' standard roles; a tokenizer that was loaded can have other roles, which are kept.
 
-Left out: reading and writing them (`formats.config`).
+Left out: reading roles from files and writing them to files (`formats.config`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "Roles", "role_id", "with
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-# Keys in tokenizer_config.json for special tokens without a role; the first is that of transformers 4, the second of 5.
+# Keys in tokenizer_config.json for special tokens without a role: the key of transformers 4, then that of version 5.
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
-# Keys in tokenizer_config.json that make a class of transformers build its template from `bos` and `eos`.
+# Keys in tokenizer_config.json with which a tokenizer class of transformers builds its template from `bos` and `eos`.
 TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
 TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
 

@@ -23,10 +23,10 @@ __all__ = ["Spelling"]
 
 
 class Spelling:
-    """Spellings of one tokenizer's tokens; calling the object with an id returns the bytes of the id's spelling.
+    """Spellings of one tokenizer's tokens. A call of the object with an id returns the token's spelling as bytes.
 
-    An `Explanation` holds a `Spelling`, so it must be comparable and picklable. Two spellings are equal if they hold
-    the same tokenizer object.
+    A `Spelling` is comparable and picklable, because an `Explanation` holds one. Two `Spelling` objects are equal if
+    they hold the same tokenizer object.
 
     Examples:
         >>> import jeton
@@ -39,7 +39,7 @@ class Spelling:
         self._tok = tok
 
     def __call__(self, id: int) -> bytes:
-        """Returns the bytes of an entry as the model matches it, with the end-of-word mark if it ends a word."""
+        """Returns an entry's spelling as bytes: its content, then the end-of-word mark if the entry ends a word."""
         content = self._tok._core.content(id) or b""
         mark = self._end_of_word
         return content + mark.encode() if mark and self._tok._core.kind(id) == ENDS_WORD else content
@@ -105,7 +105,9 @@ class Spelling:
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
         vocab: dict[str, int] = json.loads(spelled)
-        if clashes:  # added tokens spelled like entries; such a spelling gets the added token's id, as in matching
+        # `clashes` are added tokens that are spelled like an entry. The spelling gets the added token's id, because
+        # added tokens are matched in a text before the model runs.
+        if clashes:
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
         return vocab

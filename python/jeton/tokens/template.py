@@ -1,4 +1,4 @@
-"""Templates, the special tokens around a text or a pair, in the notation of `tokenizers`: ``"<s> $A </s>"``.
+"""Templates in the notation of `tokenizers`, such as ``"<s> $A </s>"``: the special tokens around a text or a pair.
 
 Left out: applying a template (`_core`), and templates in files (`formats.hf_template`).
 """
@@ -37,13 +37,14 @@ def with_template(tok: HasSpelling, single: str | None, pair: str | None) -> dic
         "trim_offsets": trims["trim_offsets"],
         "add_prefix_space": trims["add_prefix_space"],
     }
-    if sets_overflow_types(template):  # it would be taken for a RobertaProcessing, which sets overflow types
+    # Without ``overflow_type_ids``, this template would be treated as a RobertaProcessing, which sets overflow types.
+    if sets_overflow_types(template):
         template["overflow_type_ids"] = False
     return {"template": template, "config": config}
 
 
 def _items(notation: str, option: str, ids: dict[str, int], texts: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Parses a template: texts and added tokens, separated by spaces; ``:1`` after an item is its type id."""
+    """Parses a template: texts and added tokens, separated by spaces. In ``$B:1``, the type id of the item is 1."""
     items: list[dict[str, Any]] = []
     for word in notation.split():
         name, colon, number = word.rpartition(":")

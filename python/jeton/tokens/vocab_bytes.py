@@ -30,7 +30,7 @@ class VocabBytes:
 
     @property
     def text_tokens(self) -> list[bytes]:
-        """Like `tokens`, but special tokens also have ``b""``."""
+        """Like `tokens`, but with ``b""`` instead of the spelling of each special token."""
         found = self.tokens.copy()
         for id in self.special_ids:
             found[id] = b""

@@ -4,7 +4,7 @@
     pieces.jtp   the same line, then the pieces after a step of EM or pruning
 
 The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options continues
-from there. A later run can continue from merges with another vocabulary size, but not from pieces.
+from there. If that run has another vocabulary size, it can continue from merges, but not from pieces.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Counts:
         """Returns the counts of this corpus without the documents of `other`, which must be part of this corpus.
 
         Raises:
-            ConfigError: `other` has a higher count of a pretoken, or other stages or special tokens.
+            ConfigError: a pretoken occurs more often in `other`, or the stages or special tokens differ.
 
         Examples:
             >>> import jeton
@@ -302,7 +302,7 @@ class Counts:
         counts_file.write(self._core, self._facts(), make_memory(*self._memory_options), file)
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
-        """Returns counts with other core data, and with fields replaced by `facts`."""
+        """Returns a copy that has the pretokens of `core` and, for each field in `facts`, the value given there."""
         return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
 
     def _facts(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ MOST_FACTS = 1 << 26  # limit in bytes; a normalizer's rules and a few thousand 
 
 
 def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:
-    """Writes counts into an open file; `facts`: the other arguments of `Counts`."""
+    """Writes pretokens with their counts (`core`) and the other fields of a `Counts` (`facts`) into an open file."""
     stages, dropped = facts["stages"], facts["dropped"]
     stored = {
         **facts,
@@ -49,7 +49,7 @@ def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, fi
 
 
 def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
-    """Returns the counts of a file, and the other arguments of `Counts`; see `Counts.load`."""
+    """Returns pretokens with their counts, and the other fields of the saved `Counts`; see `Counts.load`."""
     name = os.fspath(path)
     with open(path, "rb") as file:
         head = file.read(len(MAGIC) + 4)

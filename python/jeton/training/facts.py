@@ -67,7 +67,7 @@ def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | N
 
 
 class TrainingLog(Sequence[TrainingStep]):
-    """Sequence of merges in the order of learning, stored in columns. Only the process that trained has it."""
+    """Merges in the order of learning, stored in columns. Exists only in the process that ran the training."""
 
     def __init__(
         self,

@@ -115,7 +115,7 @@ class Limits:
         return make_memory(*self.memory_options)
 
     def of_part(self, name: str) -> Limits:
-        """Returns the limits with a checkpoint of their own, `name`, for a part or a second count of a corpus."""
+        """Returns the limits for a part of the work, or for a second count. Its checkpoint is the subfolder `name`."""
         return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 

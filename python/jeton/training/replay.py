@@ -3,8 +3,8 @@
 The learner does not store the text after each merge, so the merges are applied again. Plain Python recounts all pairs
 for every merge, so the time is proportional to text × merges.
 
-WordPiece and SentencePiece models store no merges, so these are read from the log of the training. The pretokens of
-these models are not the same in training as in encoding, so they are replayed on the counts of training.
+WordPiece and SentencePiece models store no merges, so the merges are read from the training log. These models do not
+split a text into the same pretokens in training as in encoding, so a replay needs the pretoken counts of the training.
 
 Left out: Unigram, which prunes pieces instead of merging, and second stages that merge across words.
 """
@@ -47,8 +47,9 @@ def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Cou
         top: number of most frequent pairs to list in each step.
 
     Raises:
-        ConfigError: the tokenizer has no merges, or merges across words; documents were passed where counts are needed;
-            there is too much text, or there are too many merges; or a character is not in the vocabulary.
+        ConfigError: the tokenizer has no merges, or some of its merges are across words; documents were passed where
+            counts are needed; there is too much text, or there are too many merges; or a character is not in the
+            vocabulary.
         TrainingError: the corpus has no text.
         FileNotFoundError, InvalidTextError, FormatError: as `train`.
 
@@ -144,7 +145,7 @@ def _merges(tok: Tokenizer) -> Sequence[tuple[int, int, int]]:
 
 
 def _is_by_words(tok: Tokenizer) -> bool:
-    """True if training used other pretokens than encoding does, or spelled them differently from the text."""
+    """True if training and encoding use different pretokens, or if symbols have a prefix that is not in the text."""
     model = tok.definition.model
     return not isinstance(model, Bpe) or bool(model.continuing_subword_prefix)
 
@@ -173,7 +174,7 @@ class _ReplayRun:
         self._first: list[int] = []  # symbols before the first merge, with separators
         self._joined: list[int | None] = []  # for each symbol: rank of the merge that removed the boundary after it
         self._ids: list[int] = []  # current symbols, with separators
-        self._ends: list[int] = []  # for each item of `_ids`: the index in `_first` of its last symbol
+        self._ends: list[int] = []  # for each item of `_ids`: index in `_first` of the item's last symbol
         self._weighted = False
         self._symbols: dict[int, int] = {}  # id -> number of alphabet symbols in the token
         self._allowed: dict[tuple[int, int], bool] = {}
@@ -224,7 +225,10 @@ class _ReplayRun:
         return {pair: count for pair, count in counted.items() if _WALL not in pair}
 
     def _best(self, pairs: Mapping[tuple[int, int], int]) -> tuple[PairCount, ...]:
-        """Returns the most frequent pairs that the rules permit; ties in the order of the tie rule, if known."""
+        """Returns the most frequent pairs that the rules permit.
+
+        Pairs with equal counts are in order of first appearance, unless the tie rule gives another order.
+        """
         if self._rules:
             pairs = {pair: count for pair, count in pairs.items() if self._may_merge(pair)}
         counts = sorted(pairs.values(), reverse=True)[: self._top]

@@ -76,7 +76,7 @@ class TrainingRequest:
         return self.level == "char"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the arguments that a checkpoint stores: all that determine merges, without the vocabulary size."""
+        """Returns the arguments that a checkpoint stores: all that affect the merges, except the vocabulary size."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "vocab_size"}
         rules, superwords = given.pop("rules"), given.pop("superwords")
         if rules != NO_RULES:

@@ -1,4 +1,4 @@
-"""Required tokens (`Rules.required`): appends merges to the learned ones until they form each of these tokens."""
+"""Required tokens (`Rules.required`): appends merges to the learned merges, so that each text becomes one token."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def add_required(
 
 
 def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """Returns the merges to add so that each text becomes one token, ordered by text, and from left to right in it."""
+    """Returns the merges to add so that each text becomes one token: text by text, from left to right within a text."""
     merges = dict(merges)
     added: list[tuple[int, int, int]] = []
     for text in texts:

@@ -37,10 +37,10 @@ class Rules:
     """Constraints on merged tokens. Each depends only on the bytes of a token, so it can be checked on any vocabulary.
 
     Attributes:
-        whole_characters: a token has either whole characters, or only bytes of a single character (byte-level tokens of
-            rare characters are built from these). At byte level, the next three rules imply this rule.
-        one_class: a token consists of letters with their marks, of numbers, of white space, or of other characters,
-            after at most one leading space.
+        whole_characters: a token consists of whole characters, or it is a part of a single character. (Byte-level
+            tokens of rare characters are built from such parts.) At byte level, the next three rules imply this rule.
+        one_class: all characters of a token are of one class: letters with their marks, numbers, white space, or other
+            characters. One space may precede them.
         one_script: the letters of a token have one script; Han, Hiragana and Katakana count as one.
         lone_punctuation: a punctuation mark or symbol is a separate token and never merges.
         digits_from_right: the pattern splits runs of digits into threes from the right, 1|234|567.
@@ -125,7 +125,7 @@ class Rules:
         return json.dumps({**constraints, "by_character": by_character}) if any(constraints.values()) else None
 
     def holds(self, tokens: Sequence[bytes], *, by_character: bool = False) -> list[bool]:
-        """Returns True for each token that satisfies the rules, at byte level or (`by_character`) at character level.
+        """Tests each token: True if it satisfies the rules at byte level (at character level, if `by_character`).
 
         Examples:
             >>> Rules(one_class=True).holds([b" the", b"it's", "東京".encode()])

@@ -2,7 +2,7 @@
 
 `TrainingRequest` checks the arguments. A preset (`presets`) turns them into a `Recipe`, which defines counting,
 learning and the tokenizer. This module runs the recipe. The core learns with the GIL released. The result depends only
-on the documents and their order, not on threads, nor on how files divide the documents.
+on the documents and their order. It depends neither on the number of threads nor on which file contains a document.
 
 Plain version: reference/step04_train.py.
 """
@@ -184,7 +184,7 @@ def _train(
         try:
             learned = recipe.learn(context)
         except ConfigError as error:
-            error.option = error.option or "vocab_size"  # the core's error: there are more characters than entries
+            error.option = error.option or "vocab_size"  # the core names no option if the alphabet is too large
             raise
         num_merges = len(learned.columns[0])
         report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))

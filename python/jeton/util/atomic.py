@@ -47,8 +47,8 @@ def write_atomically(
             into a folder, pass False, and call `remove_stale` once.
         replace: False: raise an error if the target exists when the block ends, also if another process wrote it
             meanwhile.
-        streams: write to a named pipe, a device, or a descriptor of this process (see `is_stream`) when the block ends
-            without an error, instead of replacing it. For paths that a user names as an output.
+        streams: True: if ``path`` is a named pipe, a device, or a descriptor of this process (see `is_stream`), it is
+            written to, not replaced, when the block ends without an error. For paths that a user names as an output.
 
     Raises:
         OSError: the folder is missing or not writable, or the disk is full; the error names ``path``, which is

@@ -103,7 +103,7 @@ def decompressed(raw: io.BufferedReader, name: str, *, max_expansion: int | None
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
     except (OSError, zlib.error, lzma.LZMAError, _CorruptError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise  # an I/O error; for bad data, gzip and bz2 raise an OSError without errno
+            raise  # a real I/O error; if gzip or bz2 raises an OSError for bad data, it has no errno
         message = f"{name}: corrupt {label} data ({error})"
         raise FormatError(message, format=label, place=f"byte {position(raw)}") from None
 

@@ -212,9 +212,9 @@ def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any], *oth
     """Raises the error for a call with keywords that a method does not have.
 
     Args:
-        method: a method.
+        method: the method that was called.
         unknown: the unknown keywords, at least one.
-        others: functions to which the method passes other keywords on.
+        others: functions that receive further keywords from the method; the error suggests their parameters, too.
     """
     import inspect
     from difflib import get_close_matches

@@ -1,10 +1,10 @@
-"""Language of the command line and the playground: catalogs, choice by the environment, and messages of errors.
+"""Language of the command line and the playground: how it is chosen, its catalogs, and translation of error messages.
 
 ``strings.<language>.json`` maps the English messages of `jeton.util.messages` and the texts of ``--help`` to another
 language. ``errors.<language>.json`` maps messages of errors and warnings. These are not translated where they are
 raised, because ``str(error)`` is English for every caller of the library. Instead, the interface that shows an error
-recognizes its message by the fixed text. A catalog is read only if its language is chosen, and the catalog of errors
-only when an error is shown.
+compares its message with the messages of the catalog, in which placeholders stand for the variable parts. A catalog is
+read only if its language is chosen, and the catalog of errors only when an error is shown.
 
 Left out: JSON, CSV, and names and values of options. Programs read them, so they are the same in each language.
 """
@@ -127,7 +127,7 @@ def _clause(clause: str, templates: _Templates) -> str:
 
 
 def _value(name: str, value: str, templates: _Templates) -> str:
-    """Translates the value of a placeholder, if it is a message or a list of kinds of files or records."""
+    """Translates the value of a placeholder, if the value is a message or a list of kinds (see `LISTED`)."""
     if name in NESTED:
         value = _translated(value, templates)
         # In the middle of a sentence, a space separates words in Latin script from the Chinese before them.
@@ -136,7 +136,7 @@ def _value(name: str, value: str, templates: _Templates) -> str:
 
 
 def _kinds(text: str, templates: _Templates) -> str:
-    """Translates a list of kinds of files or records, which can have counts and file names."""
+    """Translates the kinds in a list (see `LISTED`). A kind may have a count before it and file names after it."""
     if not _KIND.search(text):
         return translate(", ").join(_clause(kind, templates) for kind in text.split(", "))
 

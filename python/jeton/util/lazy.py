@@ -1,4 +1,4 @@
-"""Attributes that are computed on first use: attributes of a package import a module, those of an object call a method.
+"""Lazy attributes of packages, whose first use imports a module, and of objects, whose first use calls a method.
 
 `functools.cached_property` is not used: before Python 3.12, it has a lock for all objects of a class. A forked child,
 or a signal handler, could wait for this lock forever.
@@ -44,7 +44,7 @@ if not TYPE_CHECKING:
 
 
 def attribute_getter(package: str, module_of: Mapping[str, str]) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a package: it imports the module that defines a name, or the submodule so named.
+    """Returns a package's `__getattr__`, which imports the module that defines a name, or the submodule of that name.
 
     Args:
         package: the package's `__name__`.

@@ -17,7 +17,8 @@ __all__ = ["Catalog", "counted", "is_translated", "translate", "use_catalog"]
 
 Catalog = Mapping[str, str]
 
-# A context variable, since a playground that a Chinese command line started also answers requests in English.
+# A context variable, because the language can differ between threads: a playground that was started in Chinese also
+# answers requests in English.
 _catalog: ContextVar[Catalog | None] = ContextVar("jeton_catalog", default=None)
 
 

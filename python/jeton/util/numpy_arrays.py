@@ -17,9 +17,9 @@ _constructor: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | No
 
 
 def array_constructor() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Returns a constructor of arrays from a buffer, and the dtype of ids.
+    """Returns a function that creates an array from a buffer, and the dtype of ids.
 
-    After the first call, the core builds NumPy arrays itself.
+    After the first call of `array_constructor`, the core itself can build short NumPy arrays.
     """
     return _constructor or _import_numpy()
 

@@ -15,7 +15,7 @@ def import_optional(module: str, purpose: str, extra: str | None = None) -> Any:
     Args:
         module: name of the module.
         purpose: the feature that needs the module, for the error message.
-        extra: extra of Jeton that installs the package; None: the user installs the package by its own name.
+        extra: extra of Jeton that installs the package; None if the user installs the package by its own name.
 
     Raises:
         MissingDependencyError: the package is not installed.

@@ -40,7 +40,7 @@ def record(*, frozen: bool) -> Any:
 
 
 def replace(old: Any, /, **changes: Any) -> Any:
-    """Returns a copy of a record in which some fields have other values."""
+    """Returns a copy of a record, with other values in some fields."""
     return type(old)(**{**old.__dict__, **changes})
 
 

@@ -23,7 +23,7 @@ def num_threads(threads: int | None, option: str = "threads") -> int:
     if threads is None:
         asked = os.environ.get("RAYON_NUM_THREADS", "").lstrip("0")
         if asked.isascii() and asked.isdecimal():
-            return min(int(asked[:4]), MAX_THREADS)  # cut off, because Python limits the digits that `int` converts
+            return min(int(asked[:4]), MAX_THREADS)  # 4 digits suffice, and `int` rejects very long numbers
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     return min(integer(threads, option, 1), MAX_THREADS)

@@ -26,10 +26,11 @@ EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # values of the core's `Fate`
 def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corpus | None = None) -> Surgery:
     """Adds words to the vocabulary of the model, which finds them inside pretokens.
 
-    BPE: the words get merges after all others, so encodings change only where the old tokens of a word are adjacent. A
-    word of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry, so the
-    word itself is one token. Longer words also contain this token if the model prefers it; the encoding of other text
-    does not change. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
+    BPE: the new merges follow all existing merges, so an encoding changes only where it contains the former tokens of a
+    word next to each other. A word of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a
+    word gets an entry, so the word itself is one token. Longer words also contain this token if the model prefers it;
+    the encoding of other text does not change. `Tokenizer.add_tokens`, in contrast, splits the text at a token before
+    the model runs.
 
     Args:
         tok: a tokenizer with BPE merges or ranks, SentencePiece's BPE, a Unigram or a WordPiece model.
@@ -40,8 +41,8 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
         corpus: text on which the report counts the words and the changed tokens.
 
     Raises:
-        ConfigError: the tokenizer splits a word, or matches it as an added token; for BPE, also if it changes a word by
-            normalization, or if a word has a character that is not in the vocabulary.
+        ConfigError: the tokenizer splits a word, or matches it as an added token; for BPE, also if normalization
+            changes a word, or if a word has a character that is not in the vocabulary.
         UnsupportedFeatureError: the model is of another type, or BPE with an end-of-word mark or a continuing prefix.
 
     Examples:
@@ -71,7 +72,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     by_text = [
         (word, id)
         for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
-        if tok.definition.is_byte_level or content.startswith(WORD_START)  # pieces without it occur only inside words
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # a piece without `▁` is only inside words
     ]
     _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
     new = np.arange(tok.vocab_size, made.vocab_size)
@@ -112,7 +113,7 @@ def _check(words: list[str], fates: np.ndarray) -> None:
 
 
 def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
-    """Checks that each word is one token in text.
+    """Checks that the ids of each encoded word contain the id of the word's entry.
 
     Raises:
         ConfigError: a word is not one token.

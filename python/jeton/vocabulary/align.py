@@ -107,7 +107,7 @@ class Alignment:
 
 
 def align(a: Tokenizer, b: Tokenizer) -> Alignment:
-    """Aligns two tokenizers: the map of their vocabularies by bytes, and `Alignment.spans` of texts.
+    """Aligns two tokenizers: maps ids to ids with the same bytes; `Alignment.spans` aligns two encodings of a text.
 
     Use it for speculative decoding with a draft model that has another tokenizer, and for distillation across
     tokenizers.

@@ -19,7 +19,8 @@ from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_f
 
 __all__ = ["apply_plan", "read_embeddings"]
 
-# Endings of the names of tensors with a row for each id, in models of transformers and in files of the models' authors.
+# A tensor whose name ends with one of these strings has a row for each id. The names are those of transformers, or
+# those in the files that a model's authors published.
 INPUTS = (
     "embed_tokens.weight",
     "wte.weight",
@@ -186,10 +187,11 @@ def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
 
 
 def _changed(file: Path, plan: PlanRows, wanted: set[str] | None) -> set[str]:
-    """Returns the names of the tensors of a file that have a row for each id.
+    """Returns the names of the tensors that change in a file: the names in `wanted`, or if it is None, the usual names.
 
     Raises:
-        ConfigError: such a tensor has fewer rows than the old tokenizer has ids, or a type that is not floating point.
+        ConfigError: such a tensor has fewer rows than the old tokenizer has ids, or no values.
+        UnsupportedFeatureError: the type of such a tensor is not floating point.
     """
     found = set()
     with SafetensorsFile(file) as opened:

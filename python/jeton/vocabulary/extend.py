@@ -152,7 +152,8 @@ def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, sp
 def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
     """Returns the counted pretokens of the text to protect.
 
-    The text is counted with special tokens matched; if it contains any, it is also counted with them as ordinary text.
+    The text is counted with special tokens permitted. If special tokens are found, the text is counted a second time,
+    with special tokens as ordinary text, and both counts are added.
 
     Raises:
         ConfigError: the text contains special tokens and cannot be read twice.
@@ -167,7 +168,7 @@ def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) ->
 
 
 def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[str, float]:
-    """Returns bytes per token of the counted pretokens. Bytes of the corpus are counted before normalization."""
+    """Returns the corpus's bytes per token, for both tokenizers. The bytes are counted before normalization."""
     figures = {}
     for name, tok in (("before", before), ("after", after)):
         tokens = int(np.frombuffer(tok._core.count_ids(counts._core), "<i8").sum())

@@ -66,7 +66,7 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
 
 
 def _limit(tok: Tokenizer, size: int) -> int:
-    """Returns the first removed id. Added tokens with higher ids move down to this id and the following ids."""
+    """Returns the id from which on results of merges are removed, and added tokens are renumbered without gaps."""
     added = list(tok.added_tokens)
     moved = 0
     while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:

@@ -1,4 +1,4 @@
-"""Common parts of the functions that append entries: they check the model, and build the tokenizer and the plan."""
+"""Checks and construction of the result, for all functions that append entries to a vocabulary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["check_merges", "grown"]
 
 
 def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") -> None:
-    """Checks that a tokenizer can get new merges. The message ends with `place`, which says which tokenizer is meant.
+    """Checks that a tokenizer can get new merges. `place` ends the error message and says which tokenizer is meant.
 
     Raises:
         UnsupportedFeatureError: the model is of another type, or has an end-of-word mark or a continuing prefix; the
@@ -43,8 +43,8 @@ def check_merges(tok: Tokenizer, verb: str, *, pieces: bool, place: str = "") ->
 def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
     """Returns the tokenizer with an extended vocabulary, the plan, and the new merge trees.
 
-    In the plan, the pieces of a new entry are the old tokens that its merge tree joins. Old merges come first, so
-    the old tokenizer encodes the entry's bytes as these tokens.
+    In the plan, the pieces of a new entry are the old tokens that its merge tree joins. Old merges take
+    precedence over new ones, so the old tokenizer encodes the entry's bytes as these tokens.
     """
     made = built(tok, vocabulary)
     trees = MergeTrees.of(made)
@@ -63,7 +63,11 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns two columns for new entries without merges: id of the entry, and id of an old token of its encoding."""
+    """Lets the old tokenizer encode the new entries that have no merges. Unknown tokens are left out.
+
+    Returns:
+        Two columns with a row for each token of these encodings: the id of the new entry, and the id of the token.
+    """
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]

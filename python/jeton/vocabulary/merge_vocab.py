@@ -36,24 +36,24 @@ def merge_vocab(
     corpus_a: CorpusLike | Corpus | None = None,
     corpus_b: CorpusLike | Corpus | None = None,
 ) -> Surgery:
-    """Appends the entries of `b` to `a`, with merges that reach them.
+    """Appends the entries of `b` to `a`, with merges that produce them.
 
     All ids of `a` stay. Merges of `a` come first. Then each entry of `b`, in the order of b's merges, is encoded with
-    all merges so far. If the result is two tokens, their merge is appended. If it is more than two tokens, one merge
-    cannot reach the entry, and the entry is left out. (If the model looks up whole pretokens, the entry is appended and
-    found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of
-    `b` follow as added tokens.
+    all merges so far. If the result is two tokens, their merge is appended. If the result is more than two tokens, a
+    single merge cannot produce the entry, so the entry is left out. (But if the model looks up whole pretokens, the
+    entry is appended and found as a whole pretoken.) The normalizer, pre-tokenizer, decoder and template are those of
+    `a`. Added tokens of `b` follow as added tokens.
 
     Args:
         a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
         b: a tokenizer of the same kind.
-        corpus_a, corpus_b: text for `a` and text for `b`. For each, the report gives the share of that tokenizer's
-            tokens that the merged tokenizer has at the same positions.
+        corpus_a, corpus_b: text for `a` and text for `b`. For each text, the report gives the share of the tokens of
+            `a` or `b` that the merged tokenizer has at the same positions.
 
     Returns:
-        The merged tokenizer. `report["left_out"]`: reason -> ids in `b` of entries that merges do not reach;
-        `report["unreachable"]`: ids of entries of `b` that `a` has, but that the merges of `a` do not reach;
-        `report["split"]`: ids of entries whose text `b` encodes as one token and the pre-tokenizer of `a` splits.
+        The merged tokenizer. `report["left_out"]`: reason -> ids in `b` of entries that no merges produce;
+        `report["unreachable"]`: ids of entries that `a` and `b` share, but that the merges of `a` do not produce;
+        `report["split"]`: ids of entries whose text is one token in `b`, but is split by the pre-tokenizer of `a`.
 
     Raises:
         UnsupportedFeatureError: the models are of different kinds, or a model cannot get new merges.
@@ -132,7 +132,7 @@ def _order(tok: Tokenizer) -> NDArray[np.int64]:
     else:
         results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
         ranks = np.full(tok.vocab_size, results.size)  # entries that are not results of merges come last
-        ranks[results[::-1]] = np.arange(results.size)[::-1]  # of merges with equal results, the first is used
+        ranks[results[::-1]] = np.arange(results.size)[::-1]  # if several merges have the same result, the first counts
     return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
 
 
@@ -142,9 +142,9 @@ def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, li
 
 
 def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
-    """Returns ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
+    """Returns the merged ids of entries whose text is a single token in `b`, but not in the merged tokenizer."""
     if not merged.definition.is_byte_level:
-        return []  # not computed, because no text consists only of a piece that begins inside a word
+        return []  # not computed: a piece that begins inside a word cannot be encoded as a text of its own
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])

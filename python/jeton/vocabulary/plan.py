@@ -29,13 +29,13 @@ METHODS = ("mean", "noise", "donor", "focus", "omp")
 
 @dataclass(frozen=True, eq=False)
 class Plan(PlanRows):
-    """Source of the embedding row of each new id. `Surgery.plan` is such a plan; `by` returns one with another method.
+    """Source of the embedding row of each new id. `Surgery.plan` is a plan; `by` derives a plan with another method.
 
     Attributes:
         tokenizer_before, tokenizer: the old and the new tokenizer; a matrix has a row for each id below the tokenizer's
             `vocab_size`.
         copied: int64[n]: for each new id, the old id whose row it keeps; -1 if the row has another source.
-        mixed: int64[m], ascending: for each term of the weighted means, the new id whose row is this mean.
+        mixed: int64[m], ascending: for each term of the weighted means, the new id to whose row the term is added.
         mixed_from: int64[m]: for each term, the old id whose row is weighted.
         weights: float64[m]: weight of each term. The weights of one new id add up to 1, except with ``"omp"``.
         donors: int64[n]: for each new id, the donor model's id whose row it gets; -1 if the row has another source.
@@ -100,7 +100,7 @@ class Plan(PlanRows):
         return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "no rows"
 
     def verify(self) -> None:
-        """Checks that the plan fits its tokenizers: each row has one source, and all ids are entries.
+        """Checks that the plan fits its tokenizers; for example, that all ids exist and that no row has two sources.
 
         Raises:
             ConfigError: the plan does not fit; the error has the first fault.
@@ -165,10 +165,10 @@ class Plan(PlanRows):
 
         Args:
             method: ``"mean"``: mean of the old tokens that spell the entry; ``"noise"``: normally distributed around
-                the mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors with
-                embeddings of the same model; ``"focus"``, ``"omp"``: weighted rows of tokens that donor and old
-                tokenizer share, with weights from the donor's embeddings; or a function (new id, its bytes) → {old id:
-                weight}, or None for noise.
+                the mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors whose
+                embeddings are compatible with the model's; ``"focus"``, ``"omp"``: weighted rows of tokens that donor
+                and old tokenizer share, with weights from the donor's embeddings; or a function (new id, its bytes) →
+                {old id: weight}, or None for noise.
             donor: tokenizer of the donor, for ``"donor"``, ``"focus"`` and ``"omp"``.
             embeddings: float[ids of the donor, width], for ``"focus"`` and ``"omp"``.
             k: maximum number of old tokens that form a row, for ``"focus"`` and ``"omp"``.
@@ -219,7 +219,7 @@ class Plan(PlanRows):
     def _by_function(
         self, weights_of: Callable[[int, bytes], Mapping[int, float] | None], new: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Returns the columns of mixed rows that result from a user's function."""
+        """Returns the columns `mixed`, `mixed_from` and `weights`, computed with a user's function."""
         terms: list[tuple[int, int, float]] = []
         for id in new.tolist():
             found = weights_of(id, self.tokenizer.id_to_bytes(id))

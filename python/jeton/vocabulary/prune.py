@@ -39,16 +39,17 @@ def prune(
 ) -> Surgery:
     """Removes entries from the vocabulary.
 
-    Initial symbols, added tokens, byte and unused tokens stay, unless `remove` contains them. A token that stays keeps
-    the merge tree with which encoding forms it. So if all tokens of a text's encoding stay, its encoding is the same,
-    with the new ids (WordPiece: if the text has no unknown word). `plan.id_map` has the new id of each old id.
+    Initial symbols, added tokens, byte tokens and tokens of the kind "unused" stay, unless `remove` contains them. If a
+    token stays, all tokens of its merge tree stay, and encoding forms it as before. If all tokens in the encoding of a
+    text stay, its encoding is therefore the same, with the new ids (WordPiece: if the text has no unknown word).
+    `plan.id_map` has the new id of each old id.
 
     Args:
-        tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
+        tok: a tokenizer with a BPE model (merges, ranks or SentencePiece's pieces), a Unigram or a WordPiece model.
         corpus: source of the number of uses of each token: a corpus, which is encoded; counts of this tokenizer's
             pretokens; or counts by id. Without `vocab_size`, all tokens with uses stay. With it, tokens are removed one
-            by one until `vocab_size` is reached: each time, the least used token that is no part of another token. Its
-            uses are added to those of its two parts.
+            by one until `vocab_size` is reached. The token removed next is always the least used one that is not a
+            part of another token. Its uses are added to those of its two parts.
         vocab_size: total number of entries. If it is the only criterion, a BPE model keeps its first merges, which are
             those that training with this size learns.
         keep: tokens that stay: ids, spellings or bytes.
@@ -153,7 +154,10 @@ def _report(tok: Tokenizer, made: Tokenizer) -> dict[str, Any]:
 
 
 def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
-    """Returns the old id of each new id after `first_merges`, which changes only the ids of added tokens."""
+    """Returns the old id of each id of `made`, the result of `first_merges`; -1 for an id without an entry.
+
+    Only added tokens have other ids than before.
+    """
     copied = np.arange(made.vocab_size)
     is_entry = np.zeros(made.vocab_size, bool)
     is_entry[made._core.ids()] = True
@@ -216,7 +220,7 @@ def _id(tok: Tokenizer, token: Any, option: str, index: int) -> int:
     if isinstance(token, str) and token in tok.special_tokens:
         return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
-        return id  # found as text; otherwise, the string is looked up below as spelled in files
+        return id  # the content of a token; any other string is looked up below as the spelling of a token
     if isinstance(token, str | bytes):
         try:
             return tok.token_to_id(token)

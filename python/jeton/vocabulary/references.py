@@ -54,8 +54,8 @@ def without_references(definition: Definition, tokens: Mapping[int, str]) -> Def
     """Returns the definition without its references to some tokens.
 
     The template loses the items of these tokens. A chat template that names such a token is dropped as a whole. If a
-    role of the template is removed, keys with which transformers would build a template from this role are dropped,
-    too.
+    role such as `bos` loses its token, the configuration loses the keys from which transformers would build a template
+    with this role.
 
     Args:
         definition: the definition.
@@ -117,7 +117,7 @@ def _chat_templates(definition: Definition) -> Iterator[tuple[str | None, str]]:
 
 
 def _named(source: str, tokens: Mapping[int, str], roles: Mapping[str, str]) -> str | None:
-    """Returns the first token that a chat template contains, or refers to by a variable such as ``eos_token``."""
+    """Returns the first of `tokens` that a chat template names, as text or by a variable such as ``eos_token``."""
     for token in tokens.values():
         variables = [f"{role}_token" for role, of in roles.items() if of == token]
         if token in source or any(re.search(rf"\b{re.escape(name)}\b", source) for name in variables):

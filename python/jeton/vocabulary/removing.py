@@ -1,4 +1,4 @@
-"""Removal of chosen tokens: checks that encodings without these tokens stay the same, and drops references to them."""
+"""Removal of tokens: checks that encodings that contain none of them do not change, and drops references to them."""
 
 from __future__ import annotations
 

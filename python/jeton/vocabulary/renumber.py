@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """Returns the tokenizer with other ids, and False if its ranks had to become a list of merges.
+    """Returns the tokenizer with other ids; also False if its ranks had to become a list of merges, otherwise True.
 
     `new_ids` has the new id of each old id; -1 drops the entry.
     """
@@ -70,7 +70,7 @@ def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, boo
         if (np.diff(ordinary) < 0).any():
             ids, kinds, contents, _ = vocabulary.columns()
             listed = Vocabulary(ids, kinds, contents, tok._core.merges())
-            # The columns do not contain the flags of added tokens, so they are copied from the tokenizer.
+            # The columns do not contain the flags of added tokens, so these flags are copied from the tokenizer.
             vocabulary = with_added_tokens(listed, tok.added_tokens.items(), model_entries(tok._core))
             options = {"ranks": "merges", "whole_first": True}
     marked = np.where(new_ids < 0, REMOVED, new_ids).astype("<u4")

@@ -45,7 +45,7 @@ class Tensor:
 
 
 class SafetensorsFile:
-    """An open file for reading, as a context manager.
+    """A safetensors file that is open for reading. Leaving its ``with`` statement closes it.
 
     Attributes:
         tensors: name -> tensor, in the order of their bytes.
@@ -108,7 +108,7 @@ def write_file(
     tensors: Iterable[tuple[str, str, tuple[int, ...], int, Iterable[bytes]]],
     metadata: Mapping[str, str] | None,
 ) -> None:
-    """Writes a file atomically, from the name, type, shape, number of bytes and blocks of each tensor."""
+    """Writes a file atomically. Each tensor is given as name, type, shape, number of bytes, and blocks of bytes."""
     listed = list(tensors)
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
     at = 0

@@ -13,9 +13,9 @@ __all__ = ["counted_scores"]
 
 
 def counted_scores(tok: Tokenizer) -> NDArray[np.float64]:
-    """Returns the score of each id, or infinity for an entry that cannot have the lowest score.
+    """Returns the score of each id, or infinity for an entry that is ignored when the lowest score is determined.
 
-    SentencePiece takes the lowest score of ordinary pieces, and Hugging Face that of all entries in the model's list.
+    SentencePiece considers only ordinary pieces, Hugging Face all entries in the model's list.
 
     Examples:
         >>> import jeton

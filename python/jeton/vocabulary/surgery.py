@@ -17,12 +17,12 @@ from .plan import Plan
 
 __all__ = ["Surgery", "built", "renumbered_definition"]
 
-REMOVED = (1 << 32) - 1  # the core's value for an id to remove
+REMOVED = (1 << 32) - 1  # a new id of this value tells the core to remove the entry
 
 
 @dataclass(frozen=True)
 class Surgery:
-    """A tokenizer with another vocabulary, the plan for a model's embeddings, and a report.
+    """The result of changing a vocabulary: the new tokenizer, the plan for a model's embeddings, and a report.
 
     Attributes:
         tokenizer: the new tokenizer.

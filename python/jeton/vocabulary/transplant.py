@@ -96,7 +96,10 @@ def _focus(
 def _omp(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Finds weights by orthogonal matching pursuit: k times, adds the anchor nearest to the residual and refits."""
+    """Finds weights by orthogonal matching pursuit.
+
+    Each of at most k steps adds the anchor that is nearest to the residual, and then fits all weights again.
+    """
     norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
     found = []
     for row in targets:

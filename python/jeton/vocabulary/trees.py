@@ -1,4 +1,4 @@
-"""Merge trees of a tokenizer's entries as NumPy columns, and closures: sets that contain the trees of their members."""
+"""Merge trees of a tokenizer's entries as NumPy columns, and closures: sets that contain all parts of each entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class MergeTrees:
-    """For each id, the two parts that the last merge of its entry joins. The parts do not depend on the text.
+    """For each id, the two parts that are merged last when its entry is built. They are the same in every text.
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
@@ -54,7 +54,8 @@ class MergeTrees:
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         model = tok.definition.model
-        if isinstance(model, Unigram) and model.byte_fallback:  # HF's byte tokens: ordinary entries that match in text
+        if isinstance(model, Unigram) and model.byte_fallback:
+            # Hugging Face's byte tokens are ordinary entries of the model: a text that contains `<0x0A>` matches one.
             found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
             ids = [id for id in found if id is not None and kinds[id] == TOKEN]
             kinds[ids] = BYTE
@@ -69,12 +70,12 @@ class MergeTrees:
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
-        """bool[n]: True for ordinary entries that are symbols, or that merging the symbols of their bytes yields."""
+        """bool[n]: True for ordinary entries that are initial symbols or are merged from the symbols of their bytes."""
         reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
         return reached
 
     def closed(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Returns the chosen entries together with all entries of their trees."""
+        """Returns the chosen entries together with their parts, the parts of these parts, and so on."""
         closed = chosen.copy()
         new = np.flatnonzero(chosen)
         while new.size:
@@ -87,15 +88,17 @@ class MergeTrees:
     def pieces(
         self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the known entries that each id is merged from. They are in the order of `ids`, not of the text.
+        """Splits each of the given entries into the known entries from which it is merged (its pieces).
+
+        The entries are in the order of `ids`. The pieces of one entry are not in the order of its text.
 
         Args:
             ids: int64[m]: the ids to expand.
             is_known: bool[n]: True for known entries, which are not expanded further.
 
         Returns:
-            Two columns, int64[k]: an index into `ids`, and the id of one piece of the entry at this index. An entry
-            with a piece that is neither known nor merged has no pieces.
+            Two columns, int64[k]: an index into `ids`, and the id of one piece of the entry at this index. If a part
+            is neither known nor made by a merge, the whole entry is left out of the columns.
         """
         rows, open_ids = np.arange(ids.size), ids.astype(np.int64)
         done_rows, done_ids = [], []

@@ -7,12 +7,12 @@ Unigram: the new piece w, of n characters, gets the least score s, in single pre
 
 - s >= best(w) + (n + 1)·e, where best(w) is the highest sum of scores of other pieces that spell w, and e is the
   rounding error of an addition. Then the best path takes w wherever both ends of w are boundaries. To see this, let S
-  be the sum before w. The sum after w is at least S + s - e; with k <= n other pieces instead of w, it is at most
-  S + best(w) + k·e. If both are equal, Viterbi keeps the first sum, which is that of the path with the longest piece.
+  be the sum before w. The sum after w is at least S + s - e on the path with w, and at most S + best(w) + k·e on a
+  path with k <= n other pieces instead. If both are equal, Viterbi keeps the first sum: that of the longest piece.
 - s >= the lowest score of the old model, so the penalty of unknown characters is the same.
 
-Text that does not spell w has no path with w, and the scores of its paths do not change. If the score were lower than
-s, the word could become several tokens, or the encoding of text with unknown characters could change.
+If a text does not contain w, none of its paths uses w, and the scores of its paths do not change. If the score were
+lower than s, the word could become several tokens, or the encoding of text with unknown characters could change.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def add_whole_words(tok: Tokenizer, words: list[str], corpus: CorpusLike | Corpu
 
 
 def _word(tok: Tokenizer, text: str) -> _Word:
-    """Returns a word with its pretoken, which must be the only one.
+    """Returns a word with its pretoken. The tokenizer must not split the word into several pretokens.
 
     Raises:
         ConfigError: the word is empty, an added token, or split into several pretokens; or it is longer than
@@ -171,11 +171,11 @@ def _scores(tok: Tokenizer, words: Mapping[bytes, _Word], ids: Mapping[bytes, in
 
 
 def _check_after(tok: Tokenizer, num_scores: int) -> None:
-    """Checks the added tokens whose ids follow those of the pieces, because the new list of pieces contains them, too.
+    """Checks the added tokens with ids after those of the pieces. The new list of pieces will contain these tokens.
 
     Raises:
-        UnsupportedFeatureError: such a token is matched only as a whole word; as a piece it would be found inside
-            words.
+        UnsupportedFeatureError: one of these tokens is matched only as a whole word; as a piece, it would be found
+            inside words.
     """
     for id, token in tok.added_tokens.items():
         if id >= num_scores and token.single_word:
@@ -204,7 +204,8 @@ def _best(edges: list[Edge], size: int) -> float:
 
 def _single(score: float) -> float:
     """Returns the least f32 number that is not below a score, because a `.model` stores scores as f32."""
-    rounded = np.float32(score)  # converted for the comparison, since NumPy would compare in single precision
+    rounded = np.float32(score)
+    # `float(rounded)`, because NumPy would compare an f32 number and `score` in single precision.
     return float(rounded if float(rounded) >= score else np.nextafter(rounded, np.float32(np.inf)))
 
 

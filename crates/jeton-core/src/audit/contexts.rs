@@ -1,8 +1,9 @@
 //! Builds texts that contain the bytes of an entry, the most promising texts first.
 //!
-//! A pre-tokenizer splits by the classes of adjacent characters, and BPE merges across the edges of an entry, so the
-//! contexts have characters of each class. Characters of the entry itself cover scripts that the list of contexts
-//! lacks. Other entries serve as contexts for small alphabets and for models that match the longest entry.
+//! A context is the text before or after the entry. A pre-tokenizer splits by the classes of adjacent characters, and
+//! BPE can merge across the edges of an entry. So the contexts include characters of all classes. The first and the
+//! last character of the entry are also tried as contexts, because their script may be missing from the list. Other
+//! entries serve as left contexts, for small alphabets and for models that match the longest entry.
 
 use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;
@@ -64,7 +65,8 @@ impl Contexts {
         mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         if !edges.is_whole() {
-            // Tries the first completions next to characters of all classes, then all completions alone.
+            // Tries the first completed texts with each of the contexts before or after them, then all completed texts
+            // without context.
             for beside in BESIDE {
                 let found = self.completed(edges, most / 64, |text| {
                     Ok(try_text(&[beside.as_bytes(), text].concat())? || try_text(&[text, beside.as_bytes()].concat())?)
@@ -89,8 +91,8 @@ impl Contexts {
         Ok(false)
     }
 
-    /// Calls `each` with completed texts, at most `most`, until `each` returns true. From one text to the next, the
-    /// completions of both edges change.
+    /// Calls `each` with completed texts, at most `most`, until `each` returns true. Each step advances the
+    /// completions of both edges at once, so that the first texts are diverse.
     fn completed<E>(
         &self,
         edges: &Edges<'_>,
@@ -98,18 +100,12 @@ impl Contexts {
         mut each: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let (heads, tails) = (self.completions.before(edges), self.completions.after(edges));
-        let (mut done, len) = (0, heads.len().max(tails.len()));
+        let mut done = 0;
         for number in 0..heads.len().saturating_mul(tails.len()).min(most.saturating_mul(64)) {
             if done == most {
                 break;
             }
-            // After each round, the longer list is shifted by one against the shorter list, so that all combinations
-            // occur.
-            let shifted = number + number / len;
-            let (head, tail) = match heads.len() >= tails.len() {
-                true => (shifted % heads.len(), number % tails.len()),
-                false => (number % heads.len(), shifted % tails.len()),
-            };
+            let (head, tail) = combination(number, heads.len(), tails.len());
             let text = [&heads[head], edges.head, edges.whole.as_bytes(), edges.tail, &tails[tail]].concat();
             if std::str::from_utf8(&text).is_ok() {
                 done += 1;
@@ -119,5 +115,38 @@ impl Contexts {
             }
         }
         Ok(false)
+    }
+}
+
+/// Returns the indices of the combination with a number, for lists of `heads` and `tails` items. Each step advances both
+/// indices. The numbers below `heads * tails` give all combinations.
+fn combination(number: usize, heads: usize, tails: usize) -> (usize, usize) {
+    // After `period` steps, the same combinations would return. Then the first list is shifted by one against the second.
+    let period = heads / gcd(heads, tails) * tails;
+    ((number + number / period) % heads, number % tails)
+}
+
+/// Greatest common divisor.
+const fn gcd(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_combinations_occur_once() {
+        for heads in 1..40 {
+            for tails in 1..40 {
+                let found: std::collections::BTreeSet<_> =
+                    (0..heads * tails).map(|number| combination(number, heads, tails)).collect();
+                assert_eq!(found.len(), heads * tails, "{heads} and {tails}");
+                assert!(found.iter().all(|&(head, tail)| head < heads && tail < tails));
+            }
+        }
     }
 }

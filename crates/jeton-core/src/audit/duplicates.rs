@@ -47,8 +47,9 @@ pub fn duplicates(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<(Vec
     Ok(found)
 }
 
-/// Returns the decoded bytes of an entry, normalized if they are UTF-8. Entries that differ only in
-/// `continuing_subword_prefix` remain different.
+/// Returns the decoded bytes of an entry, normalized if they are UTF-8. If the entry starts with
+/// `continuing_subword_prefix`, its content is used instead of the decoded bytes, so that `##a` and `a` remain
+/// different.
 fn normalized(tok: &Tokenizer, id: u32, keep_going: KeepGoing<'_>) -> Result<Vec<u8>> {
     let (vocab, mut bytes) = (tok.vocab(), Vec::new());
     tok.decode_one(id, &mut bytes);

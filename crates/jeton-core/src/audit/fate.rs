@@ -9,7 +9,7 @@ pub enum Fate {
     Hole = 0,
     /// Some text produces the id.
     Reached = 1,
-    /// Neither a text nor a proof was found.
+    /// Neither a text that produces the id nor a proof that no such text exists was found.
     Undecided = 2,
     /// The entry is a special token that is only produced with the caller's permission.
     Special = 3,
@@ -37,7 +37,7 @@ pub enum Fate {
     Character = 14,
     /// The entry contains an added token, which is matched before the model.
     Added = 15,
-    /// The entry ends inside a character; whichever bytes complete the character, the entry is not formed before them.
+    /// The entry ends inside a character, and is never formed, whichever bytes complete the character.
     Extended = 16,
 }
 

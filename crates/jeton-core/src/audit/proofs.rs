@@ -34,7 +34,7 @@ pub(super) struct Proofs<'t> {
     added: Vec<Vec<u8>>, // contents of added tokens, which never reach the model
 }
 
-/// All completions of a partial character are considered only if it lacks at most this many bytes.
+/// Maximum number of bytes that a partial character may lack. If it lacks more, its completions are not examined.
 const MOST_MISSING: usize = 2;
 /// Maximum number of added tokens that are searched for in each entry.
 const MOST_ADDED: usize = 64;
@@ -72,8 +72,9 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        // The pre-tokenizer can add a leading space, after the normalizer and earlier splitters have run. The rules
-        // about them are therefore applied to the text without this space.
+        // The pre-tokenizer can add a leading space after the normalizer and the earlier splitters have run, so these
+        // never see the space. The rules about the normalizer and the splitters are therefore applied to the text
+        // without it.
         let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
         let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
         if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {
@@ -160,14 +161,15 @@ impl<'t> Proofs<'t> {
         splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
     }
 
-    /// Returns true if no pretoken contains `content`, which begins with the prefix (`##`). If a text can contain these
-    /// characters, including `##`, literally, it could produce the entry, too.
+    /// Returns true if no pretoken contains the characters of `content`, including its prefix (`##`). From a pretoken
+    /// that literally contains all these characters, the model could produce the entry, too.
     fn is_no_word(&self, content: &[u8]) -> bool {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
 
-    /// Returns a proof for a byte entry. A character never falls back to its bytes if it is an entry or occurs in no
-    /// normalized text. Left out: continuation bytes, because many characters contain them.
+    /// Searches for a proof that no text produces a byte entry. The model never falls back to the bytes of a character
+    /// that is an entry itself, or that no normalized text contains. Left out: continuation bytes and the first bytes
+    /// of 4-byte characters, because too many characters contain them.
     fn of_byte(&self, content: &[u8]) -> Option<Fate> {
         let byte = byte_of(content)?;
         if !self.tok.model().falls_back_by_character() {
@@ -212,7 +214,8 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
-    // A content that contains a shorter content of the list is left out: where it occurs, the shorter one occurs, too.
+    // If the content of one added token contains that of another, only the shorter content is kept: every text that
+    // contains the longer content also contains the shorter one.
     contents.sort_by_key(Vec::len);
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for content in contents {

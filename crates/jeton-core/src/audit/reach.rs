@@ -6,9 +6,9 @@
 //! entry is attempted (`proofs`); if there is no proof, the remaining candidates are tried. If neither a text nor a
 //! proof is found, the entry is undecided.
 //!
-//! Cost: one encoding for most entries; for the others, at most [`MAX_TRIES`] encodings each and `budget` in total.
-//! Entries of more than [`MAX_LEN`] bytes are not searched, because some models take time quadratic in the length of an
-//! entry. Only malicious files have such entries.
+//! Cost: for most entries, one encoding finds a text; for the others, at most [`MAX_TRIES`] encodings for each of up to
+//! three forms, and `budget` in total. For entries of more than [`MAX_LEN`] bytes, no texts are tried, because some
+//! models take time quadratic in the length of an entry. Only malicious files have such entries.
 
 use super::completion::Edges;
 use super::contexts::Contexts;
@@ -21,16 +21,16 @@ use crate::tokenizer::{Permit, Tokenizer};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
 
-/// Maximum number of texts that are tried for one entry.
+/// Maximum number of texts that are tried for one form of an entry, after the likely texts.
 const MAX_TRIES: usize = 20_000;
 
-/// Entries of more bytes are not searched for a text that produces them.
+/// Maximum length of an entry in bytes. For longer entries, no texts are tried.
 const MAX_LEN: usize = 4096;
 
 /// A text uses one unit of the budget, and one more unit for each full `LONG_TEXT` bytes.
 const LONG_TEXT: usize = 256;
 
-/// Characters that few vocabularies contain, so that they produce the unknown token.
+/// Characters that few vocabularies contain. They are tried as texts that produce the unknown token.
 const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
 
 /// Fates of all ids, with a text for each reached id.
@@ -55,8 +55,8 @@ struct Search<'t> {
     budget: usize, // number of texts that can still be tried after the likely ones
 }
 
-/// Finds the fates of all entries. `budget`: maximum number of texts that are tried after the likely texts, for all
-/// entries together.
+/// Finds the fates of all entries. `budget` limits how many texts are tried for all entries together, apart from the
+/// likely texts; a long text counts as several (`LONG_TEXT`).
 ///
 /// # Errors
 /// `Interrupted`.
@@ -137,8 +137,8 @@ impl Search<'_> {
         forms
     }
 
-    /// Returns the fate of a special token. Without permission, the only special token that text can produce is the
-    /// unknown token.
+    /// Returns the fate of a special token. If no special tokens are permitted, the unknown token is the only one that
+    /// text can produce.
     fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
         let content = self.tok.vocab().content(id).to_vec();
         for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {

@@ -41,7 +41,7 @@ impl Chain {
         self.steps(pieces, lossy)
     }
 
-    /// Appends the string that HF's first decoder step would get for `id`.
+    /// Appends the string for `id` to `pieces`, the list to which the steps are applied.
     pub(super) fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, pieces: &mut StringList) {
         match self.respelled.get(&id) {
             Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, pieces),
@@ -49,8 +49,8 @@ impl Chain {
         }
     }
 
-    /// Returns the string that HF's first decoder step would get for `id`, if this string is stored. Returns None if it
-    /// must be computed.
+    /// Returns the string that [`Chain::push_entry`] appends for `id`, if the string is stored. Returns None if the
+    /// string must be computed.
     pub(super) fn stored<'a>(&'a self, vocab: &'a Vocab, id: u32, kind: Kind) -> Option<&'a [u8]> {
         if self.reads.is_some() || self.spelled || kind == Kind::EndsWord {
             return None;
@@ -58,7 +58,7 @@ impl Chain {
         Some(self.respelled.get(&id).map_or_else(|| vocab.content(id), String::as_bytes))
     }
 
-    /// Appends the string that HF's first decoder step would get for an entry.
+    /// Appends the string for an entry to `pieces`, the list to which the steps are applied.
     fn push(&self, content: &[u8], kind: Kind, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {
@@ -98,8 +98,8 @@ impl Chain {
     }
 
     /// Appends the text to which `id` decodes between two other tokens. To find it, the steps decode the token between
-    /// two markers. The output between the markers is the token's text, and after it any prefix that the steps insert
-    /// before the second marker; this prefix is removed.
+    /// two markers. The output between the markers begins with the token's text. If the steps insert a prefix before
+    /// the second marker, the output ends with this prefix, which is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use; two characters each
         let between = |token: Option<u32>| {

@@ -35,8 +35,8 @@ pub fn bytes_with_starts(
     Ok((bytes, starts))
 }
 
-/// Appends the bytes of an entry to those of the entries before it. `space` tells if the entry before ends a word; the
-/// function sets it for the next entry.
+/// Appends the bytes of an entry to those of the previous entries. `space` tells whether the previous entry ends a
+/// word, so that a space is written first; the function updates `space` for the next entry.
 #[inline]
 pub fn put(content: &[u8], kind: Kind, space: &mut bool, out: &mut Vec<u8>) {
     if std::mem::replace(space, kind == Kind::EndsWord) {
@@ -101,8 +101,8 @@ impl<'a> Contents<'a> {
                 continue;
             }
             let end = at + place.len();
-            // A short content is copied as an integer, not as a slice: the compiler would combine this copy and the
-            // copy in the other arm into one call of `memmove`.
+            // A short content is copied as an integer. If it were copied as a slice, the compiler would combine this
+            // copy and the copy in the other arm into one call of `memmove`.
             match (room[at..].first_chunk_mut::<STEP>(), self.vocab.padded(place).first_chunk::<STEP>()) {
                 (Some(room), Some(content)) if place.len() <= STEP => {
                     *room = u128::from_ne_bytes(*content).to_ne_bytes();

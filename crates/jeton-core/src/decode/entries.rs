@@ -1,9 +1,9 @@
-//! Lookup of the entries of ids, and the error for an id without an entry.
+//! Looks up the kind of entry that each id has, and makes the error for an id without an entry.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// Calls `with` for every id that is not skipped, with its kind.
+/// Calls `with(id, kind)` for every id, except for ids of special tokens if `skip_special` is true.
 pub(super) fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: impl FnMut(u32, Kind)) -> Result<()> {
     for (position, &id) in ids.iter().enumerate() {
         match vocab.kind(id) {

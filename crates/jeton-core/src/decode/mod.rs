@@ -82,9 +82,9 @@ impl Decoded<'_> {
 
 impl Decoder {
     /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
-    /// vocabulary the contents of the model's entries are bytes; in other vocabularies they are spelled as the model
-    /// matches them. `mark` is the suffix that the components expect at entries that end a word; if it is None, the
-    /// suffix is read from the options of the components.
+    /// vocabulary the contents of the model's entries are bytes; in other vocabularies each content is the text that
+    /// the model matches, such as `##ing`. `mark` is the suffix that the components expect at entries that end a word;
+    /// if it is None, the suffix is read from the options of the components.
     ///
     /// # Errors
     /// [`crate::error::Error::config`] for another JSON value, an unknown component or field;
@@ -96,8 +96,8 @@ impl Decoder {
     /// Decodes `ids` to bytes.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id; [`crate::error::Error::text`] for text on which a regex of a
-    /// component exceeds its budget.
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id; [`crate::error::Error::config`] for text over the
+    /// output limit; [`crate::error::Error::text`] for text on which a regex of a component exceeds its budget.
     pub fn decode<'a>(&self, vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
         Ok(match &self.plan {
             Plan::Contents { respelled } if respelled.is_empty() => {
@@ -148,8 +148,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes `ids` to text. Also returns, for each id, the number of characters that all ids before it decode to. An
-    /// incomplete character at the end of that text is not counted.
+    /// Decodes `ids` to text. Also returns the start of each id in this text: the number of characters to which the
+    /// earlier ids decode. If the earlier ids end with an incomplete character, this character is not counted.
     ///
     /// # Errors
     /// As [`Decoder::push`].
@@ -182,8 +182,9 @@ impl Decoder {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;
-        // While a stream holds back a run of byte pieces, `held_chars` copies the run for each id. So a second stream,
-        // `early`, holds back no runs: it writes their bytes at once, and is used as long as the bytes are valid UTF-8.
+        // `stream` holds back each run of byte pieces until the run ends, and `held_chars` would copy the whole run for
+        // each id. So a second stream, `early`, writes the bytes of a run at once. Its counts are used as long as these
+        // bytes are valid UTF-8.
         let (mut early, mut early_chars) = (stream.early(), 0);
         for &id in ids {
             let Some(ahead) = &mut early else {
@@ -215,18 +216,21 @@ impl Decoder {
     /// this decoder.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
-    /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the
-    /// output limit. After one of these two errors, and after [`Decoder::finish`], every call is an error.
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id; the stream is then unchanged.
+    /// [`crate::error::ErrorKind::NotUtf8`] for invalid UTF-8 if the policy is [`InvalidUtf8::Strict`];
+    /// [`Error::config`] for text over the output limit; [`crate::error::Error::text`] for text on which a regex of a
+    /// component exceeds its budget. After any error except `UnknownId`, and after [`Decoder::finish`], each later
+    /// `push` returns an error.
     ///
     /// [`Error::config`]: crate::error::Error::config
     pub fn push<'s>(&self, vocab: &Vocab, stream: &'s mut Stream, ids: &[u32]) -> Result<&'s str> {
         stream.push(&self.plan, vocab, ids)
     }
 
-    /// Begins the text that follows a prompt, whose ids `stream` has already read. This text is the decoded text of all
-    /// ids (prompt and later ids) without the beginning that it shares with the decoded prompt; it ends before the
-    /// first of `stops`. An incomplete character at the end of the prompt is left out of the decoded prompt.
+    /// Begins the text that follows a prompt. `stream` has already read the prompt's ids. To get the text, all ids
+    /// (prompt and later ids) are decoded together, and the longest common prefix with the decoded prompt is removed.
+    /// An incomplete character at the end of the prompt is left out of the decoded prompt. The text ends before the
+    /// first of `stops`.
     ///
     /// # Errors
     /// [`Error::config`] for an empty stop string, or for more than 1 MiB of stop strings; as [`Decoder::finish`].

@@ -66,7 +66,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// Strings to which ids are decoded in place of their contents. Must be the first component.
+    /// Decodes each listed id to the string listed with it, not to its content. Must be the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -207,9 +207,10 @@ pub(super) fn content<'a>(vocab: &'a Vocab, respelled: &'a HashMap<u32, Vec<u8>>
     respelled.get(&id).map_or_else(|| vocab.content(id), Vec::as_slice)
 }
 
-/// Returns the decoded bytes of the added tokens that do not decode to their content: id → bytes. If `reads` is true,
-/// HF's ByteLevel converts the string of such a token from the byte alphabet (`ï` becomes the byte EF), unless a
-/// character of the string is not in the byte alphabet.
+/// Returns id → decoded bytes, for the added tokens whose decoded bytes differ from their content. A token is
+/// decoded to its string in `strings`, or to its content if it has no string there. If `reads` is true, a string whose
+/// characters are all in the byte alphabet is converted to the bytes that it spells (`ï` becomes the byte EF), as in
+/// HF's ByteLevel.
 fn respelled_bytes(vocab: &Vocab, strings: &HashMap<u32, String>, reads: bool) -> HashMap<u32, Vec<u8>> {
     let alphabet = ByteAlphabet::new();
     let added = vocab.iter().filter(|(_, kind, _)| matches!(kind, Kind::Added | Kind::Special));

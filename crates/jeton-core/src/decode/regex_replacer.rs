@@ -3,13 +3,13 @@
 //! Invariant: on valid UTF-8 the matches equal those of HF, which searches each string separately. The search reads
 //! each invalid sequence as one U+FFFD; the original bytes are kept in the output where no match replaces them.
 //!
-//! In fragments, text is written as soon as later text cannot change its matches. To know this, the matcher returns the
-//! first position at which an attempt to match reads past the end. Text from there on is held back, and so is the text
-//! before it that lookbehinds can read. An attempt that reads far ahead is repeated only after the text that is held
-//! back has grown by an eighth.
+//! If a string arrives in fragments, text is written as soon as later text cannot change its matches. The matcher
+//! returns the first position at which an attempt to match reads past the end of the text. The text from this position
+//! on is held back. The last written characters are kept as well, because lookbehinds can read them. If much text is
+//! held back, it is searched again only after it has grown by an eighth.
 //!
-//! Cost: each search takes at most the step budget of a regex, which is linear in the text. In fragments, each
-//! character is searched an amortized constant number of times.
+//! Cost: a search takes at most the regex's budget of steps; the budget is linear in the text. If a string arrives in
+//! fragments, each character is searched an amortized constant number of times.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `tokenizer/pattern.rs`.
 //! Left out, and refused by name: patterns that match the empty text, and patterns that Jeton's dialect does not
 //! support.
@@ -35,11 +35,11 @@ pub(super) struct RegexReplacer {
 /// State of [`RegexReplacer`] within one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RegexHeld {
-    text: String,                          // text for lookbehinds, then the text held back
+    text: String,                          // written text that lookbehinds can read, then the text held back
     at: usize,                             // number of bytes of `text` that were written
     invalid: VecDeque<(usize, Box<[u8]>)>, // offsets of U+FFFD in `text`, and the bytes that each replaces
     tail: Vec<u8>,                         // bytes of an incomplete character
-    next: usize,                           // length of `text` at which the next search starts
+    next: usize,                           // the next search starts when `text` has at least this length
 }
 
 impl RegexReplacer {
@@ -183,8 +183,8 @@ impl RegexHeld {
         self.at = end;
     }
 
-    /// Drops the text that was written, except for its last `reach` characters. Sets `next`, the length of `text` at
-    /// which the next search starts.
+    /// Drops the written text if there is much of it, but keeps its last `reach` characters. Sets `next`: the next
+    /// search starts when `text` has at least this length.
     fn release(&mut self, reach: usize) {
         if self.at > 2 * (self.text.len() - self.at) + SHORT {
             let kept = self.text[..self.at].char_indices().rev().take(reach).last();

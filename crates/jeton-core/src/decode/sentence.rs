@@ -1,13 +1,14 @@
 //! SentencePiece's decoder: pieces → text.
 //!
 //! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces have
-//! no text. The dummy prefix is removed: a piece loses one leading `▁` if no text has been written before it. Unless
-//! the option `remove_extra_whitespaces` is set, this happens to one piece only. The option
+//! no text. The dummy prefix is removed: a piece loses one leading `▁` if no text has been written before it. If the
+//! option `remove_extra_whitespaces` is not set, only the first such piece loses it. The option
 //! `treat_whitespace_as_suffix` has no effect on decoding.
 //!
-//! Invariant: the text equals that of SentencePieceProcessor::Decode for ids. In a run of byte pieces, each byte that
-//! is not part of a valid character becomes U+FFFD; if the output is bytes, the byte is kept. Cost: linear. Source:
-//! google/sentencepiece, sentencepiece_processor.cc. [`crate::normalize::Denormalizer`] then rewrites the decoded text.
+//! Invariant: the text equals the text that SentencePieceProcessor::Decode returns for the same ids. In a run of byte
+//! pieces, each byte that is not part of a valid character becomes U+FFFD; if the output is bytes, the byte is kept.
+//! [`crate::normalize::Denormalizer`] then rewrites the decoded text. Cost: linear. Source: google/sentencepiece,
+//! sentencepiece_processor.cc.
 
 use crate::error::Result;
 use crate::normalize::Denormalizer;
@@ -129,7 +130,7 @@ impl Writing<'_> {
         self.options.put(&mut self.prefix, id, kind, content, has_text, out);
     }
 
-    /// Ends a run of byte pieces. If decoding is lossy, replaces invalid UTF-8 in its bytes by U+FFFD. Must also be
+    /// Ends a run of byte pieces. If decoding is lossy, replaces invalid UTF-8 in the run by U+FFFD. Must also be
     /// called after the last piece.
     pub fn end_run(&mut self, out: &mut Vec<u8>) {
         let Some(start) = self.run.take().filter(|_| self.lossy) else { return };

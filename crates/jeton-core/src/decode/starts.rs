@@ -1,13 +1,13 @@
-//! Decoding with the number of characters before each id, in one pass over the ids and one over the text.
+//! Decodes ids, and counts the characters before each id, in one pass over the ids and one over the text.
 //!
 //! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of the
 //! text of all ids. So the start of an id is the number of bytes that the preceding ids have written. Numbers of bytes
 //! are converted to numbers of characters after the text has been checked to be UTF-8. For ASCII text, they are equal.
 //!
-//! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
-//! version. The stream handles the other cases: text that is not UTF-8, decoder steps that join strings, a
-//! denormalizer, and runs of byte pieces that end inside a character. Cost: linear in the ids and the text; 8 bytes for
-//! each id.
+//! Invariant: text and starts equal those of [`super::Decoder::streamed_with_starts`], which decodes the ids one by
+//! one with a stream. That function also handles the other cases: text that is not UTF-8, decoder steps that join
+//! strings, a denormalizer, and runs of byte pieces that end inside a character. Cost: linear in the ids and the text;
+//! 8 bytes for each id.
 
 use super::chain::Chain;
 use super::contents::{self, Contents};
@@ -43,8 +43,9 @@ pub(super) fn bytes_with_starts(
                     writing.put(id, kind, vocab.content(id), &mut bytes);
                 }
             })?;
-            // A character can be divided between the byte pieces of a run, because invalid UTF-8 is replaced in the run
-            // as a whole. If a character is divided between other ids, the starts must be found with the stream.
+            // The byte pieces of a run may share a character, because the bytes of the run are decoded together:
+            // invalid UTF-8 is replaced only at the end of the run. If other ids share a character, the result is None,
+            // because their starts must be found with a stream.
             let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
             let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
             let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
@@ -54,7 +55,8 @@ pub(super) fn bytes_with_starts(
     })
 }
 
-/// Like [`bytes_with_starts`], for a chain of steps, each of which keeps the strings separate.
+/// Like [`bytes_with_starts`], for a chain of steps. Returns None unless every step processes each string of its input
+/// independently of the other strings.
 fn chain_with_starts(
     chain: &Chain,
     vocab: &Vocab,

@@ -230,7 +230,7 @@ pub(super) fn ctc_piece(
     into.close_unless_empty();
 }
 
-/// Removes `content` up to `start` times at the start of a piece and up to `stop` times at its end.
+/// Removes at most `start` copies of `content` from the start of a piece, and at most `stop` copies from its end.
 fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [u8] {
     let content = content.as_bytes();
     let mut kept = piece;
@@ -300,7 +300,8 @@ const SHORT_TEXT: usize = 64;
 /// Replacement of all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
-    first: Option<u8>, // first byte of the needle; None if it is empty, which matches at every character boundary
+    /// First byte of the needle; None if the needle is empty. An empty needle matches at every character boundary.
+    first: Option<u8>,
     finder: Box<Finder<'static>>,
     pub needle: Needle, // used for text in fragments
 }

@@ -47,8 +47,8 @@ fn decoding_without_components_concatenates_contents() {
     assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
-/// The concatenation of contents equals decoding ids one by one. The contents have lengths below, at and above the
-/// length of one copy. Some entries end words, so that a space follows them, and some ids are unknown.
+/// Decoding concatenates the contents of the ids. The contents are shorter than, as long as, or longer than the sixteen
+/// bytes that the decoder copies at once. Some entries end words, so that a space follows them. Some ids are unknown.
 #[test]
 fn contents_of_all_lengths_are_concatenated() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
@@ -338,7 +338,7 @@ fn starts_equal_those_of_the_stream() {
     }
 }
 
-/// Writing runs of byte pieces early gives the same starts as holding them back.
+/// Tokens have the same starts whether runs of byte pieces are written early or held back until they end.
 #[test]
 fn starts_do_not_depend_on_early_runs() {
     let contents = ["▁", "a", " ", "é", "<0xE4>", "<0xB8>", "<0xAD>", "<0xC3>", "<0x20>", "<0xFF>", "<0x61>", "b "];

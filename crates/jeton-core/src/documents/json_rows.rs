@@ -1,9 +1,10 @@
 //! Reads one field of each row of JSON Lines, unescaped into one buffer.
 //!
-//! This module accepts only rows that every JSON reader reads in the same way: the field is a string; if a name occurs
-//! several times, the last field is read. All other rows are left to the caller, who has the slow path and the error
-//! messages: invalid rows, rows that only lenient readers accept, rows without the field, fields that are not strings,
-//! escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH` deep.
+//! This module accepts only rows whose field is a string, and which every JSON reader reads in the same way. If the
+//! field occurs several times in a row, the last one is read. All other rows are left to the caller, which parses them
+//! on the slow path and reports errors: invalid rows, rows that only lenient readers accept, rows without the field,
+//! fields that are not strings, escapes with half a surrogate pair, and objects and arrays nested more than `MAX_DEPTH`
+//! deep.
 //!
 //! Cost: one pass over the bytes for UTF-8, one for line ends and one for JSON; memory for the texts. Other fields are
 //! checked and skipped without a copy. Left out: reading files, and error messages about rows. Slow path: Python's
@@ -23,9 +24,9 @@ const MAX_DEPTH: usize = 128;
 pub struct FieldTexts {
     /// Texts of all rows, concatenated.
     pub texts: String,
-    /// Range of the text of each row; empty for a row that is left to the caller.
+    /// Range of the text of each row; empty for a row in `unread`.
     pub spans: Vec<Span>,
-    /// Indices of the rows that are left to the caller, ascending.
+    /// Indices of the rows that this module does not accept, ascending. The caller must parse them.
     pub unread: Vec<usize>,
 }
 

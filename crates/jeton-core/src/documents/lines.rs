@@ -1,4 +1,4 @@
-//! Finds the ranges of the lines of a text, without line ends.
+//! Finds the lines of a text, as ranges that do not include the line ends.
 
 use super::Span;
 use crate::error::Result;

@@ -19,10 +19,10 @@ use super::token_table::{Bucket, TokenTable, NO_ID};
 use crate::util::short_key::{self, ShortKey};
 use crate::util::simd::{self, Portable};
 
-/// Maximum number of pretokens in a call.
+/// Maximum number of pretokens in one call of [`PretokenBatch::find`].
 pub(super) const BATCH: usize = 256;
 
-/// Number of pretokens in a chunk, which a step processes at once.
+/// Number of pretokens in a chunk. A step of the pipeline processes one chunk at a time.
 const CHUNK: usize = 64;
 
 /// Number of keys that are computed and hashed together.
@@ -41,21 +41,22 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Number of ids that are written after pretoken `at`, a miss of the token table. The tokens of this pretoken are
-/// counted if the pretoken cache has them.
+/// Length of `ids` directly after pretoken `at`, which the token table misses. The tokens of this pretoken are included
+/// only if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,
     len: u32,
 }
 
-/// Result of [`PretokenBatch::find`]: the misses, and for each miss the number of ids before it.
+/// Result of [`PretokenBatch::find`]: the pretokens that neither table has, and the data from which [`Places`] computes
+/// the position of each pretoken in the ids.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'b> {
-    /// Pretokens that both tables miss.
+    /// Pretokens that neither the token table nor the pretoken cache has.
     pub(super) left: &'b [CacheMiss],
     written: &'b [Written],
-    before: usize, // number of ids before the call
+    before: usize, // length of `ids` before the call of `find`
 }
 
 impl<'b> Found<'b> {
@@ -69,8 +70,8 @@ impl<'b> Found<'b> {
 #[derive(Debug)]
 pub(super) struct Places<'b> {
     found: Found<'b>,
-    num_written: usize, // number of misses of the token table so far; `num_left`: misses of both tables
-    num_left: usize,
+    num_written: usize, // number of items of `found.written` before the last `end`
+    num_left: usize,    // number of items of `found.left` before the last `end`
 }
 
 impl Places<'_> {
@@ -96,7 +97,7 @@ struct TableMiss {
     found: u32,
 }
 
-/// A pretoken that both tables miss.
+/// A pretoken that neither the token table nor the pretoken cache has.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct CacheMiss {
     /// Index of the pretoken in the batch.
@@ -327,8 +328,9 @@ impl PretokenBatch {
                 self.probe_cache(proof, cache, missed[step - 2]..missed[step - 1]);
             }
             if step >= 3 {
-                // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved.
-                // The misses of a chunk, which `probe` has listed, are distinct, in ascending order, and in the chunk.
+                // SAFETY: the chunks are written in order, from 0 to `count`, and capacity for the tokens of `count`
+                // pretokens has been reserved. `probe` has listed the misses of the chunk: indices within the chunk, in
+                // strictly ascending order.
                 unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
             }
         }
@@ -344,7 +346,7 @@ impl PretokenBatch {
         let hashed = |key: ShortKey| {
             let hash = key.hash();
             let offset = table.offset(hash);
-            // SAFETY: `offset` is an offset of this table.
+            // SAFETY: `offset` is a result of `table.offset`.
             simd::prefetch(unsafe { table.bucket_at(offset) });
             (hash, offset)
         };
@@ -393,7 +395,7 @@ impl PretokenBatch {
             *offsets = hashes.map(|hash| table.offset(hash));
         }
         for &offset in &self.offsets[chunk] {
-            // SAFETY: `offset` is an offset of this table.
+            // SAFETY: `offset` is a result of `table.offset`.
             simd::prefetch(unsafe { table.bucket_at(offset) });
         }
     }

@@ -31,9 +31,10 @@ const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 /// log2 of the number of entries of a long-pretoken cache before `allocate_long`. This many entries fit in one page.
 const UNALLOCATED_BITS: u32 = 4;
 
-/// log2 of the initial and maximum number of entries of a long-pretoken cache. Both caches together, with their rings,
-/// take 1 MiB initially and 40 MiB at most.
+/// log2 of the initial and maximum number of entries of the medium cache. The medium cache and the long cache, with
+/// their ring buffers, together take 1 MiB initially and 40 MiB at most.
 const MEDIUM_BITS: [u32; 2] = [13, 18];
+/// log2 of the initial and maximum number of entries of the long cache.
 const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Caches of one thread, and the keys of the current group.

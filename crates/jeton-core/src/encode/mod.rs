@@ -96,8 +96,8 @@ const PADDING: usize = 64;
 /// building takes 0.3 to 0.4 microseconds for each entry, and tables save 6 to 10 nanoseconds for each byte of English.
 const COST_OF_AN_ENTRY: usize = 40;
 
-/// Time for a byte of a pretoken that must be merged, relative to the time for a byte of a pretoken that is an entry.
-/// Both are times without tables.
+/// Without tables, a byte of a pretoken that must be merged takes this many times as long as a byte of a pretoken that
+/// is an entry.
 const COST_OF_MERGING: usize = 4;
 
 /// Returns true if the environment has `JETON_TABLES=always`, which builds the tables at once. This is for tests, and
@@ -236,8 +236,8 @@ impl Tables {
     }
 }
 
-/// Builds the table of pretokens that are one token. These are all entries if whole entries take precedence over
-/// merges, or else the entries that merges form.
+/// Builds the table of pretokens that are one token. If whole entries take precedence over merges, the table has all
+/// entries; otherwise, it has only entries that the model encodes as one token.
 fn token_table(
     vocab: &Vocab,
     model: &Model,
@@ -272,7 +272,7 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
-        // The pretoken cache is only used if there is a token table. The table itself has no entries here.
+        // This table is empty. It exists because the pretoken cache is only used if there is a token table.
         (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
             Some(TokenTable::new(std::iter::empty(), 0))
         }
@@ -283,7 +283,7 @@ fn token_table(
 impl Encoder {
     /// Creates the encoder of a model, without tables. `marks` is the spelling of `▁` in the texts to encode.
     pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
-        let is_free = always() || matches!(model, Model::Unigram(_)); // the table has no entries
+        let is_free = always() || matches!(model, Model::Unigram(_)); // Unigram's table is empty, so it costs nothing
         Self {
             marks,
             tables: OnceLock::new(),
@@ -306,13 +306,13 @@ impl Encoder {
             return Ok(());
         }
         // A load and a store are used instead of an atomic addition, whose locked instruction would slow down short
-        // texts. If two threads do this at once, one update is lost, which is harmless.
+        // texts. If two threads add at the same time, one of their additions is lost, which is harmless.
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
-            // While one thread builds the tables, other threads take the slow path. The building thread does not exist
-            // in a child process that was forked in the meantime. Waiting for it there would deadlock, and the tables
-            // would never be built.
+            // While one thread builds the tables, other threads take the slow path. If the process is forked in the
+            // meantime, the child process lacks the building thread. If the child waited for it, the wait would not
+            // end; if the child did not wait, it would never have the tables. So a thread of the child builds them.
             let (building, own) = (self.building.load(Ordering::Relaxed), process::id());
             let take = || self.building.compare_exchange(building, own, Ordering::Acquire, Ordering::Relaxed);
             if building != own && take().is_ok() {
@@ -396,8 +396,8 @@ impl Default for EncodeWorker {
 }
 
 impl EncodeWorker {
-    /// Allocates the caches once they are worth their cost, or at once with `JETON_TABLES=always`. The pretoken cache
-    /// is allocated only if the token table is built.
+    /// Allocates the caches after [`MISSES_WORTH_CACHES`] misses, or in the first call if `JETON_TABLES=always` is set.
+    /// The pretoken cache is allocated only if the token table has been built.
     fn prepare(&mut self, encoder: &Encoder) {
         self.num_misses = self.num_misses.saturating_add(self.misses.len());
         if self.num_misses < MISSES_WORTH_CACHES && !always() {
@@ -454,14 +454,14 @@ pub struct EncodeCall<'r> {
     pub keep_going: KeepGoing<'r>,
     /// Output, to which ids are appended.
     pub out: &'r mut Written,
-    /// True to look up the pretokens of several short texts together. This requires a copy of their bytes, which costs
-    /// less than it saves if there are many texts.
+    /// True to look up the pretokens of several short texts together. If there are many texts, this saves more time
+    /// than it costs to copy their bytes.
     pub joins_texts: bool,
 }
 
 impl<'r> EncodeCall<'r> {
     /// Returns the split points inside of pretokens. For SentencePiece's BPE, returns None until some text has been
-    /// encoded, because finding the split points costs more than they save in a few short texts.
+    /// encoded: with only a few short texts, finding the split points would cost more time than they save.
     #[inline]
     fn split_points(&self) -> Option<&'r SplitPoints> {
         let encoder: &'r Encoder = self.encoder;
@@ -496,8 +496,8 @@ impl EncodeCall<'_> {
         self.worker.come_between(Between::EndOfText);
     }
 
-    /// Encodes one pretoken, in which `▁` is written as in the vocabulary. `is_text` is true if it is known to be
-    /// UTF-8.
+    /// Encodes one pretoken, in which `▁` is written as in the vocabulary. `is_text` is true if the bytes are known to
+    /// be UTF-8.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -588,7 +588,8 @@ impl EncodeCall<'_> {
             return Ok(());
         }
         let split_points = self.split_points();
-        // Always false for Unigram, because the sum of the scores continues from part to part of a pretoken.
+        // Always false for a Unigram model that adds up the scores of words: among the pending pretokens, each part of
+        // a pretoken would begin a new sum.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
         if let Some(split_points) = split_points.filter(|_| !is_short) {
             return self.parts(split_points, prefix, bytes, is_text);
@@ -711,9 +712,9 @@ impl EncodeCall<'_> {
         next
     }
 
-    /// Looks up the pretokens between adjacent `bounds`, or the parts of one pretoken. The first flag of `begin` is
-    /// true if the first part begins a pretoken, the second flag if all other parts do. `between` contains the items
-    /// between the pretokens.
+    /// Looks up the ranges of `text` between adjacent `bounds`: pretokens, or parts of one pretoken. `begin[0]` is true
+    /// if the first range begins a pretoken; `begin[1]` is true if every other range begins one. `between` contains the
+    /// items between the pretokens.
     fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
         let mut pending = between.iter().peekable();
         match self.encoder.token_table() {

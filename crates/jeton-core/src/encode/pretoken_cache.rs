@@ -1,5 +1,5 @@
 //! Bounded cache of a thread's recent pretokens: pretoken → tokens. It stores pretokens of up to 15 bytes that are not
-//! entries.
+//! entries of the vocabulary.
 //!
 //! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
 //! evicts one of its keys, chosen by the hash. The cache doubles, within the caller's memory limit, when it has evicted
@@ -16,8 +16,8 @@ use crate::util::simd;
 /// Maximum number of tokens of a pretoken: one for each of its bytes.
 pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
-/// In a packed reference to a list, the number of tokens begins at this bit. A reference consists of [`NO_ID`], the
-/// number of tokens, and the offset of the list in the ring. In the values for "no entry", the number of tokens is 0.
+/// Lowest bit of the number of tokens in a packed reference to a list. A reference consists of [`NO_ID`], the number of
+/// tokens, and the offset of the list in the ring. For a missing key, [`TokenTable`] returns a value with 0 tokens.
 const COUNT_SHIFT: u32 = 27;
 const OFFSET_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 
@@ -27,16 +27,16 @@ pub(super) fn num_tokens(packed: u32) -> usize {
     (packed >> COUNT_SHIFT) as usize & MAX_TOKENS
 }
 
-/// Number of ids in one read of fixed length: those of a list and, if the list is shorter, whatever follows it.
+/// Number of ids in one read of fixed length, which is longer than any list: the ids of a list and whatever follows it.
 pub(super) const LIST: usize = MAX_TOKENS + 1;
 
-/// Size of the ring, in groups of four integers for each bucket.
+/// Number of groups that the ring has for each bucket. A group is four integers.
 const GROUPS_PER_BUCKET: usize = 4;
 
 /// Bytes of a bucket together with its share of the ring.
 pub(super) const BUCKET_BYTES: usize = 64 + 16 * GROUPS_PER_BUCKET;
 
-/// Mask of the length in a list's header. The length is in groups; the other bits are the hash of the list's pretoken.
+/// Bits of a list's header that contain the length of the list, in groups. The other bits are its pretoken's hash.
 const LENGTH: u32 = 7;
 
 /// Number of groups after the end of the ring, for reads of fixed length.

@@ -27,8 +27,8 @@ pub enum MergeOrder {
 /// Returns (left, right, result) of all merges, in order of rank. `scores` is indexed by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
-    // Lengths of all pieces. In most splits of a long piece, no piece has the length of one of the parts, so the parts
-    // need no lookup.
+    // Lengths of all pieces, in bytes. A part whose length is not in this set cannot be a piece. For most splits of a
+    // long piece, this check makes a lookup of the parts unnecessary.
     let lengths: HashSet<usize> = entries.iter().map(|(_, _, content)| content.len()).collect();
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|row| row.0);

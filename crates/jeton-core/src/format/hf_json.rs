@@ -100,9 +100,9 @@ impl Visitor<'_> for StringVisitor<'_> {
 pub struct VocabColumns {
     /// Spellings of the entries, in the order of the file.
     pub tokens: Strings,
-    /// Ids of the entries, in the same order.
+    /// Ids of the entries, in the order of `tokens`.
     pub ids: Vec<u32>,
-    /// Scores in the same order, for a Unigram model; else empty.
+    /// Scores of the entries of a Unigram model, in the order of `tokens`; empty for other models.
     pub scores: Vec<f64>,
     rows: HashTable<u32>, // spelling -> index in the columns
     hash: Hash,
@@ -121,7 +121,8 @@ impl Spelling<'_> {
     /// Returns the spelling of an entry.
     ///
     /// # Errors
-    /// [`Error::config`] for content that is not UTF-8, if bytes are not spelled in the byte alphabet.
+    /// [`Error::config`] if the content must be spelled as text, but is not UTF-8. Only entries of the kinds `Token`
+    /// and `EndsWord` can be spelled in the byte alphabet.
     pub fn write(&self, kind: Kind, content: &[u8]) -> Result<String> {
         let mut text = String::new();
         self.append(kind, content, &mut text)?;
@@ -419,7 +420,7 @@ fn text(json: Vec<u8>) -> Result<String> {
 /// Result of writing `model.vocab`.
 #[derive(Debug)]
 pub struct WrittenVocab {
-    /// Value of the member as JSON text.
+    /// Value of `model.vocab` as JSON text.
     pub json: String,
     /// Added tokens that conflict with an ordinary entry, because they have the same spelling.
     pub clashes: Vec<u32>,
@@ -429,9 +430,9 @@ pub struct WrittenVocab {
 }
 
 /// Writes `model.vocab` with all ordinary entries. Added tokens are included, too: if ids have gaps, HF ignores the id
-/// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF assigns the same
-/// ids to them. The first omitted token is not special, or its id is at least `num_listed`. A token for which
-/// `is_model` returns true is never omitted.
+/// of an added token that is not included. Added tokens at the end of the vocabulary are omitted if HF, without these
+/// entries, assigns the same ids to them. The omission begins at the first of them that is not special, or whose id is
+/// at least `num_listed`. A token for which `is_model` returns true is never omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with the same spelling.
@@ -495,8 +496,9 @@ pub fn vocab_json(
 }
 
 /// Writes `model.vocab` of a Unigram model: a list of the spelling and score of every id. Returns the list, and true if
-/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent. If all ids
-/// after the scores and the unknown token are added tokens, the list leaves them out; HF assigns them the ids after it.
+/// HF's parser reads all scores exactly. Returns `None` if ids have gaps, which a list cannot represent. If only
+/// added tokens follow the last score and the unknown token, the list omits these tokens, and HF gives them the ids
+/// that follow the list.
 ///
 /// # Errors
 /// As [`Spelling::write`].

@@ -77,7 +77,7 @@ pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
     Error::format(format!("not a readable {what}: {message}"), place)
 }
 
-/// Returns the members in the tree as JSON text.
+/// Returns the members in `rest`, which were parsed into a tree, as JSON text.
 ///
 /// # Errors
 /// [`Error::format`] if writing fails.

@@ -55,11 +55,11 @@ pub struct Arranged {
     pub mask: Option<u32>,
 }
 
-/// Assigns ids to the pieces of a model: the ids of the layout, or their indices without a layout.
+/// Assigns ids to the pieces of a model, as the layout describes. Without a layout, the id of a piece is its index.
 ///
 /// # Errors
-/// [`Error::config`] if the layout has no id for the unknown piece, has a duplicate id, or names a piece that text can
-/// match.
+/// [`Error::config`] if the layout has no id for the unknown piece, gives an id or a name twice, gives an id over
+/// `MAX_ID`, or names a piece that is neither an unknown nor a control piece.
 pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
@@ -123,8 +123,8 @@ pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arrange
 /// `end`.
 ///
 /// If an id belongs to a special token of the layout, or to no token, the piece at its index is a control piece. The
-/// names of the control pieces are taken from `control`, in order, except names that the layout does not contain.
-/// `control` has the order in which SentencePiece's trainer numbers them.
+/// control pieces get, in order, those names of `control` that are special tokens of the layout. `control` lists the
+/// names in the order in which SentencePiece's trainer numbers control pieces.
 ///
 /// # Errors
 /// [`Error::config`] if `control` has too few names.

@@ -68,10 +68,10 @@ fn short(text: &str) -> String {
     crate::vocab::show(text.as_bytes())
 }
 
-/// Writes the lines of merges.
+/// Returns the text of `merges.txt`: the version, then one line for each merge.
 ///
 /// # Errors
-/// [`Error::config`] for a token that is not UTF-8 or cannot be written in such a line.
+/// [`Error::config`] for a token that is not UTF-8, and for a merge that cannot be written on a line of its own.
 pub fn write(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
     let mut file = String::from("#version: 0.2\n");
     for (i, &(left, right, _)) in merges.iter().enumerate() {

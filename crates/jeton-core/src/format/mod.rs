@@ -4,12 +4,18 @@
 //! paths.
 //!
 //! ```text
-//! hf_json      tokenizer.json; numbers: scores, rounded as HF does; json_object: parser of its objects
-//! merges_txt   vocab.json and merges.txt
-//! vocab_txt    BERT's vocab.txt
-//! ranks        tiktoken's rank files; tekken: Mistral's tekken.json
-//! sentencepiece  `.model`, with layout (numbering) and converted (merges), over wire (protobuf)
-//! safetensors  headers
+//! hf_json        tokenizer.json
+//! json_object    parser of JSON objects, for hf_json and tekken
+//! numbers        scores in tokenizer.json, rounded as HF does
+//! merges_txt     vocab.json and merges.txt
+//! vocab_txt      BERT's vocab.txt
+//! ranks          tiktoken's rank files
+//! tekken         Mistral's tekken.json
+//! sentencepiece  SentencePiece's `.model`
+//! layout         ids of SentencePiece models in the numbering of fairseq
+//! converted      the merges that `transformers` creates from a SentencePiece model
+//! wire           protobuf's wire format, for sentencepiece
+//! safetensors    headers of safetensors files
 //! ```
 
 pub mod converted;

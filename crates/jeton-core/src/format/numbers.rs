@@ -1,12 +1,13 @@
 //! Reads and writes scores in `tokenizer.json` as Hugging Face `tokenizers` parses them.
 //!
 //! HF's parser reads the digits as one integer, rounds it to a double, and divides by a power of ten, which rounds
-//! again. As a result, a quarter of T5's scores differ from the number in the file in the last bit. The last bit
-//! decides between segmentations with nearly equal scores, so [`read`] rounds in the same way.
+//! again. As a result, a quarter of T5's scores differ in the last bit from the double that is nearest to the number in
+//! the file. The last bit decides between segmentations with nearly equal scores, so [`read`] rounds in the same way.
 //!
 //! [`write()`] formats a score so that HF's parser and a correctly rounding parser return the same bits: it chooses
-//! digits and a power of ten that doubles represent exactly, so both parsers round their quotient only once. Some
-//! doubles are not such a quotient. HF cannot parse them from any text, so they change by one unit in the last place.
+//! digits and a power of ten that doubles represent exactly, so both parsers round their quotient only once. For some
+//! doubles, there are no such digits. HF's parser cannot return these doubles for any text; when HF reads them, they
+//! change by one unit in the last place.
 //!
 //! Cost: about twenty divisions for a score whose shortest decimal form does not suffice. Source: serde_json `de.rs`
 //! without the feature `float_roundtrip`. Left out: scores with an absolute value below 1e-5, because they need more
@@ -39,8 +40,8 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // Digits that do not fit the integer are ignored. After such a digit in the fraction, all further digits
-            // are ignored, too.
+            // The integer has no room for this digit. The digit is ignored, and so are the further digits of the same
+            // part, whole or fraction; in the whole part, each of them adds 1 to the exponent.
             None if in_whole => {
                 is_full = true;
                 exponent += 1;
@@ -65,7 +66,7 @@ fn scale(mut value: f64, mut exponent: i64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Returns the double nearest to the power, which `powi` does not guarantee.
+/// Returns the double that is nearest to 10 to the power of `exponent`; `powi` can return a neighbor of this double.
 fn power_of_ten(exponent: u64) -> f64 {
     // Most scores in a file have these exponents, so their powers are in a table.
     const SMALL: [f64; EXACT as usize + 1] = [
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn rounding_twice_differs_from_rounding_once() {
-        // A score in T5's vocabulary, for which the two results differ.
+        // A score in T5's vocabulary: `read` rounds it twice, Rust's parser once, and the results differ.
         let text = "-2.0122928619384766";
         assert_ne!(read(text), text.parse().ok());
     }
@@ -138,7 +139,7 @@ mod tests {
             let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
             let single = f64::from((unit * -20.0) as f32);
             for score in [unit * -20.0, -unit, unit * -1e-3, unit * -1e6, single] {
-                // A value that HF could have read from a file.
+                // Only scores that HF's parser can return are tested.
                 let Some(score) = read(&format!("{score:?}")).filter(|score| score.abs() > 1e-5) else { continue };
                 let spelled = write(score);
                 assert_eq!((read(&spelled), spelled.parse()), (Some(score), Ok(score)));

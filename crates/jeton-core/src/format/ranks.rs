@@ -62,10 +62,10 @@ pub fn write(vocab: &Vocab) -> String {
 /// Returns the reason why a merge list is not equivalent to ranks; None if it is equivalent.
 ///
 /// With ranks, adjacent tokens merge if their concatenation is a token; the pair that gives the lowest id merges first.
-/// A merge list is equivalent under three conditions. First, its results are in ascending order. Second, the last merge
-/// of each token equals the last merge that ranks yield for its bytes; this suffices, because the merges inside a token
-/// do not depend on the context. Third, a token that the list has no merge for is not formed by ranks either, and the
-/// model finds it by looking up whole pretokens first.
+/// A merge list is equivalent under three conditions. First, the ids of its results are in ascending order. Second, the
+/// last merge that forms a token is the same as with ranks; this suffices, because the merges inside a token do not
+/// depend on the context. Third, if the list has no merge for a token of several bytes, then ranks do not form this
+/// token, and the model finds it because it looks up whole pretokens first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

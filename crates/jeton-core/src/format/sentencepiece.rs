@@ -417,7 +417,7 @@ fn facts(
     })
 }
 
-/// Returns the messages of a file that are not pieces, as (field number, content, position in the file).
+/// Returns all messages of a model file except the pieces, as (field number, content, position in the file).
 ///
 /// # Errors
 /// [`Error::format`] with the byte offset.
@@ -467,8 +467,8 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
-    // If the name of a role is missing, SentencePiece uses the default name, even if the piece with this name has another
-    // role or does not exist.
+    // If the name of a role is missing, SentencePiece uses the default name, even if the piece with this name has
+    // another role or does not exist.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {
@@ -615,7 +615,7 @@ mod tests {
         assert!(refused(b"").contains("no unknown piece"));
         assert!(refused(b"\x08\x01").contains("wire type Varint where a message is expected (byte 0)"));
         assert!(refused(b"\x0a\xff\xff\xff\xff\x0f").contains("(byte 0)"));
-        // In this file, the field of a piece is a 32-bit number instead of a message.
+        // The piece in these bytes has a 32-bit number where its text is expected.
         assert!(refused(b"\x0a\x02\x0d\x01").contains("(piece 0, byte 0)"));
         assert!(refused(&[0x33; 100_000]).contains("byte 0")); // groups nested 100,000 deep
     }

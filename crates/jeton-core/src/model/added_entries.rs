@@ -1,8 +1,9 @@
 //! Added tokens that are also entries of the model: content → id.
 //!
-//! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model can
-//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example if
-//! normalization creates their content. It never produces special tokens.
+//! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model itself
+//! can produce two kinds of added tokens: SentencePiece's user-defined pieces, and HF's added tokens that are also in
+//! `model.vocab`. This occurs, for example, if normalization creates their content. The model never produces special
+//! tokens.
 
 use hashbrown::HashMap;
 

@@ -2,8 +2,8 @@
 //!
 //! Existing merges come first: they merge the bytes of a new entry into tokens. New merges at the end of the list join
 //! these tokens. The encoding of other text therefore changes only where a new merge applies after all existing merges.
-//! A token has the same last merge in any text (`reconstruct`). Therefore an entry that is formed from its own bytes is
-//! formed in every pretoken in which no earlier merge crosses its edges.
+//! If the bytes of an entry alone are merged into the entry, the same happens in every pretoken in which no earlier
+//! merge crosses its edges, because the last merge of a token is the same in any text (`reconstruct`).
 //!
 //! Cost: O(n log n) for an entry of n bytes that two tokens spell. O(n²) for an entry that needs bridges
 //! (intermediate entries); [`MAX_BRIDGED`] bounds the length of such an entry. Left out: end-of-word marks and
@@ -26,15 +26,16 @@ use crate::vocab::{Kind, List, Vocab};
 /// Maximum bytes of an entry that is joined from more than two tokens.
 pub const MAX_BRIDGED: usize = 1 << 10;
 
-/// Maximum number of passes over the entries that are not formed yet. Training lists an entry after its parts, so one
-/// pass usually forms all entries; one more pass then finds no entry to form.
+/// Maximum number of passes over the requested entries that are still missing. A trained vocabulary lists each entry
+/// after its parts, so the first pass usually appends every entry that can be appended. If others remain, a second pass
+/// finds that it can append none of them.
 const MAX_PASSES: usize = 8;
 
 /// Result of appending one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
-    /// The entry was appended, and merges form it.
+    /// The entry was appended and can be produced: it is the result of a merge, or a new symbol of the alphabet.
     Appended = 0,
     /// The vocabulary already has the entry.
     Existing = 1,
@@ -68,8 +69,8 @@ pub struct Appended {
 pub struct AppendOptions {
     /// Id of the first new entry.
     pub next_id: u32,
-    /// If true, intermediate entries (bridges) are appended where the requested entries need them. Existing entries
-    /// that no merges form also get merges.
+    /// If true, intermediate entries (bridges) are appended where the requested entries need them. New merges
+    /// are also added for existing entries that merges could not produce before.
     pub bridges: bool,
     /// If true, characters that are not in the alphabet are added to it.
     pub extends_alphabet: bool,
@@ -95,8 +96,9 @@ impl Model {
     /// Appends entries in the given order, with merges.
     ///
     /// # Errors
-    /// `Unsupported` for models without merges, with end-of-word marks, prefixes or unused pieces; `Config` for a
-    /// bridged entry of more than [`MAX_BRIDGED`] bytes; `Interrupted`.
+    /// `Unsupported` for a model that has no merges, and for a model that has an end-of-word mark, a prefix, unused
+    /// pieces, or pieces with characters that are not pieces; `Config` for a bridged entry of more than
+    /// [`MAX_BRIDGED`] bytes; `Interrupted`.
     pub fn append(
         &self,
         vocab: &Vocab,
@@ -200,8 +202,8 @@ impl Appender<'_> {
         }
         self.merge(content.len(), keep_going)?;
         if let &[id] = &self.ids[..] {
-            // The merges of the content end with a single symbol: a new character of the alphabet, or an existing entry
-            // that merges form.
+            // After the merges, a single symbol remains. It is either a new character of the alphabet, or an existing
+            // entry that needs no new merges.
             let is_new = existing.is_none();
             return Ok((id, if is_new { Fate::Appended } else { Fate::Existing }));
         }
@@ -220,7 +222,8 @@ impl Appender<'_> {
         Ok((id, if existing.is_some() { Fate::Reached } else { Fate::Appended }))
     }
 
-    /// Writes the initial symbols of `content` to `scratch.symbols`; returns false if a unit is not in the alphabet.
+    /// Writes the initial symbols of `content` to `scratch.symbols`. Returns false if one of its characters or bytes is
+    /// not in the alphabet and is not added to it.
     fn units(&mut self, content: &[u8], extends: bool) -> bool {
         self.scratch.symbols.clear();
         let mut at = 0;

@@ -1,6 +1,6 @@
 //! Best segmentations of prefixes of a text, which the Viterbi search extends.
 
-/// Value of an id if the characters are unknown, and of a start if no segmentation was found yet.
+/// Id of unknown characters. As the `start` of a [`Best`], it means that no segmentation was found yet.
 pub(super) const NO_ID: u32 = u32::MAX;
 
 /// Best segmentation of the text up to a position.

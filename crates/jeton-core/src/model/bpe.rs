@@ -1,4 +1,4 @@
-//! Byte-pair encoding of one pretoken: finds the initial symbols, which `merging` merges.
+//! Byte-pair encoding of one pretoken. This module finds the initial symbols; the module `merging` applies the merges.
 //!
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
 //! concatenated bytes. For rank files, the pair table is reconstructed: it contains the last merge of each token
@@ -129,7 +129,7 @@ impl Bpe {
         Ok(())
     }
 
-    /// Adds an added token that is not special to the entries of the model.
+    /// Makes a nonspecial added token an entry of the model.
     pub(super) fn add_entry(&mut self, vocab: &Vocab, id: u32) {
         self.added.insert(vocab, id);
         self.alphabet.insert_entry(id, vocab.content(id));
@@ -181,13 +181,13 @@ impl Bpe {
         }
     }
 
-    /// Returns true if encoding the first text already requires the pair table.
+    /// Returns true if even the first text cannot be encoded without the pair table.
     pub(super) fn needs_pairs(&self) -> bool {
         self.longest == 0
     }
 
-    /// Returns the pair table. For ranks of tokens it is built on the first call, which takes as long as the rest of
-    /// loading.
+    /// Returns the pair table. If the model was built from token ranks instead of a merge list, the first call builds
+    /// the table, which takes as long as the rest of loading.
     ///
     /// # Errors
     /// `Interrupted` during construction.
@@ -195,8 +195,8 @@ impl Bpe {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
-        // Concurrent threads can each build the table. No thread waits for another, because in a forked process the
-        // other thread may not exist, and the wait would not end.
+        // Concurrent threads can each build the table. No thread waits for another: a fork copies only the thread that
+        // calls it, so in the new process, a wait for another thread could last forever.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
         let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
@@ -228,8 +228,9 @@ impl Bpe {
             Marks::Spaces { begin_pretokens: true } => &MarkBoundaries::all(),
             _ => &self.word_start.as_ref()?.boundaries,
         };
-        // If unknown characters are spelled as byte tokens, these tokens are symbols. A merge that contains a byte
-        // token can join an unknown character to a neighbor, so texts are then not split next to unknown characters.
+        // If unknown characters are spelled as byte tokens, these tokens are symbols, and texts can be split next to
+        // unknown characters. If a merge contains a byte token, texts are not split there, because the merge can join
+        // an unknown character to a neighbor.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
@@ -238,8 +239,8 @@ impl Bpe {
         Some(SplitPoints::new((marks, before_marks), |c| is_free && !is_known(c), boundaries))
     }
 
-    /// Returns the merges in order of rank: the original list or, for ranks of tokens, the last merge of each token.
-    /// A token that no merges form has no last merge, and is only matched as a whole pretoken.
+    /// Returns the merges in order of rank: the original merge list or, if the model was built from token ranks, the
+    /// last merge of each token. A token that is not the result of any merge is only matched as a whole pretoken.
     ///
     /// # Errors
     /// As `Bpe::pairs`.
@@ -292,7 +293,7 @@ impl Bpe {
         self.added.ids()
     }
 
-    /// Computes the initial symbols, and their offsets if requested. Returns the offset after the last one.
+    /// Computes the initial symbols, and their offsets if requested. Returns the offset after the last symbol.
     pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<usize> {
         scratch.symbols.clear();
         scratch.starts.clear();

@@ -47,7 +47,7 @@ pub struct Step {
     pub merged: Candidate,
     /// Id of the result.
     pub result: u32,
-    /// The candidates that follow `merged` in order of rank, each distinct pair once.
+    /// The next candidates in order of rank, after the pair in `merged`. Each distinct pair is listed once.
     pub rivals: Vec<Candidate>,
     /// Number of positions at which a pair could merge at this step, including `at`.
     pub num_candidates: usize,
@@ -126,8 +126,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// Returns the merges of a pretoken, in which the unknown token replaces unknown characters. Returns None if some
-    /// piece contains a character that is not a piece, because merges do not describe such a model.
+    /// Returns the merges of a pretoken. In the initial symbols, the unknown token replaces unknown characters. Returns
+    /// None if some piece contains a character that is not a piece, because merges do not describe such a model.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -165,8 +165,9 @@ impl Pieces {
 }
 
 impl Model {
-    /// Returns the merges of the content of an entry. None if the model does not merge, if the content has an
-    /// end-of-word mark or prefix, which no input contains, or if the model refuses the content.
+    /// Returns the merges of the content of an entry. Returns None if merges do not describe the model, if the model
+    /// refuses the content, or if the model has an end-of-word mark or a prefix, because the content as a pretoken can
+    /// then have other symbols than the entry.
     ///
     /// # Errors
     /// `Interrupted`.

@@ -1,9 +1,9 @@
 //! Lattice of all segmentations of a text by a Unigram model: n-best search (A*) and sampling.
 //!
-//! The lattice contains all pieces at all positions, ordered by start, then by length, with the unknown character last.
-//! Pieces with a common end are linked in this order. The n-best search builds paths from the end of the text by A*;
-//! its heuristic is the Viterbi score, which is exact, so the best paths are found first. Sampling is forward
-//! filtering, then backward sampling.
+//! The lattice contains all pieces at all positions, ordered by start, then by length. After the pieces at a position
+//! comes its unknown character, if any. Pieces with a common end are linked in this order. The n-best search builds
+//! paths from the end of the text by A*; its heuristic is the Viterbi score, which is exact, so the best paths are
+//! found first. Sampling is forward filtering, then backward sampling.
 //!
 //! Scores are added with the precision of the library that the model comes from (32 or 64 bits). Paths with equal
 //! scores are listed in the order in which the search finds them; in SentencePiece, the order depends on its heap.
@@ -246,7 +246,8 @@ impl Unigram {
         Ok(found.into_iter().map(|(ids, _, score)| (ids, score)).collect())
     }
 
-    /// Returns the `n` best segmentations, with the end of each id in the text: ids, ends, sum of scores.
+    /// Returns the `n` best segmentations. Each consists of the ids, the offsets at which their tokens end in the text,
+    /// and the sum of scores.
     ///
     /// # Errors
     /// As [`Unigram::nbest`].

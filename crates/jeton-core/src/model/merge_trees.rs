@@ -5,8 +5,8 @@
 //! with their merges, and each remaining entry keeps its whole tree. Then text whose tokens all remain keeps its
 //! encoding: at every step the chosen merge still exists, and no merge was added.
 //!
-//! To find the last merge of an entry in a merge list, apply to its units all merges that have another result than the
-//! entry. If a pair remains, it is the last merge. Otherwise, no merges form the entry.
+//! To find the last merge of an entry in a merge list, apply to its units all merges except those that form the entry.
+//! If two symbols remain, and their merge forms the entry, it is the last merge. Otherwise, no merges form the entry.
 //!
 //! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE if a piece contains a character
 //! that is not a piece; such models are refused.
@@ -31,9 +31,9 @@ pub const NO_PART: u32 = NONE;
 /// Merge trees of all entries, by id.
 #[derive(Debug, Clone, Default)]
 pub struct MergeTrees {
-    /// Left part of the last merge; [`NO_PART`] without a merge.
+    /// Left part of each entry's last merge; [`NO_PART`] if no merge forms the entry.
     pub left: Vec<u32>,
-    /// Right part of the last merge; [`NO_PART`] without a merge.
+    /// Right part of each entry's last merge; [`NO_PART`] if no merge forms the entry.
     pub right: Vec<u32>,
     /// True if the entry is an initial symbol.
     pub is_unit: Vec<bool>,

@@ -54,8 +54,8 @@ pub(super) struct WordStart {
 }
 
 impl WordStart {
-    /// Creates a word start. `symbol` is the symbol `▁`; `boundaries` has the characters before `▁` in all tokens that
-    /// merges form; `symbol_of` returns the symbol of a character. These tokens must consist of symbols of characters.
+    /// Creates a word start. `symbol` is the symbol `▁`. `boundaries` has the characters that precede a `▁` in results
+    /// of merges; all symbols in these results must be characters. `symbol_of` returns the symbol of a character.
     pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
         let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
         Self { symbol, joined, boundaries }

@@ -8,17 +8,25 @@
 //! cannot be encoded without loss, because there is no unknown token, is an error, even where HF drops characters.
 //!
 //! ```text
-//! bpe          merges or ranks, with merging, linked_symbols, rank_queue, pairs (of merges), reconstruct (from ranks)
-//! pieces       SentencePiece's BPE
-//! unigram      Viterbi, over best_paths; lattice: n best and sampling
-//! words        WordLevel, WordPiece, words and characters
-//! fast         many pretokens of BPE at once; windows: long ones
-//! unknown      text without an entry; added_entries: added tokens that are entries
-//! dropout      BPE-dropout, by sampling
-//! prefixes     numbers of tokens of all prefixes, with token_parts
-//! merge_trees  merges that form each entry; append: new entries; unformed: entries that are never formed
-//! explain      merges step by step; why: alternatives of other models
-//! pair_effect  positions that no token crosses
+//! bpe            BPE by a merge list or by ranks
+//! merging        slow path of BPE, with `linked_symbols` and `rank_queue`
+//! pairs          table of merges; `reconstruct` computes the merges from ranks
+//! pieces         SentencePiece's BPE
+//! unigram        Viterbi search, with `best_paths`
+//! lattice        n best segmentations of Unigram, and sampled ones
+//! words          WordLevel, WordPiece, SentencePiece's word and character models
+//! fast           fast path of BPE: many pretokens at once
+//! windows        linear-time merging of long pretokens
+//! unknown        text that no entry covers
+//! added_entries  added tokens that are also entries
+//! dropout        BPE-dropout, with the random numbers of `sampling`
+//! prefixes       token counts of all prefixes of a pretoken, with `token_parts`
+//! merge_trees    the merges that form each entry
+//! append         adds entries to a vocabulary
+//! unformed       entries that are never formed
+//! explain        merges of one pretoken, step by step
+//! why            for models without merges: the alternatives that they considered
+//! pair_effect    positions that no token crosses
 //! ```
 
 use crate::error::{Error, Result};
@@ -195,8 +203,8 @@ impl Model {
         }
     }
 
-    /// Returns the prefix (`##`) that marks the content of a token inside a pretoken. The prefix is not part of the
-    /// text.
+    /// Returns the prefix, such as `##`, of tokens that do not begin a pretoken; empty if the model has none. The
+    /// prefix is not part of the text.
     pub fn continuing_prefix(&self) -> &str {
         match self {
             Self::Bpe(model) => model.alphabet.prefix(),
@@ -218,9 +226,10 @@ impl Model {
         }
     }
 
-    /// Returns true if the model can encode texts in which `▁` is spelled as `marks` says. Models that merge accept
-    /// spaces in place of `▁` if they have a symbol for `▁` and do not look up whole pretokens. Unigram accepts spaces
-    /// if each `▁` begins a pretoken and pretokens are encoded independently.
+    /// Returns true if the model can encode texts in which `▁` is spelled as `marks` says: as itself or as a space.
+    /// Both kinds of BPE accept spaces if they have a symbol for `▁` and do not look up whole pretokens.
+    /// SentencePiece's BPE does so only if pretokens need not begin at each `▁`. Unigram accepts spaces if each `▁`
+    /// begins a pretoken and pretokens are encoded independently.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,

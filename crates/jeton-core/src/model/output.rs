@@ -21,7 +21,8 @@ pub enum Specials<'a> {
 }
 
 impl Specials<'_> {
-    /// Returns true if the special token `id` is permitted.
+    /// Returns true if a model may choose the special token `id`. With [`Self::Refused`], it may choose any special
+    /// token, but reports an error if the token is in its result.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,

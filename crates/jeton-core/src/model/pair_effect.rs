@@ -2,10 +2,11 @@
 //!
 //! A merge (or a piece of Unigram) that crosses a position forms a token that contains the characters on both sides. If
 //! no entry contains these two characters side by side, the model chooses the tokens before and after the position
-//! independently. The pairs that are found here are exact; the filters of `vocab/merge_boundaries` are faster approximations.
+//! independently. Here, every pair is stored; the filters of `vocab/merge_boundaries` are faster approximations.
 //!
-//! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models)
-//! or mark its start or end, and characters without an entry, because the model can fuse adjacent unknown characters.
+//! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models),
+//! and models that mark the start or the end of a pretoken. In models of characters, no position beside a character
+//! without an entry is found, because the model can fuse adjacent unknown characters.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use super::Model;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use crate::vocab::{Kind, Vocab};
 
-/// Adjacent units of the entries of a model.
+/// Pairs of units (bytes or characters) that are adjacent in some entry of a model.
 #[derive(Debug)]
 pub enum ModelPairs {
     /// Tokens can cross any position.
@@ -35,15 +36,16 @@ fn is_unmarked(alphabet: &Alphabet) -> bool {
 }
 
 impl Model {
-    /// Returns true for byte-level BPE in which the content of a token is its bytes, without an end-of-word mark or
-    /// prefix. Every byte that occurs in UTF-8 text must have a token; other bytes can be unknown.
+    /// Returns true for byte-level BPE without end-of-word mark and without prefix, so that the content of a token is
+    /// exactly the bytes of text that it stands for. Every byte that occurs in UTF-8 text must have a token; other
+    /// bytes can be unknown.
     pub fn is_byte_level(&self) -> bool {
         self.as_bpe().is_some_and(|bpe| {
             bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes_of_text().is_some() && is_unmarked(&bpe.alphabet)
         })
     }
 
-    /// Lists the adjacent units of all entries, in time linear in the vocabulary.
+    /// Lists the pairs of units that are adjacent in an entry, in time linear in the size of the vocabulary.
     pub fn pairs_of_entries(&self, vocab: &Vocab) -> ModelPairs {
         if self.is_byte_level() {
             let mut bits = Box::new([0; 1 << 10]);

@@ -41,14 +41,14 @@ const UNKNOWN: u32 = 1 << 30;
 /// Flag of a symbol that never merges (a user-defined piece).
 const FROZEN: u32 = 1 << 31;
 
-/// Cost of building an entry of the pair table. The unit is the extra cost of encoding a byte without the table.
-/// Building an entry takes 200 ns; without the table, a byte takes 30 ns (Chinese) to 70 ns (English, code) more.
+/// Number of encoded bytes per entry of the vocabulary that makes the pair table worth building. Building an entry of
+/// the table takes 200 ns; encoding without the table takes 30 ns (Chinese) to 70 ns (English, code) more per byte.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// Cost of an entry of the pair table, in bytes of texts that were not announced ([`super::Model::announce`]). It is
-/// higher than [`BYTES_PER_ENTRY`], so that texts for which `announce` did not build the table stay below this cost,
-/// even if normalization lengthens them. The table should be built by `announce`, which is interruptible, and not while
-/// a short text is encoded, which is not interruptible.
+/// Like [`BYTES_PER_ENTRY`], but for building the table while a text is encoded, not in [`super::Model::announce`]. The
+/// number is higher, so that texts for which `announce` did not build the table stay below it, even if normalization
+/// lengthens them. The table should be built by `announce`, because `announce` is interruptible; encoding a short text
+/// is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
 /// A SentencePiece BPE model.
@@ -165,8 +165,8 @@ impl Pieces {
         self.has_odd
     }
 
-    /// Returns true if the pair table is worth building: enough bytes have been encoded, together with the next
-    /// `bytes`.
+    /// Returns true if the pair table is worth building: the bytes encoded so far and the next `bytes` are together
+    /// enough.
     #[inline]
     pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
         self.pairs.get().is_none()

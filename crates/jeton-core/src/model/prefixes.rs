@@ -30,8 +30,9 @@ use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
-/// The first attempt merges the text of this many tokens again: the last ones before the end of a prefix. Two tokens
-/// suffice for most positions; each additional token costs about ten nanoseconds.
+/// Number of tokens whose text the first attempt merges again: the last tokens before the end of a prefix, or the
+/// tokens at the start of a suffix. Two tokens suffice for most positions; each additional token costs about ten
+/// nanoseconds.
 const FEW: usize = 3;
 
 /// Maximum number of bytes that are merged in arrays.
@@ -80,8 +81,8 @@ impl SuffixTokens {
         self.counts.clear();
     }
 
-    /// If the first token of the next suffix to be added has `len` bytes, returns the index of the suffix after this
-    /// token; None if the token is the whole suffix. The next suffix is one byte longer than the last known one.
+    /// Returns the index of the suffix that remains after the first `len` bytes of the suffix to be added next; None if
+    /// nothing remains. The suffix to be added next is one byte longer than the longest suffix counted so far.
     fn after(&self, len: usize) -> Option<usize> {
         self.firsts.len().checked_sub(len)
     }
@@ -103,8 +104,8 @@ pub struct PrefixCounter<'m> {
 }
 
 impl<'m> PrefixCounter<'m> {
-    /// Creates a counter; None if merges alone do not determine the model's tokens. `longest`: bytes of the longest
-    /// entry. `parts`: the result of [`Model::token_parts`].
+    /// Creates a counter; None if merges alone do not determine the model's tokens. `longest`: length of the longest
+    /// entry, in bytes. `parts`: the result of [`Model::token_parts`].
     pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
         if !model.only_merges(vocab) {
             return None;
@@ -211,9 +212,9 @@ impl<'m> PrefixCounter<'m> {
     }
 
     /// Returns the number of tokens of `suffix`, encoded as a pretoken of its own. `suffix` is the end of a pretoken of
-    /// a byte-level model. `known` has the tokens of shorter suffixes; the call adds the longer suffixes up to
-    /// `suffix`. `reach` gets a position of `suffix` and returns the maximum length in bytes of a token that begins
-    /// there. Returns None if one of the suffixes has no valid first token.
+    /// a byte-level model. `known` contains the suffixes counted so far; the call adds each longer suffix, up to
+    /// `suffix` itself. `reach` gets a position of `suffix` and returns the maximum length in bytes of a token that
+    /// begins there. Returns None if one of the suffixes has no valid first token.
     ///
     /// # Errors
     /// As `Model::encode`.
@@ -259,8 +260,8 @@ impl<'m> PrefixCounter<'m> {
         self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
     }
 
-    /// Returns true if the tokens of `pretoken[..end]` are the known tokens before index `first` and one more token.
-    /// `first` is not 0.
+    /// Returns true if `pretoken[..end]` has these tokens: `known.ids[..first]`, then a single token for the remaining
+    /// bytes. `first` must not be 0.
     fn is_last(
         &mut self,
         pretoken: &[u8],
@@ -322,8 +323,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == tokens)
     }
 
-    /// Returns true if the first token in `self.ids`, which begins at `start`, is a valid neighbor of the last known
-    /// token before index `first`.
+    /// Returns true if the first token in `self.ids`, which begins at `start`, can follow the token
+    /// `known.ids[first - 1]`: the two are valid neighbors.
     fn fits_after(
         &mut self,
         pretoken: &[u8],
@@ -346,8 +347,8 @@ impl<'m> PrefixCounter<'m> {
         Ok(self.ids == self.pair)
     }
 
-    /// Returns true if the last token in `self.ids` is a valid neighbor of the known token at index `after`. The tokens
-    /// in `self.ids` begin at `start`.
+    /// Returns true if the last token in `self.ids` can precede the token `known.ids[after]`: the two are valid
+    /// neighbors. The tokens in `self.ids` begin at `start`.
     fn fits_before(
         &mut self,
         pretoken: &[u8],
@@ -439,8 +440,8 @@ fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32
 }
 
 impl Model {
-    /// Returns the last merges of the tokens of a byte-level model, if every token has a higher rank than its parts
-    /// (see `token_parts`).
+    /// Returns, for each token of a byte-level model, the merge that creates it, if every token has a higher rank than
+    /// its parts (see `token_parts`).
     ///
     /// # Errors
     /// `Interrupted` while tables are built.

@@ -1,23 +1,24 @@
-//! Reconstructs merges from a vocabulary that ranks tokens: for each token, the last merge when its bytes are encoded
-//! alone.
+//! Reconstructs the merges of a vocabulary that has ranks of tokens instead of a merge list. For each token, it finds
+//! the last merge that takes place when only the bytes of this token are encoded.
 //!
 //! Adjacent symbols merge if their concatenation is a token; the pair of lowest rank merges first, then the leftmost.
-//! Before a token is formed, no merge crosses its edges, so the merges inside do not depend on the context. In any
-//! text, the last two symbols of a token are therefore the same as when its bytes are encoded alone. One pair for each
-//! token therefore suffices. If encoding the bytes of a token alone leaves more than two symbols, the token is
-//! unreachable.
+//! Before a token is formed, no merge crosses its edges, so the merges inside the token do not depend on the text
+//! around it. In any text, the last two symbols of a token are therefore the same as when its bytes are encoded alone,
+//! and one pair for each token suffices. If encoding the bytes of a token alone leaves more than two symbols, the token
+//! is unreachable.
 //!
-//! The last two symbols are two tokens whose concatenation is the token. The correct pair is found without merging.
-//! Both tokens of a pair are formed unless a merge across the boundary between them comes before the last merge of one
-//! of them. To check this, the merges on both sides of the boundary are undone, the latest first, and each pair that
-//! becomes adjacent is looked up ([`Tokens::is_last_pair`]). A token of seven bytes takes a few lookups instead of all
-//! its merges.
+//! The last two symbols are two tokens whose concatenation is the token. Among all such pairs, the correct one is found
+//! without merging: both tokens of a pair are formed unless a merge across the boundary between them comes before the
+//! last merge of one of them. To check this, the merges on both sides of the boundary are undone, the latest first, and
+//! each pair that becomes adjacent is looked up ([`Tokens::is_last_pair`]). A token of seven bytes takes a few lookups
+//! instead of all its merges.
 //!
 //! This method works for tokens of a trained vocabulary: their ranks are distinct, and each token has a higher rank
-//! than its parts. The bytes of all other tokens are merged, after the tokens for which the method works. These other
-//! tokens are formed only from parts of higher ranks, have equal ranks, or contain the bytes of such a token. Tokens of
-//! more than 63 bytes are merged, too; no shorter token contains them. In o200k, 93 tokens are merged. Llama 3, whose
-//! vocabulary was extended, has 135 tokens that are formed only from parts of higher ranks.
+//! than its parts. For all other tokens, the last merge is found afterwards, by merging their bytes. They are the
+//! tokens that are formed only from parts of higher ranks, the tokens of equal rank, and the tokens that contain the
+//! bytes of one of these. The bytes of tokens of more than 63 bytes are merged, too, because no shorter token contains
+//! them. In o200k, the bytes of 93 tokens are merged. Llama 3, whose vocabulary was extended, has 135 tokens that are
+//! formed only from parts of higher ranks.
 //!
 //! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source: undoing merges at a boundary is the
 //! method of the crate bpe (github/rust-gems), which checks in this way whether two tokens can be adjacent.
@@ -33,8 +34,8 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Tokens of at least this many bytes are always merged, with a cancellation check for each. The lengths of shorter
-/// tokens fit a bit set of 64 bits.
+/// For tokens of at least this many bytes, the last merge is always found by merging their bytes, with a cancellation
+/// check for each token. The lengths of shorter tokens fit a bit set of 64 bits.
 const LONG: usize = 64;
 
 /// Stands for no token.
@@ -43,8 +44,9 @@ const NONE: u32 = u32::MAX;
 /// Maximum bytes of a character: no initial symbol is longer.
 const MAX_SYMBOL: usize = 4;
 
-/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content (each a byte or a
-/// character), or returns false if a unit has no symbol. `rank` returns the rank of an id.
+/// Returns the last merge of each of `tokens`. `symbols` appends the initial symbols of a content, one for each of its
+/// bytes or for each of its characters; it returns false if one of them has no symbol. `rank` returns the rank of an
+/// id.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -63,7 +65,7 @@ pub(super) fn merges_of_tokens<'v>(
     Ok(pairs)
 }
 
-/// Finds last merges by merging the bytes of each token alone.
+/// Finds the last merge of a token by merging the bytes of this token alone.
 struct ByMerging<'a, S, R> {
     vocab: &'a Vocab,
     symbols: &'a S,
@@ -92,8 +94,8 @@ impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R>
             let merger = Merger { merges: &*pairs, word_start: None };
             merger.run(content.len(), self.keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
             if let &[left, right] = &ids[..] {
-                // The content of the unknown token can differ from the text that it covers, so the contents are
-                // compared.
+                // If a part is the unknown token, its content can differ from the bytes that it stands for. So the
+                // contents of both parts are compared with the content of the token.
                 let rest = content.strip_prefix(self.vocab.content(left));
                 if rest.is_some_and(|rest| rest == self.vocab.content(right)) {
                     pairs.insert(left, right, Merge { rank: (self.rank)(result), result });
@@ -116,8 +118,9 @@ struct Token {
 struct Tokens(Vec<Token>);
 
 impl Tokens {
-    /// Finds the last merge of each token that is not `merged`. Collects in `odd` the ids of tokens that no pair of
-    /// lower-ranked tokens forms, although the same bytes are the concatenation of a pair with a higher-ranked token.
+    /// Finds the last merge of each token for which `merged` is false. Collects in `odd` the ids of tokens that cannot
+    /// be formed from two tokens of lower rank, but whose bytes are the concatenation of two tokens of which at least
+    /// one has a higher rank.
     fn undo(
         &mut self,
         vocab: &Vocab,
@@ -165,9 +168,9 @@ impl Tokens {
         token.time == 0 || token.parts[0] != NONE
     }
 
-    /// Returns true if merging the concatenation of two tokens forms these two tokens before they merge with each
-    /// other. Each token must be formed from its own bytes. `pairs`: the merges of all ranks up to the ranks of both
-    /// tokens.
+    /// Returns true if merging the concatenated bytes of two tokens forms both tokens, so that they can then merge with
+    /// each other. Merging the bytes of each token alone must form this token. `pairs` must contain the merges of all
+    /// ranks up to the ranks of both tokens.
     ///
     /// The merges of the two tokens are undone, the last one first. When the merge of one token is undone, a part of
     /// this token becomes adjacent to the other token. If the part and the other token merge with a lower rank than
@@ -193,8 +196,8 @@ impl Tokens {
     }
 }
 
-/// Finds last merges by undoing merges. Also returns a flag for each id, which is true if its last merge must be found
-/// by merging its bytes.
+/// Finds the last merges of tokens by undoing merges. Also returns a flag for each id: true if the last merge of the
+/// token with this id must be found by merging the token's bytes.
 fn by_undoing(
     vocab: &Vocab,
     ids: &[u32],
@@ -247,9 +250,11 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
     }
 }
 
-/// Side of a token: start or end. The search finds the shorter tokens that the token has at this side.
+/// Start or end of a token. At the start, the search finds the shorter tokens that are prefixes of the token; at the
+/// end, those that are suffixes of it.
 trait Side {
-    /// Returns the eight bytes of `content` at this side, padded with zeros. The outermost byte is in the highest bits.
+    /// Returns the first (for the end: the last) eight bytes of `content`, padded with zeros. The first (or last) byte
+    /// is in the highest bits.
     fn eight(content: &[u8]) -> u64;
     fn has(content: &[u8], other: &[u8]) -> bool;
     fn compare(one: &[u8], other: &[u8]) -> Ordering;
@@ -333,7 +338,8 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the prefix (or suffix) of `len` bytes of a token. `len` must be in `lengths`.
+    /// Returns the index of the token of `len` bytes that is a prefix (or suffix) of the token `index`. `len` must be in
+    /// `lengths` of the token `index`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];
@@ -389,8 +395,8 @@ mod tests {
     use crate::util::hash::Hash;
     use crate::vocab::Kind;
 
-    /// Checks that the last merges equal those found by merging the bytes of each token. Returns two numbers: of the
-    /// tokens that merges form, and of the tokens of several bytes that no merges form.
+    /// Checks that the last merges equal those found by merging the bytes of each token. Returns two counts: of the
+    /// tokens that are results of merges, and of the tokens of several bytes that are not.
     fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| {

@@ -43,8 +43,8 @@ impl Sampler {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
 
-    /// Returns a random index into `weights`, with probability proportional to the weight. If rounding keeps even the
-    /// sum of all weights below the random share of `sum`, returns the last index.
+    /// Returns a random index into `weights`. The probability of an index is proportional to its weight. Because of
+    /// rounding, the weights can add up to less than the random share of `sum`; then the last index is returned.
     pub fn choose(&mut self, weights: impl Iterator<Item = Scaled>, sum: Scaled) -> usize {
         let aim = self.unit();
         let (mut so_far, mut last) = (Scaled::ZERO, 0);
@@ -69,8 +69,8 @@ pub struct Scaled {
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// Limit on the absolute value of an exponent. Exponents beyond it give the same probability, which is 0 or 1 at any
-/// precision.
+/// Limit on the absolute value of the argument of [`Scaled::exp`]. An argument beyond it gives the same probability as
+/// the limit: 0 or 1, after rounding.
 const LARGEST: f64 = 1e15;
 
 impl Scaled {

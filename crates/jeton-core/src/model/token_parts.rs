@@ -1,5 +1,5 @@
-//! Stores the last merge of each token, and uses it to check whether two tokens are valid neighbors without merging
-//! their bytes.
+//! Stores the last merge of each token. A check whether two tokens are valid neighbors uses these merges, and need
+//! not merge the tokens' bytes again.
 //!
 //! If every token has a higher rank than its parts and is the result of one pair only, merges run in the order of their
 //! ranks. Undoing the last merges of two adjacent tokens, the latest first, therefore yields the symbols next to the
@@ -27,8 +27,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary. Returns None for a vocabulary with a token that is the result of
-    /// several pairs, that has no higher rank than its parts, or whose bytes merge into other tokens.
+    /// Collects the merges of a byte-level vocabulary. Returns None if a token is the result of several pairs, if one
+    /// of its parts has the same or a higher rank, or if its bytes merge into other tokens.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {
@@ -60,8 +60,8 @@ impl TokenParts {
         self.stay_apart(pairs, left, right, false)
     }
 
-    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, only merges up to the point at
-    /// which both tokens are formed are considered.
+    /// Returns true if no merge crosses the boundary of two tokens. With `until_both`, ignores merges that run after
+    /// both tokens are complete.
     fn stay_apart(&self, pairs: &Pairs, mut left: u32, mut right: u32, until_both: bool) -> bool {
         let mut limit = if until_both { 0 } else { u32::MAX }; // merges of lower `order` precede the last undone merge
         loop {
@@ -86,12 +86,12 @@ impl TokenParts {
         }
     }
 
-    /// Returns true if merges form every entry.
+    /// Returns true if every entry of the model, except single bytes, is the result of a merge.
     pub(super) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Returns true if merges form the token.
+    /// Returns true if the token is the result of a merge.
     pub(super) fn is_merged(&self, id: u32) -> bool {
         self.parts.get(id as usize).is_some_and(|own| own.order > 0)
     }

@@ -8,11 +8,11 @@
 //! Unigram: if other pieces that spell an entry have a higher sum of scores than the entry, they replace it in any
 //! segmentation. The difference must exceed the rounding error.
 //!
-//! An entry that ends inside a character is followed by a continuation byte. The entry is not formed if a part at its
-//! right edge merges with this byte earlier than with its left neighbor. Two conditions ensure this. First, the merge
-//! of the part with the byte has a lower rank than the merge of the part to the left. Second, every merge of the byte
-//! with a following token has a higher rank than the merge of the part with the byte and than all merges inside the
-//! part; otherwise, the byte could merge to the right first.
+//! An entry that ends inside a character is followed by a continuation byte. The entry is not formed if a part at the
+//! right edge of the entry merges with this byte before it merges with the part on its left. Two conditions ensure
+//! this. First, the merge of the part with the byte has a lower rank than the merge of the part to the left. Second,
+//! every merge of the byte with a following token has a higher rank than the merge of the part with the byte and than
+//! all merges inside the part; otherwise, the byte could merge to the right first.
 //!
 //! Cost: building the merge trees; for an entry that ends inside a character, a lookup for each part at its right edge;
 //! for Unigram, the pieces inside each entry.
@@ -40,10 +40,10 @@ const ROUNDING_DOUBLE: f64 = 1e-7;
 /// Reason why a model does not produce an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unformed {
-    /// Merging its symbols forms other tokens.
+    /// The symbols of the entry merge into other tokens.
     Merges,
-    /// Merging its symbols forms other tokens, but if the entry is a whole pretoken, the lookup of whole pretokens
-    /// finds it.
+    /// The symbols of the entry merge into other tokens. But if the entry is a whole pretoken, the lookup of whole
+    /// pretokens finds it.
     MergesExceptWhole,
     /// Other pieces have a higher sum of scores.
     Scores,
@@ -59,11 +59,11 @@ struct RightEdges {
     max_ranks: Vec<u32>,          // id -> maximum rank in its tree; 0 for a unit
 }
 
-/// Merge trees, and the entries that initial symbols merge into.
+/// Merge trees, and which entries can be built from initial symbols by merges.
 #[derive(Debug)]
 pub struct Formation {
     trees: MergeTrees,
-    is_formed: Option<Vec<bool>>, // entry -> merges form it; None: not known
+    is_formed: Option<Vec<bool>>, // entry -> true if merges can build it; None: not known
     edges: Option<RightEdges>,    // None unless symbols are bytes
 }
 
@@ -218,7 +218,7 @@ fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
 }
 
 /// Returns a flag for each entry: true if all leaves of its merge tree are initial symbols. Merge trees have no cycles,
-/// because each part is shorter than the whole, or is the end of a word.
+/// because each part has fewer initial symbols than the whole (a separate end-of-word mark counts as a symbol).
 fn formed(trees: &MergeTrees) -> Vec<bool> {
     let len = trees.left.len();
     let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());

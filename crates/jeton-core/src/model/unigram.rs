@@ -2,23 +2,25 @@
 //!
 //! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. At the
 //! start of each character, every piece that begins there updates `best` at the end of the piece, if this gives a
-//! higher score than the stored one. A character that is not a piece has the lowest score of any piece, minus 10.
+//! higher score than the stored one. The score of a character that is not a piece is the lowest score of all pieces,
+//! minus 10.
 //!
 //! Rounding decides between nearly equal segmentations, so the arithmetic follows the library that the model comes
 //! from. SentencePiece adds in 32 bits. A user-defined piece has the score (length − 1) / 10, with the length in bytes
-//! (in the n-best search in characters), so it nearly always wins. HF adds in 64 bits and has no user-defined pieces.
-//! SentencePiece up to 0.2.1 scored user-defined pieces by the best score times the length; Jeton follows 0.2.3.
+//! (in the n-best search in characters), so the best segmentation nearly always contains this piece. HF adds in 64 bits
+//! and has no user-defined pieces. SentencePiece up to 0.2.1 scored user-defined pieces by the best score times the
+//! length; Jeton follows 0.2.3.
 //!
 //! If no piece crosses the start of a word, the segmentation of a text is the concatenation of those of its words. HF
-//! starts the sum of each word at 0. SentencePiece continues the sum, so rounding depends on the preceding text; this
-//! matters only if the best segmentation of a word leads the others by less than the rounding error. For most words the
-//! lead is larger, and their pieces can be cached (`encode_word`).
+//! starts the sum of each word at 0. SentencePiece continues the sum, so rounding depends on the preceding text. This
+//! matters only if the scores of the best and the second best segmentation of a word differ by less than the rounding
+//! error. For most words the difference is larger, so their ids can be cached (`encode_word`).
 //!
 //! At a position that no piece crosses, the preceding segmentation is final. A long text continues from there with
 //! empty buffers.
 //!
-//! Cost: O(n · longest piece) time; memory of 16 bytes for each byte of text up to the next such position, and 256 KiB.
-//! Source: Kudo 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF
+//! Cost: O(n · longest piece) time; 256 KiB of memory, and 16 bytes for each byte of text up to the next position that
+//! no piece crosses. Source: Kudo 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF
 //! models/unigram/model.rs. Sampling and n best: `lattice`.
 //!
 //! A special token with a score is matched like an ordinary piece if the caller permits the token; HF always matches
@@ -48,8 +50,8 @@ const PENALTY: f64 = 10.0;
 /// 32-bit floats are precise enough for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Limit on the absolute sum of scores when words are encoded one by one. Sums within this limit never fall below
-/// [`REBASE`].
+/// The cached ids of a word are used only if the absolute sum of scores is certain to stay below this limit. Such a sum
+/// is never below [`REBASE`], so SentencePiece subtracts nothing from it.
 const MOST_SUM: f64 = 90_000.0;
 
 /// Number of bytes after which a window ends at the next position that no piece crosses. It is small in tests, so that
@@ -148,7 +150,8 @@ impl Unigram {
         self.trie.matches(text, start).filter(may_be)
     }
 
-    /// Returns the score of a piece of `len` bytes (in the n-best search: characters), as in SentencePiece or HF.
+    /// Returns the score of a piece, as SentencePiece or HF computes it. The score of a user-defined piece depends on
+    /// its length `len`, which is in bytes, or in characters in the n-best search.
     #[inline]
     pub(super) fn score(&self, id: u32, len: usize) -> f64 {
         match self.entries[id as usize] {
@@ -229,8 +232,8 @@ impl Unigram {
 
     /// Counts the tokens of the best segmentations of all prefixes of a text. The result has the count of the prefix up
     /// to each byte position, and `u32::MAX` at positions inside of characters. Returns None if one of these
-    /// segmentations has an unknown character that does not become bytes, because a run of unknown characters can be
-    /// one token.
+    /// segmentations has an unknown character that does not become bytes. The number of tokens of such characters is
+    /// not clear, because a run of them can be one token.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -269,9 +272,10 @@ impl Unigram {
     }
 
     /// Appends the ids of a word. `is_text` is true if the word is known to be UTF-8. `sum`: sum of the preceding
-    /// scores, to which the scores of the word are added. If `asks` is true, returns true if the ids can be cached:
-    /// they are the same after any preceding sum that [`Unigram::sum_after`] accepts. If `asks` is false, returns
-    /// false.
+    /// scores, to which the scores of the word are added.
+    ///
+    /// The result tells whether the ids can be cached. They can if the word has the same ids after every preceding sum
+    /// that [`Unigram::sum_after`] accepts. The test is made only if `asks` is true; else the result is false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -295,8 +299,8 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // Bound on the rounding error of an addition. It has two parts: 2^-8 for a later use of the cached ids after
-        // another sum (of at most 2^17), and 2^-24 of the current sum for the search below.
+        // Bound on the rounding error of an addition. It adds up the bounds of two cases: 2^-8 if the preceding sum is
+        // another one (of at most 2^17) when the cached ids are used, and 2^-24 of the current sum in the search below.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
@@ -308,8 +312,8 @@ impl Unigram {
         Ok(lasts)
     }
 
-    /// Returns the sum of scores after a word of `len` bytes with cached ids; None if the cached ids are not valid
-    /// after `sum`.
+    /// Adds the scores of a word's cached `ids` to `sum`, and returns the new sum. Returns None if `sum` is so large
+    /// that the cached ids may be wrong. `len`: number of bytes of the word.
     #[inline]
     pub fn sum_after(&self, sum: f64, ids: &[u32], len: usize) -> Option<f64> {
         if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
@@ -318,9 +322,9 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Finds the best segmentation after a given sum. Calls `each(id, end, lead)` for its pieces and runs of unknown
-    /// characters in order. If `LEADS` is true, `lead` is the difference between the scores of the best and the second
-    /// best segmentation up to `end`.
+    /// Finds the best segmentation of a text, and adds its score to `sum`, the sum of the preceding scores. Calls
+    /// `each(id, end, lead)` for its pieces and runs of unknown characters in order. If `LEADS` is true, `lead` is the
+    /// difference between the scores of the best and the second best segmentation up to `end`.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -370,7 +374,7 @@ impl Unigram {
             leads.clear();
             leads.push(f64::INFINITY);
         }
-        // `best` extends slightly beyond `reached`, so that it rarely grows.
+        // Makes `best` slightly longer than is necessary for `end`, so that it is rarely resized.
         let grow = |best: &mut Vec<Best>, leads: &mut Vec<f64>, end: usize| {
             let len = (end + WINDOW / 4).min(text.len()) + 1;
             best.resize(len, UNREACHED);
@@ -489,14 +493,17 @@ impl Unigram {
     }
 }
 
-/// Creates the error for a special token at a byte.
+/// Creates the error for a special token that the caller does not permit. `text` is the token, which begins at byte
+/// `at`.
 #[cold]
 fn refusal(text: &[u8], at: usize) -> Error {
     ErrorKind::Special { token: String::from_utf8_lossy(text).into_owned(), at }.into()
 }
 
+/// Checks that the positions in a text fit into 32 bits.
+///
 /// # Errors
-/// `Text` if positions exceed 32 bits.
+/// `Text` if they do not.
 pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),

@@ -20,8 +20,8 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// Creates the replacement of unknown text. If `bytes` is true, unknown text becomes byte tokens (`<0x0A>`) if each
-    /// of its bytes has one.
+    /// Creates the replacement of unknown text, which becomes the unknown token `unk`. If `bytes` is true, unknown text
+    /// becomes byte tokens (`<0x0A>`) instead, provided that the vocabulary has a byte token for each of its bytes.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is not an entry.
@@ -36,7 +36,7 @@ impl Unknown {
         self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Returns true if a run of unknown characters is one token.
+    /// Returns true if a whole run of unknown characters becomes one unknown token.
     pub fn is_fused(&self) -> bool {
         self.fused
     }
@@ -118,7 +118,8 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Self { unknown, text, out, at: 0, run: None, spelled: None }
     }
 
-    /// Makes the writer look up each run of unknown characters with `spelled` before the run is replaced.
+    /// Makes the writer first look up each run of unknown characters with `spelled`. Only a run that is not found
+    /// becomes unknown tokens or byte tokens.
     pub fn looking_up(self, spelled: SpellUnknown<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
     }
@@ -179,7 +180,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Ok(())
     }
 
-    /// Writes the pending unknown text, if any, at the end of the text.
+    /// Ends the text: writes the run of unknown characters that is still pending, if any.
     ///
     /// # Errors
     /// [`Error::text`] for unknown text, if there is neither an unknown token nor a byte token for it.

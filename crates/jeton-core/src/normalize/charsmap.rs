@@ -59,8 +59,8 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
-/// Trie units, grouped into sets of siblings. If the unit at index u has the label l, it is the child for byte l of its
-/// parent, so the base of its set is u ^ l.
+/// Trie units, grouped into sets of siblings. If the unit at index u has the label l, byte l leads from its parent to
+/// it, so the base of its set is u ^ l.
 struct Edges {
     starts: Vec<u32>, // set -> index of its first child in `units`; one more at the end
     units: Vec<u32>,
@@ -163,8 +163,9 @@ impl Charsmap {
         found
     }
 
-    /// Returns the continuation bytes with which the last byte of a character can match, as a bit set: those with which
-    /// some rule continues at `place`, or all if a rule has already ended there.
+    /// For a character whose bytes before the last one lead to `place`, returns the bit set of the last bytes for which
+    /// a rule can match at the character: all continuation bytes if a rule has already ended, else the bytes for which
+    /// `place` has a child.
     fn continuations(&self, place: u32, has_ended: bool) -> u64 {
         let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
         if has_ended {

@@ -121,7 +121,8 @@ impl Denormalizer {
         Ok(())
     }
 
-    /// Writes the replacement of one step.
+    /// Writes `new`, which replaces one match of a rule or one character. The options determine which of its spaces are
+    /// removed, held back or written as `▁`.
     fn put(&self, state: &mut DenormalizerState, new: &[u8], out: &mut Vec<u8>) {
         let removes = self.options.remove_extra_whitespaces;
         if !state.is_inside {
@@ -166,7 +167,8 @@ impl Denormalizer {
     }
 }
 
-/// First character of a text that is not empty, with its length in bytes, or the number of invalid bytes in its place.
+/// What a nonempty text begins with: a character of this many bytes, this many invalid bytes, or an incomplete
+/// character, which is then the whole text.
 enum First {
     Character(usize),
     Invalid(usize),
@@ -204,7 +206,7 @@ mod tests {
         compile(&rules).unwrap()
     }
 
-    /// Checks that denormalized text equals the result of the normalizer for encoding, also if the text arrives in
+    /// Checks that denormalized text equals the result of the normalizer for encoding, even if the text arrives in
     /// fragments.
     #[test]
     fn text_equals_that_of_the_normalizer() {

@@ -1,6 +1,6 @@
 //! Normalizers: each component rewrites the chunks of an [`AlignedText`] and updates the alignment.
 //!
-//! Invariant: on every text, the result and its alignment equal the result of the library that the component comes
+//! Invariant: on every text, a component gives the same result and the same alignment as the library that it comes
 //! from: huggingface/tokenizers 0.23 (including its bugs), or SentencePiece 0.2 for `SentencePiece`. An unsupported
 //! feature is an error that names it.
 //!
@@ -96,8 +96,9 @@ enum NormalizerKind {
 }
 
 impl Normalizer {
-    /// Builds a component from its JSON, as in `tokenizer.json`, or Jeton's own `SentencePiece`. For `SentencePiece`,
-    /// `user_defined` has the contents of user-defined entries, which are matched first and not changed.
+    /// Builds a component from its JSON. Its type is one of those in `tokenizer.json`, or `SentencePiece`, which is
+    /// Jeton's own. Only `SentencePiece` uses `user_defined`, the contents of user-defined entries: they are matched
+    /// first and not changed.
     ///
     /// # Errors
     /// [`Error::config`] for an unknown or unsupported component, [`Error::format`] for a component with invalid
@@ -115,8 +116,8 @@ impl Normalizer {
         Ok(Self(NormalizerKind::SentencePiece(Box::new(part))))
     }
 
-    /// Returns true if the component is a normalization form. A form aligns each character of an unchanged text with
-    /// itself.
+    /// Returns true if the component is a Unicode normalization form, such as NFC. If a form does not change a text, it
+    /// aligns each character with itself.
     pub fn is_form(&self) -> bool {
         matches!(self.0, NormalizerKind::Form(_))
     }
@@ -182,10 +183,10 @@ impl Normalizer {
         }))
     }
 
-    /// Normalizes bytes as SentencePiece does, with its alignment.
+    /// Normalizes bytes as SentencePiece does. Returns the text and the alignment that SentencePiece would return.
     ///
     /// # Errors
-    /// [`Error::config`] for another normalizer; [`Error::text`] for a text over 4 GiB; `Interrupted`.
+    /// [`Error::config`] if the component is not `SentencePiece`; [`Error::text`] for a text over 4 GiB; `Interrupted`.
     pub fn with_starts(&self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Started> {
         match &self.0 {
             NormalizerKind::SentencePiece(part) => part.with_starts(text, &mut CancelCheck::new(keep_going)),
@@ -238,8 +239,8 @@ impl Normalizer {
     }
 }
 
-/// Normalizes a text by components in order, without alignment. The result is borrowed if it equals the text and each
-/// character would be aligned with itself.
+/// Normalizes a text by components in order, without alignment. The result is borrowed if every component leaves the
+/// text unchanged and would align each character with itself.
 ///
 /// # Errors
 /// As [`Normalizer::apply`].
@@ -280,7 +281,7 @@ pub fn aligned(
 }
 
 impl Denormalizer {
-    /// Builds a denormalizer from JSON with the options of SentencePiece's normalizer.
+    /// Builds a denormalizer from its JSON: a character map and the options of SentencePiece's normalizer.
     ///
     /// # Errors
     /// [`Error::format`] for missing options and an invalid map.

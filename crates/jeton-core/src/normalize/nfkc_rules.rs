@@ -3,9 +3,10 @@
 //!
 //! SentencePiece replaces the longest match and does not reorder marks. Its rules therefore map not only every
 //! character to its NFKC form, but also every sequence of characters that NFKC composes: a letter with its marks, or
-//! the parts of a Hangul syllable. Spellings of such a sequence with variants of its characters are mapped, too. A rule
-//! is left out if shorter rules have the same effect. `nmt_nfkc` also maps more characters to a space and removes
-//! control characters. The rules that end in `_cf` also fold case, character by character.
+//! the parts of a Hangul syllable. A sequence can also be spelled with variants: characters that decompose to one of
+//! its characters. Each of these spellings has a rule, too. A rule is left out if shorter rules have the same effect.
+//! `nmt_nfkc` also maps more characters to a space and removes control characters. The rules that end in `_cf` also
+//! fold case, character by character.
 //!
 //! Invariant: the rules equal the rules of sentencepiece 0.2.3, which has Unicode 17. Cost: about 0.2 s for 250,000
 //! rules. Source: google/sentencepiece `builder.cc` (the algorithm).
@@ -84,7 +85,7 @@ fn nmt(mut rules: Rules) -> Rules {
     without_redundant(rules)
 }
 
-/// Folds the case of all replacements, and adds rules that fold the characters without a rule.
+/// Folds the case of all replacements, and adds a rule for each character that folding changes and that has no rule.
 fn folded(mut rules: Rules) -> Rules {
     rules.values_mut().for_each(|text| *text = text.chars().map(fold).collect());
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c)) {

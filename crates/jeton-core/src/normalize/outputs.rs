@@ -16,7 +16,7 @@ use super::replace::ReplacePattern;
 use super::{Normalizer, NormalizerKind};
 use crate::aligned_text::AlignedText;
 
-/// The rules of a character map with more nodes are not listed. Published maps have a tenth of this number of nodes.
+/// Maximum number of nodes of a character map whose rules are listed. Published maps have a tenth of this number.
 const MAX_NODES: usize = 1 << 22;
 
 /// Characters in the output of the components of a normalizer.

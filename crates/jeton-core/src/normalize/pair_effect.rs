@@ -83,8 +83,8 @@ impl Normalizer {
                 (ReplacePattern::Text(text), _) => (!text.contains([left, right])).then_some((left, right)),
                 (ReplacePattern::Regex(_), None) => None,
                 (ReplacePattern::Regex(_), Some(regex)) => {
-                    // A character stays the same if the regex does not read it, or if the replacement begins or ends
-                    // with it.
+                    // A character stays the same if the regex never reads it. `left` also stays if the replacement
+                    // ends with it, and `right` if the replacement begins with it.
                     let content = replace.content();
                     let left_stays = regex.never_reads(left) || content.ends_with(left);
                     let right_stays = regex.never_reads(right) || content.starts_with(right);
@@ -118,8 +118,8 @@ impl Normalizer {
             NormalizerKind::Precompiled(_) if c == '\r' => {
                 self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // A Hangul syllable is a separate grapheme unless a character such as a jamo joins it. For those
-            // characters, this function returns None.
+            // A Hangul syllable is a separate grapheme, unless a neighbor such as a jamo joins it. This function
+            // returns None for every such neighbor.
             NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
@@ -138,7 +138,7 @@ impl Normalizer {
         Some(aligned.text().to_owned())
     }
 
-    /// Returns true if each character becomes exactly one character, and no character is added.
+    /// Returns true if each character becomes exactly one character, and no other characters are inserted.
     pub fn keeps_number_of_characters(&self) -> bool {
         match &self.0 {
             NormalizerKind::Replace(replace) => {
@@ -150,8 +150,9 @@ impl Normalizer {
         }
     }
 
-    /// If the component prepends the mark to every text and otherwise keeps the number of characters, returns the end
-    /// of the mark's range in the input: 1 if the mark is aligned with the first character, 0 if its range is empty.
+    /// Returns the end of the range of a prepended `mark` in the input, in characters: 1 if the mark is aligned with
+    /// the first character, 0 if its range is empty. Returns None if the component does not prepend `mark` to every text,
+    /// or if it changes the number of characters in another way.
     pub fn prepends(&self, mark: char) -> Option<u8> {
         match &self.0 {
             NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),

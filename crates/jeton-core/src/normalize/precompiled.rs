@@ -4,7 +4,7 @@
 //! of its prefixes that has a rule. If there is no such rule, or the grapheme is longer, the same lookup is done for
 //! each of its characters. HF does not count characters that are removed at the start of a text, so its alignment of
 //! the following text is shifted. This module shifts alignments in the same way, because HF's offsets depend on them.
-//! It does not shift sources, on which byte spans depend.
+//! It does not shift the *source* of a byte (see `aligned_text`), because byte spans depend on it.
 //!
 //! Cost: linear. Characters that have no rule and are separate graphemes are copied without segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
@@ -17,7 +17,7 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Minimum length in bytes of a grapheme that is looked up only character by character, not as a whole.
+/// Graphemes of this many bytes or more are looked up only character by character, not as a whole.
 const LONG: usize = 6;
 
 /// Writes the replacement of a chunk.
@@ -75,19 +75,19 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     text.bytes().take_while(|&byte| is_plain(byte)).count()
 }
 
-/// Returns the length in bytes of the leading characters that have no rule and are separate graphemes. `set`: result of
-/// [`Charsmap::joined_or_mapped`].
+/// Returns the length in bytes of the leading characters that are separate graphemes and for which the map has no rule.
+/// `set`: result of [`Charsmap::joined_or_mapped`].
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
-        // The character after the run can belong to the last grapheme of the run, which then ends earlier.
+        // `next` can be in one grapheme with the last character of the run, so the run ends before that character.
         Some(next) if !is_apart(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
 }
 
-/// Buffer for the last character, and for the change of length that is recorded at it. If characters after it are
-/// removed, their number is added to this change before the character is written.
+/// Holds back the last character together with its change of length, `change` in [`AlignedWriter::put`]. If the
+/// characters that follow are removed, their number is first subtracted from `change`; then the character is written.
 struct Changes {
     last: Option<Change>,
     lags: bool, // true if characters were removed at the start of the text

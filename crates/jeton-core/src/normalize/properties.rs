@@ -44,14 +44,15 @@ pub(super) const UPPER: u16 = 1 << 9;
 pub(super) const ORDERED: u16 = 1 << 10;
 /// All bits above.
 pub(super) const ALL: u16 = (1 << 11) - 1;
-/// Each normalization form has two bits, `CHANGES` positions apart. The upper bit is set for characters that the form
-/// changes or can compose. If only the lower bit is set, the character is a mark that the form can reorder, but not
-/// change.
+/// Each normalization form has two bits, `CHANGES` positions apart. The upper bit is set if the form changes the
+/// character, or can compose it with the preceding character. If only the lower bit is set, the character is a mark
+/// that the form can only reorder.
 pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
 
-/// Classes of the old Unicode versions, expressed as sets of the current version: (bit, set).
+/// Pairs of a property bit and the set of characters that have it. The sets reproduce classes of old Unicode versions,
+/// but are written with the classes of the current version.
 const CLASSES: [(u16, &str); 5] = [
     (MARK, r"[[[\p{M}&&\p{age=9.0}]--\x{111C9}]\x{1CF2}\x{1CF3}]"),
     (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),
@@ -64,8 +65,9 @@ const CLASSES: [(u16, &str); 5] = [
     ),
 ];
 
-/// Superset of the characters that a normalization form can change: characters that have a decomposition or a combining
-/// class, or compose. Large blocks without such characters are excluded to save time.
+/// Superset of the characters that a normalization form can change: those that have a decomposition or a combining
+/// class, and those that can compose with another character. Large blocks without such characters are excluded to save
+/// time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
 /// Superset of the characters that differ from their lower case. Large blocks without such characters are excluded.

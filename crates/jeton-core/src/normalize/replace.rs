@@ -2,8 +2,9 @@
 //!
 //! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it has the same meaning in
 //! Oniguruma's dialect and in Jeton's, and does not match the empty text; any other regex is refused with the reason.
-//! As in HF, each character of the replacement has the origin of the last byte of the match; its source is the whole
-//! match. If the replacement is empty, no character of the result has the range of the match.
+//! As in HF, each character of the replacement has the origin of the last byte of the match; the source of each of
+//! these characters is the whole match. If the replacement is empty, the match is removed from the text, and its range
+//! of the input belongs to no character of the result.
 //!
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
@@ -80,7 +81,7 @@ impl Replace {
         &self.content
     }
 
-    /// Writes the replacement of a chunk.
+    /// Writes `old`, the text of a chunk, with all matches replaced.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             ReplacePattern::Text(text) => {

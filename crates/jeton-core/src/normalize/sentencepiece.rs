@@ -236,10 +236,11 @@ impl SentencePiece {
             // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`, because `done` is a
             // character boundary, and `taken` was lowered until `done + taken` was one, too. For each byte the loop
             // wrote the byte itself or, for a space, all of `MARK` or nothing. That is at most 3 · STEP bytes, so the
-            // four bytes of each write fit. `len` was lowered only by bytes that were copied one to one. None of them
-            // is a space: `may_go_on` is true only after a byte that begins a rule, and a space that begins a rule is
-            // not `simple`; the other bytes are part of a character beyond ASCII. The remaining bytes are therefore
-            // whole characters and whole marks.
+            // four bytes of each write fit. When `taken` was lowered, `len` was lowered by the same number, because
+            // each byte that was taken back had been copied as one byte. None of these bytes is a space: `may_go_on`
+            // is true only after a byte that begins a rule, and a space that begins a rule is not `simple`; the bytes
+            // that were taken back to reach a character boundary are part of a character beyond ASCII. The remaining
+            // bytes of `new` are therefore whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {

@@ -1,12 +1,13 @@
-//! SentencePiece's normalizer for bytes, with the alignment of SentencePiece's own interface.
+//! SentencePiece's normalizer for bytes. It aligns the result with the input as SentencePiece's own interface does.
 //!
-//! Invariant: text and starts equal `Normalizer::Normalize` with `norm_to_orig`. For each byte of the result, `starts`
-//! has the start of its source: the part of the input that the normalization step replaced when it wrote the byte. One
-//! more element follows: the start of the white space removed at the end, or the length of the input if none was
-//! removed. A byte of invalid UTF-8 becomes U+FFFD, to which no rule applies.
+//! Invariant: `text` and `starts` equal the two results of SentencePiece's `Normalizer::Normalize`: `normalized` and
+//! `norm_to_orig`. For each byte of `text`, `starts` has an input offset: the start of the part that a normalization
+//! step replaced when it wrote the byte, or of the character that the step copied. One more element follows: the start
+//! of the white space removed at the end, or the length of the input if none was removed. A byte of invalid UTF-8
+//! becomes U+FFFD, to which no rule applies.
 //!
-//! Cost: linear; 4 bytes for each byte of the result. Source: google/sentencepiece, `normalizer.cc`. `sentencepiece` is
-//! the fast version for valid text, without starts.
+//! Cost: linear time; `starts` has 4 bytes for each byte of `text`. Source: google/sentencepiece, `normalizer.cc`. The
+//! module `sentencepiece` has the fast version for valid text, without `starts`.
 
 use super::sentencepiece::{CharsmapOptions, SentencePiece, MARK};
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ impl Writer {
         self.done.starts.resize(self.done.text.len(), start);
     }
 
-    /// Writes the dummy prefix before the first text.
+    /// Writes the dummy prefix on the first call, if the options put one at the start of the text.
     fn begin(&mut self, start: u32) {
         let writes = !self.has_begun && self.options.add_dummy_prefix && !self.options.treat_whitespace_as_suffix;
         self.has_begun = true;
@@ -45,7 +46,7 @@ impl Writer {
         }
     }
 
-    /// Writes the replacement of the input at `start`.
+    /// Writes `new`, the replacement of the part of the input that begins at `start`.
     fn put(&mut self, new: &str, start: u32) {
         if !self.has_begun && self.options.remove_extra_whitespaces && new == " " {
             return;

@@ -48,8 +48,8 @@ impl Pretokenizer {
         read <= until
     }
 
-    /// Returns true if the pretoken that begins at `at` ends at `end`. The caller guarantees that the pretoken that
-    /// begins one character after `at` ends at `end`. Returns false if the answer is not certain.
+    /// Returns true if the pretoken from position `at` ends at `end`, false if this is not certain. The caller
+    /// guarantees that the pretoken from the next character ends at `end`.
     pub(crate) fn ends_as_next(&self, text: &[u8], at: usize, end: usize) -> bool {
         let rules = match &self.0 {
             PatternKind::None => return true,
@@ -60,14 +60,15 @@ impl Pretokenizer {
         let (class, len) = classes.at(text, at);
         let (next, next_len) = classes.at(text, at + len);
         let has = |mask: u8| class & mask != 0 && next & mask != 0;
-        // The character after the first must not be the last one of the pretoken, because it could then be the optional
-        // prefix of the characters that follow.
+        // If there are only two characters, the answer is not certain: the second one could be the optional prefix of
+        // the characters that follow.
         if at + len + next_len >= end {
             return false;
         }
         if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
-            // Both pretokens are runs of white space. Some patterns end such runs after their last line end. Then, if
-            // the character at `at` is a line end, the longer run ends at `end` only if a line end precedes `end`.
+            // Both pretokens are runs of white space, which some patterns (`newlines`) split after the last line end in
+            // the run. If the character at `at` is a line end, the pretoken from there therefore ends at `end` only if
+            // the last character before `end` is a line end, too, or if `whole_end` applies.
             let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
             return class & NEWLINE == 0 || !rules.newlines || ends_line();
         }

@@ -47,8 +47,8 @@ pub(super) struct Sequence {
     several: Option<Reason>,
 }
 
-/// Maximum number of patterns that are compiled in groups. Finding a group is costly: it takes one compilation for each
-/// pattern of the group.
+/// Maximum length of a sequence whose patterns are compiled in groups; each pattern of a longer sequence is compiled
+/// alone. Finding a group is costly: it takes one compilation for each pattern of the group.
 const MAX_GROUPED: usize = 32;
 
 /// A regex, and its transducer, which is compiled on first use.
@@ -60,7 +60,8 @@ pub(super) struct RegexPattern {
 /// The transducer of a regex.
 struct Compiled {
     transducer: Transducer,
-    /// Characters whose runs the matcher has to split again, because a lookahead decides where pretokens in a run end.
+    /// The transducer lacks the lookaheads that decide where pretokens end in runs of these characters. Therefore, the
+    /// matcher splits such runs again. None: the transducer suffices.
     runs: Option<ClassUnicode>,
 }
 
@@ -167,9 +168,9 @@ impl Pretokenizer {
         Self::bytewise_sequence(patterns, &[])
     }
 
-    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. The second
-    /// sequence then splits the resulting chunks, spelled in the byte alphabet. Spans can begin and end inside
-    /// characters.
+    /// Compiles two sequences of patterns. The first sequence splits a text, one pattern after the other. Each resulting
+    /// chunk is then spelled in the byte alphabet, and the second sequence splits it. Spans can therefore begin and end
+    /// inside characters.
     ///
     /// # Errors
     /// As [`Pretokenizer::sequence`].
@@ -236,8 +237,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns true if threads can split parts of a text: the pattern is memoryless, and no step budget applies to the
-    /// whole text.
+    /// Returns true if several threads can split one text, each a part of it. The pattern must be memoryless, and its
+    /// matching must not have a step budget, because a budget applies to the whole text.
     pub(crate) fn is_divisible(&self) -> bool {
         match &self.0 {
             PatternKind::Regex(pattern) => {

@@ -5,7 +5,7 @@
 //! constant number of times, because the text that a failed alternative has read is consumed by the alternative that
 //! then succeeds. Memory: the class table.
 //!
-//! The patterns form one family. Each is an ordered choice of these alternatives, where `X` stands for
+//! The patterns of all families have one form: each is an ordered choice of these alternatives, where `X` stands for
 //! `[^\s\p{L}\p{N}]`:
 //!
 //! ```text
@@ -161,9 +161,10 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // A mark can be the prefix or a letter. With the mark as the prefix, the first alternative has just failed.
-            // With the mark as a letter, the first alternative matches only the mark, because the capitals after it are
-            // not followed by a lower-case letter. The pattern prefers this match to the second alternative.
+            // The pretoken begins with a mark, which can be the prefix or a letter. The regex has two alternatives for
+            // words. The first, which needs a lower-case letter, has just failed with the mark as the prefix. It then
+            // takes the mark as a letter and matches only the mark, because no lower-case letter follows the capitals
+            // after the mark. The second alternative is not tried.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -182,12 +183,12 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     Some(end)
 }
 
-/// Matches `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`. Returns `Ok` with the end, or `Err` with the
-/// end of the capitals if it does not match.
+/// Matches `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` at `at`. Returns `Ok` with the end of the
+/// match. If there is no match, returns `Err` with the end of the capitals that start at `at`.
 ///
-/// The first loop reads up to a lower-case letter, where the second loop continues. If there is no lower-case letter,
-/// the match backtracks to the last caseless character. The second loop matches this character and stops, because
-/// capitals follow.
+/// The first set of the regex matches up to a lower-case letter, where the second set continues. If there is no
+/// lower-case letter, the first set gives back the text from the last caseless character or mark on. The second set
+/// matches only this character, because no character of the second set follows.
 #[inline(always)]
 fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut caseless_end = None;
@@ -253,9 +254,11 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// Returns the end of the match of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` that begins a run of white space. At the end of the
-/// text, the match is the whole run. Elsewhere, the match ends after the last line end of the run. If the run has no
-/// line end, the match is the run without its last character, which can be the prefix of the next pretoken.
+/// Returns the end of the match of `\s++$|\s*[\r\n]|\s+(?!\S)|\s+` at `start`, where a run of white space starts. At
+/// the end of the text, the match is the whole run. Elsewhere, the match ends after the last line end of the run. If
+/// the run has no line end, the match is the run without its last character, which can be the prefix of the next
+/// pretoken; a run of one character is matched whole. Some patterns lack the first alternative, or the first two: see
+/// [`ScanRules`].
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);

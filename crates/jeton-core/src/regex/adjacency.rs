@@ -50,8 +50,8 @@ struct Leaf {
     follow: Vec<usize>,
     /// True if an assertion about the end of the text or line can be checked directly after this leaf.
     asserts_end: bool,
-    /// If Some, each character of the set is by itself a match of the whole pattern, except the characters that one of
-    /// the listed leaves also contains.
+    /// If Some, each character of the set matches the whole pattern by itself, unless one of the leaves in this list
+    /// also contains the character.
     alone: Option<Vec<usize>>,
 }
 
@@ -91,7 +91,8 @@ impl Adjacency {
         Some(made)
     }
 
-    /// Returns the effect on two adjacent characters if a text is split so that each match becomes a separate part.
+    /// Returns how a split by the pattern affects the position between two adjacent characters. The split makes each
+    /// match a separate part.
     #[inline]
     pub(crate) fn effect(&self, left: char, right: char) -> PairEffect {
         if left.is_ascii() && right.is_ascii() {
@@ -285,9 +286,9 @@ fn contains(set: &ClassUnicode, c: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
-/// Lists the leaves of which each character alone is a match of the whole `node`, without an assertion. With each leaf,
-/// the leaves of preceding optional parts are listed that would consume the character without backtracking. Returns the
-/// range of the leaves of `node`, which begins at `next`.
+/// Adds to `alone` each leaf whose characters match the whole `node` by themselves, without an assertion. Each leaf has
+/// a list of exceptions: the leaves of preceding optional parts that do not backtrack. If such a leaf also contains a
+/// character, the optional part consumes it. Returns the range of the leaves of `node`, which begins at `next`.
 fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
     let start = *next;
     match node {
@@ -333,7 +334,8 @@ fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec
     start..*next
 }
 
-/// Returns true if a node can match the empty text at every position, without an assertion.
+/// Returns true if a node can match the empty text at every position. Assertions and lookaheads do not count, because
+/// they can fail.
 fn is_optional(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty => true,

@@ -23,9 +23,10 @@ use super::character_classes::{ClassSet, Partition};
 use super::program::{as_class, first};
 use super::syntax::{parse_set, Assertion, Class, Greed, SyntaxNode};
 
-/// Maximum number of instructions, and of steps of all states together. These limits bound compilation to about a tenth
-/// of a second.
+/// Maximum number of instructions of a program. Together with [`MAX_STEPS`], it limits the time of compilation to about
+/// a tenth of a second.
 const MAX_INSTRUCTIONS: usize = 1_000;
+/// Maximum number of steps in an automaton, the sum over all states.
 const MAX_STEPS: usize = 1 << 14;
 
 /// Maximum number of rounds in which states are merged.
@@ -49,10 +50,11 @@ enum Instruction {
     Match,
 }
 
-/// Result of reading one class.
+/// What a state does when it reads one character, or the end of the text. Characters of the same class have the same
+/// step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Step {
-    /// True if a match ends before this character. This end replaces all earlier ends.
+    /// True if a match ends before the character that is read. This match replaces matches that ended earlier.
     pub(crate) accepts: bool,
     /// The next state.
     pub(crate) next: u16,
@@ -115,10 +117,11 @@ pub(super) struct WithoutFarLooks {
 }
 
 /// Replaces the alternatives that look ahead at more than one character by one alternative that matches any run of
-/// their characters. The caller must split the runs again. All other matches equal those of the original pattern under
-/// two conditions. First, the characters of every other alternative are either all in the set or all outside of it, so
-/// that each run is a sequence of whole matches and of text between them. Second, there is no text between matches
-/// outside of the runs. This function checks the first condition, the caller the second.
+/// their characters (the set). The caller must then split each run by the original pattern. Outside of the runs, the
+/// matches equal those of the original pattern under two conditions. First, the characters of every other alternative
+/// are either all in the set or all outside of it, so that each run is a sequence of whole matches and of text that no
+/// match covers. Second, matches cover all text outside of the runs. This function checks the first condition, and the
+/// caller checks the second.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -307,8 +310,8 @@ impl Compiler<'_> {
                 self.node(node)?;
             }
         }
-        // All exits jump to the end of the repetition. For a possessive run, they jump to the assertion there, which
-        // checks that the next character is not in the set.
+        // All exits jump to the end of the repetition. If the run is possessive, the code at this end begins with an
+        // assertion, which checks that the next character is not in the set.
         let mut exit = self.here();
         if let (Some(leave), false) = (leave, exits.is_empty()) {
             if max != u32::MAX {

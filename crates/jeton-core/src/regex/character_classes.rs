@@ -12,8 +12,10 @@ use regex_syntax::hir::ClassUnicode;
 
 use crate::util::utf8::decode;
 
-/// Number of code points, and number of code points in a block.
+/// Number of code points of Unicode, including surrogates.
 const CODE_POINTS: usize = 0x11_0000;
+
+/// Number of code points in a block of the two-level table.
 const BLOCK: usize = 64;
 
 /// Half-open range of the surrogates, the only code points that are not characters.
@@ -22,7 +24,7 @@ const SURROGATES: (u32, u32) = (0xD800, 0xE000);
 /// Maximum number of classes. A class is stored in a byte, and a few values are reserved.
 const MAX_CLASSES: usize = 250;
 
-/// Value in [`CharacterClasses::of_byte`] for a first byte of UTF-8 whose characters belong to several classes.
+/// Value in [`CharacterClasses::of_byte`] for a byte with which characters of several classes begin in UTF-8.
 pub(crate) const MIXED: u8 = u8::MAX;
 
 /// Bit set of classes.
@@ -119,7 +121,8 @@ impl Partition {
 }
 
 impl CharacterClasses {
-    /// Converts the classes for texts in which each byte is read as a character; `stand_in` returns this character.
+    /// Adapts the classes to texts in which each byte is one character. A byte `b` gets the class of the character
+    /// `stand_in(b)`.
     pub(crate) fn into_bytewise(mut self, stand_in: impl Fn(u8) -> char) -> Self {
         for byte in 0..=u8::MAX {
             self.of_byte[usize::from(byte)] = self.of_code(stand_in(byte).into());

@@ -1,12 +1,12 @@
-//! Bounded set of the (choice, position) pairs that have failed in the backtracking matcher, so that each pair is tried
-//! about once.
+//! Bounded set of the (choice, position) pairs that have failed in the backtracking matcher. The matcher skips them, so
+//! it tries most pairs only once.
 //!
 //! A key is a choice of the pattern at a position of the text. Without captures and backreferences, the outcome of a
 //! choice depends only on the key, not on the path to the choice or the start of the search. There are two exceptions,
-//! which the matcher handles. First, a loop whose body can be empty ends if it has not advanced, so the outcome of a
-//! choice in its body also depends on where the body began, until the loop has advanced. Second, a choice inside an
-//! atomic group or a lookaround has failed only if the end of the group was not reached. A match of the group discards
-//! the untried alternatives, so their choices are not inserted.
+//! which the matcher handles. First, a loop ends if its body matches the empty string. So as long as the body has not
+//! advanced, the outcome of a choice in it also depends on where the body began. Second, a choice inside an atomic
+//! group or a lookaround has not failed if the group matched, even if the rest of the pattern then fails. When a group
+//! matches, its untried alternatives are discarded, and their choices are not inserted.
 //!
 //! The set is a direct-mapped table: keys with the same index overwrite each other. A lost key costs time, but never
 //! changes a match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using
@@ -16,8 +16,8 @@
 const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {
-    /// The low bits of a key are the index of its entry. The entry is 1 + the high bits of the key, or 0 if it is free.
-    /// The length of the table is a power of two.
+    /// The low bits of a key are the index of its entry, and the entry's value is 1 + the high bits of the key. A free
+    /// entry is 0. The length of the table is a power of two.
     entries: Vec<u32>,
 }
 

@@ -5,8 +5,9 @@
 //! separate, bounded stack, so the stack of the thread cannot overflow. If budget and stack suffice, the match equals
 //! the match of leftmost-first backtracking.
 //!
-//! A search that becomes expensive starts to memoize its failures. Therefore, a search for `[^\n]*\n` reads a last line
-//! that has no line end about once, not once for each character of the line.
+//! A search that becomes expensive starts to memoize its failures. Example: if the last line of a text has no line end,
+//! a search for `[^\n]*\n` reads this line about once. Without memoization, it would read the line again from each of
+//! its characters.
 //!
 //! Cost: time up to the budget; 24 bytes of memory for each pending alternative, and up to 64 MiB for memoized
 //! failures. A run of characters of any length is one alternative.
@@ -18,8 +19,8 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Maximum number of pending alternatives, which then take 100 MB. Only a group that repeats millions of times reaches
-/// the limit.
+/// Maximum number of pending alternatives. This many alternatives take 100 MB. A pattern reaches the limit only if one
+/// of its groups repeats millions of times.
 const MAX_OPEN: usize = 1 << 22;
 
 /// Resource whose exhaustion ended a search without a result.
@@ -34,8 +35,8 @@ pub(super) enum Exhausted {
 /// Returns the step budget for a text of `bytes` bytes.
 ///
 /// Published patterns take fewer than ten steps for each byte. The budget is larger because lookaheads of users'
-/// patterns can read a line or a paragraph repeatedly. A pattern that reads a whole document for each character is
-/// stopped after about three seconds for each MB.
+/// patterns can read a line or a paragraph repeatedly. If a pattern reads the whole document again at each character,
+/// the search is stopped after about three seconds per MB of text.
 pub(super) fn budget(bytes: usize) -> u64 {
     1_000_000 + 1_000 * bytes as u64
 }
@@ -69,15 +70,16 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Remaining steps. At first, `reserve` is kept back; when `steps` are used up, memoization starts with `reserve`.
+    /// Steps that are left: at first those for the search without memoization, later those for the search with it.
     steps: u64,
+    /// Steps for the search with memoization, which starts when `steps` are used up; 0 after it has started.
     reserve: u64,
     failures: Option<FailureCache>,
     /// True if an attempt has tried to read a character at the end of the text. Only [`Matcher::find_decided`] sets it.
     at_end: bool,
 }
 
-/// Result of a search in a text that can continue after its end.
+/// Result of a search in the beginning of a text whose rest is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decided {
     /// Start and end of a match.
@@ -112,8 +114,9 @@ impl<'t> Matcher<'t> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// Returns the first match that is not empty and starts at or after `start`, if text after the end of `text` cannot
-    /// change it. Otherwise, returns the position up to which there is certainly no match.
+    /// Finds the first match that is not empty and starts at or after `start`, although the end of the text may still
+    /// be missing. Returns the match if no continuation of the text can change it. Otherwise, returns a position before
+    /// which certainly no match starts.
     pub(super) fn find_decided(&mut self, start: usize) -> Result<Decided, Exhausted> {
         self.remembering(
             |matcher| matcher.search_decided::<false>(start),
@@ -190,8 +193,9 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// Returns the key under which the outcome of a choice is cached. Returns None in a loop body that has not advanced
-    /// yet: a loop ends if its body does not advance, so there the outcome depends on more than choice and position.
+    /// Returns the key under which the outcome of a choice is cached. Returns None for a choice in a loop body that has
+    /// not advanced yet. A loop ends if its body does not advance, so the outcome of such a choice depends not only on
+    /// its key, but also on where the body began.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -209,7 +213,8 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Memoizes that a run failed at each of the positions where it can end, from `at` back to its minimum length.
+    /// Memoizes the failure of a run: inserts a key for each position where the run could have ended, from `at` back to
+    /// its minimum length.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);
@@ -219,8 +224,8 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Pushes an entry that memoizes the choice after its alternative has also failed. Uses at most half of the stack,
-    /// so that the other half remains for alternatives.
+    /// Pushes an entry that is popped when the last alternative of a choice has failed; the failure of the choice is
+    /// then memoized. Uses at most half of the stack, so that the other half remains for alternatives.
     fn remember_later(&mut self, label: usize, at: usize) {
         if let Some(key) = self.key(label, at).filter(|_| self.open.len() < MAX_OPEN / 2) {
             self.open.push(Backtrack::Failed { key });
@@ -286,8 +291,8 @@ impl<'t> Matcher<'t> {
                     self.push(Backtrack::Branch { label: after as u32, at })?;
                     Some((label + 1, at))
                 }
-                // Discarded entries can contain previous values of slots. The slots belong to loops inside the group,
-                // which set them again before reading them.
+                // Discards the entries that the group has pushed, including previous values of slots. These slots need
+                // not be restored: they belong to loops inside the group, and a loop sets its slot before it reads it.
                 Instruction::Commit(slot) => {
                     self.open.truncate(self.slots[slot]);
                     Some((label + 1, at))

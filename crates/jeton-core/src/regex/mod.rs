@@ -1,8 +1,9 @@
 //! Regexes of users and files: parser, compiler, and a matcher with a step budget.
 //!
-//! Existing engines with lookaround limit backtracking separately for each match, and delegate parts such as `(?=.*b)`
-//! to automata without a limit, so a text can take quadratic time without an error. In this engine, each character that
-//! is read counts toward one budget for the whole text. Tests compare with fancy-regex, which tiktoken uses.
+//! Existing engines that support lookaround limit the backtracking of each match separately. They also delegate parts
+//! such as `(?=.*b)` to automata, which have no limit. A text can therefore take quadratic time without an error. In
+//! this engine, each character that is read counts toward one budget for the whole text. Tests compare with
+//! fancy-regex, which tiktoken uses.
 //!
 //! ```text
 //! syntax          text → tree
@@ -45,8 +46,8 @@ use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 pub use to_oniguruma::to_oniguruma;
 
-/// Returns the automaton of a pattern without its lookaheads at more than one character, and the characters whose
-/// runs must be split again.
+/// Removes the lookaheads at more than one character from a pattern, as `without_far_looks` describes. Returns the
+/// automaton of the changed pattern, and the set of characters whose runs the caller must split again.
 ///
 /// # Errors
 /// The reason why there is no automaton.

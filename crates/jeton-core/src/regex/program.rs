@@ -44,7 +44,7 @@ pub(super) enum Instruction {
     Commit(usize),
     /// As `Commit`, and return to the stored position.
     Return(usize),
-    /// As `Begin`, and push one alternative: if the body fails, continue at `after`.
+    /// Do what `Begin` does, and add an alternative: continue at `after` if the body of the negative lookaround fails.
     BeginNot { slot: usize, after: Label },
     /// Fail, because the body of a `BeginNot` has matched.
     Fail(usize),
@@ -104,7 +104,7 @@ pub(super) struct Program {
     pub(super) sets: Vec<Set>,
     /// Number of slots.
     pub(super) num_slots: usize,
-    /// Choice of each instruction; None if its failures cannot be memoized.
+    /// For each instruction: its [`Choice`], or None for an instruction whose failures are not memoized.
     pub(super) choices: Vec<Option<Choice>>,
     pub(super) num_choices: usize,
     /// Index of the set of `\w`, if the pattern contains a word boundary.
@@ -125,11 +125,13 @@ impl Program {
     }
 }
 
-/// A split, or a run of variable length. Each loop contains a choice.
+/// Data of an instruction whose failures are memoized: a `Split`, or a `Run` without a maximum. Each loop contains at
+/// least one such instruction.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) number: usize,
-    /// Slot of the innermost enclosing loop with a mark, within the same lookaround or atomic group.
+    /// Slot of the innermost loop that has a `Mark` and contains the instruction. Loops outside the instruction's
+    /// lookaround or atomic group do not count.
     pub(super) mark: Option<usize>,
 }
 
@@ -160,7 +162,8 @@ struct Compiler<'t> {
     program: Program,
     /// Ranges of a set → index of the set.
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Address of a node → cached result of [`Compiler::class`]. An interval compiles its body many times.
+    /// Address of a node → cached result of [`Compiler::class`]; cached because the body of an interval (`{2,9}`) is
+    /// compiled many times.
     class_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// Address of a node → cached result of [`Compiler::guard`].
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
@@ -278,7 +281,8 @@ impl<'t> Compiler<'t> {
     }
 
     /// Compiles the branches of `node`. A node that is not an alternation is one branch. Branches of a lookbehind
-    /// (`ahead` is false) begin before the position, so the next character cannot be their guard.
+    /// (`ahead` is false) have no guard: a guard tests the character at the current position, but such a branch starts
+    /// to match at an earlier character.
     fn alternate(&mut self, node: &'t SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =

@@ -5,12 +5,12 @@
 //!
 //! | tiktoken | Oniguruma |
 //! |---|---|
-//! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats it |
-//! | `x{n}?` | `x{n}`, since `?` after `{n}` makes it optional |
-//! | `^`, `$` | `\A`, `\z`, since Oniguruma's `^` and `$` always match at lines |
-//! | `(?m)^`, `(?m)$`, `\b` | lookarounds with the same set, since line ends and words are defined differently |
-//! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, since flags have other letters |
-//! | `(?i:x)` | all cases: `[Xx]`, since case folds to several characters (`ß` to `ss`) |
+//! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats the interval |
+//! | `x{n}?` | `x{n}`, since `?` after `x{n}` makes `x{n}` optional |
+//! | `^`, `$` | `\A`, `\z`, since Oniguruma's `^` and `$` match at every line |
+//! | `(?m)^`, `(?m)$`, `\b` | lookarounds with tiktoken's set, since Oniguruma defines line ends and words otherwise |
+//! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, since Oniguruma's flags have other letters |
+//! | `(?i:x)` | all cases: `[Xx]`, since Oniguruma also folds one character to several (`ß` to `ss`) |
 //! | `\w`, `[[:alpha:]]`, `[a--b]` | properties, characters, `[a&&[^b]]` |
 //!
 //! Refused: a property that Oniguruma might not have, unless it consists of few ranges; a large set that depends on
@@ -26,8 +26,8 @@ use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
-/// Maximum number of ranges that are written instead of the name of a property. It limits the length of the result, and
-/// its dependence on the Unicode version.
+/// Maximum number of ranges of a set that is written as ranges, for example instead of the name of a property. More
+/// ranges would make the result long, and would make it depend more on the Unicode version.
 const MAX_RANGES: usize = 12;
 
 /// Oniguruma's `ONIG_MAX_REPEAT_NUM`.
@@ -160,9 +160,9 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// Writes a set of characters. If case folding does not change the set, its text in the pattern is written. Otherwise,
-/// all its characters are listed; if there are too many, its text is written, together with the characters that case
-/// folding adds and removes (it adds U+0345, the combining iota, to `(?i)\p{L}`).
+/// Writes a set of characters. If case folding does not change the set, translates the set's text in the pattern.
+/// Otherwise, writes the ranges of the folded set. If there are too many ranges, translates the set's text, and writes
+/// the characters that case folding adds or removes. For `(?i)\p{L}`, it adds U+0345, the combining iota.
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;
@@ -243,7 +243,7 @@ fn write_item(item: &ast::ClassSetItem, out: &mut String) -> Result<(), String> 
         ast::ClassSetItem::Bracketed(class) => write_bracketed(class, out)?,
         ast::ClassSetItem::Union(union) => union.items.iter().try_for_each(|item| write_item(item, out))?,
         ast::ClassSetItem::Ascii(class) => {
-            // The set is ASCII in tiktoken's engine and Unicode in Oniguruma.
+            // `[:alpha:]` and similar sets have only ASCII characters in tiktoken's engine, but not in Oniguruma.
             let mut pattern = Ast::class_bracketed(ast::ClassBracketed {
                 span: class.span,
                 negated: false,

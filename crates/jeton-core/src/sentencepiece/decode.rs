@@ -1,11 +1,13 @@
 //! Decodes ids or pieces to text, with the range of each piece.
 //!
 //! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes its
-//! surface (the text configured for it); any other text that is not a piece is kept. One leading `▁` is removed from
-//! the first pieces, because the normalizer added it.
+//! surface (the text configured for it). The caller can also pass text that is not a piece; it is kept unchanged.
+//!
+//! If the normalizer adds a space at the start, one `▁` is removed there. If the normalizer removes extra spaces, a
+//! leading `▁` is removed from each piece until a piece yields text.
 //!
 //! Invariant: a byte that is not part of a UTF-8 character becomes U+FFFD. If several byte pieces form a character, the
-//! range of the last byte piece covers it.
+//! range of the last of them is the whole character, and the ranges of the others are empty.
 //!
 //! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). The decoder of
 //! [`crate::decode`] is the fast version for ids.
@@ -83,7 +85,8 @@ impl PieceTable {
         self.decode(tok, pieces.iter().map(|&piece| (self.id(tok, piece), piece)))
     }
 
-    /// Decodes ids, which must be in the vocabulary. As in SentencePiece, each piece is looked up again by its text.
+    /// Decodes ids, which must be in the vocabulary. As in SentencePiece, each id is converted to its piece's text, and
+    /// this text is looked up, which can give another id.
     ///
     /// # Errors
     /// As [`PieceTable::decode`].
@@ -124,7 +127,7 @@ impl DecodedText {
     }
 }
 
-/// Appends a piece with spaces for `▁`.
+/// Appends a piece, with a space in place of each `▁`.
 fn put_spaces(piece: &[u8], out: &mut Vec<u8>) {
     let mut rest = piece;
     while !rest.is_empty() {

@@ -2,8 +2,8 @@
 //!
 //! A piece covers bytes of the normalized text. Its range in the input begins at the input character that produced its
 //! first byte, and ends where the range of the next piece begins. A run of unknown characters is one piece, whose text
-//! is the run. Each byte of a character that falls back to bytes is a separate piece; the last of these pieces has the
-//! range of the character.
+//! is the run. If a character falls back to bytes, each of its bytes is a separate piece; the last of these pieces has
+//! the range of the character.
 //!
 //! If no id is the unknown piece, the normalized text that each id covers follows from the ids, so the ids are computed
 //! on the fast path.
@@ -32,7 +32,8 @@ pub struct EncodedPiece {
     pub unknown: Option<String>,
     /// Half-open byte range of the piece in the input.
     pub range: (u32, u32),
-    /// True if the piece has a surface. Of the byte pieces of a character, only the last one has a surface.
+    /// True if the piece has a surface, that is, its text in the input. Of the byte pieces of a character, only the
+    /// last one has a surface.
     pub has_surface: bool,
 }
 
@@ -54,7 +55,7 @@ pub struct SpelledIds {
     pub unknown: Vec<String>,
 }
 
-/// Ids, and the byte offset in the normalized text at which each ends.
+/// Ids of a normalized text. The text of `ids[i]` ends at byte `ends[i]` of the normalized text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SegmentedIds {
     pub(super) ids: Vec<u32>,
@@ -65,7 +66,7 @@ impl PieceTable {
     /// Encodes a text to ids.
     ///
     /// # Errors
-    /// `Interrupted`; as [`Tokenizer::encode`].
+    /// `Interrupted`, and the errors of [`Tokenizer::encode`].
     pub fn ids(
         &self,
         tok: &Tokenizer,
@@ -146,7 +147,7 @@ impl PieceTable {
     /// Encodes a text by random sampling.
     ///
     /// # Errors
-    /// [`Error::config`] for a model that cannot sample; as [`PieceTable::ids`].
+    /// [`Error::config`] if the model cannot sample, and the errors of [`PieceTable::ids`].
     pub fn sample(
         &self,
         tok: &Tokenizer,
@@ -173,7 +174,7 @@ impl PieceTable {
     /// if `n` is at most 1.
     ///
     /// # Errors
-    /// [`Error::config`] for a model without scores of segmentations; as [`PieceTable::ids`].
+    /// [`Error::config`] if the model does not score segmentations, and the errors of [`PieceTable::ids`].
     pub fn nbest(&self, tok: &Tokenizer, text: &[u8], n: usize, keep_going: KeepGoing<'_>) -> Result<Vec<EncodedText>> {
         if n <= 1 && matches!(tok.model(), Model::Unigram(_)) {
             let best = self.encode(tok, Input::from(text), None, keep_going)?;
@@ -196,7 +197,8 @@ impl PieceTable {
         Ok(done)
     }
 
-    /// Returns ids with their ends; None if an id is the unknown piece.
+    /// Returns `ids` and where their texts end in `normal`; None if an id is the unknown piece, or if the lengths of
+    /// the texts do not add up to `normal`.
     fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<SegmentedIds> {
         let mut ends = Vec::with_capacity(ids.len());
         let mut end = 0;

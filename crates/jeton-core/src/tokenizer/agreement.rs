@@ -1,4 +1,4 @@
-//! Agreement of several tokenizers on a corpus: common boundaries and tokens, and the passages that they split differently.
+//! Agreement of several tokenizers on a corpus: common boundaries and tokens, and passages that they split differently.
 //!
 //! A boundary is a position strictly inside of a text at which a token begins or ends. *Common* boundaries are those
 //! that all tokenizers have, and the ends of the text. A *passage* is the text between two consecutive common
@@ -18,8 +18,8 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Maximum number of distinct passages that are counted. Passages that first occur after this number is reached are not
-/// listed.
+/// Maximum number of distinct passages in the table. When the table is full, new passages are not added to it; only the
+/// totals include them.
 pub const MAX_PASSAGES: usize = 1 << 16;
 /// Maximum length of a listed passage, in bytes.
 pub const MAX_PASSAGE: usize = 64;
@@ -108,8 +108,8 @@ impl Agreement {
     /// Adds texts, on up to `threads` threads. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// As [`Tokenizer::encode`], for the first text that failed, with the index of the tokenizer. The counts then
-    /// include only some of the texts.
+    /// The error of [`Tokenizer::encode`] for the first text that a tokenizer rejects, with the index of that
+    /// tokenizer. The counts then include only some of the texts.
     pub fn add(
         &mut self,
         encoders: &[Encoder<'_>],
@@ -291,8 +291,8 @@ fn tokens_by_width(
     Ok((at == text.len()).then(|| (ids.to_vec(), spans)))
 }
 
-/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` must be ascending, and
-/// disjoint except in a character that a normalizer expanded.
+/// Returns the positions inside of a text at which tokens begin or end, ascending. `spans` must be ascending. Two spans
+/// may overlap only in a character that a normalizer expanded.
 fn inner_boundaries(spans: &[(usize, usize)], len: usize) -> Vec<usize> {
     let mut positions: Vec<_> = spans.iter().flat_map(|&(start, end)| [start, end]).collect();
     if !positions.is_sorted() {

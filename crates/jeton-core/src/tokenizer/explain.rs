@@ -48,8 +48,8 @@ pub enum Why {
     Ways(Ways),
     /// Longest matches of a WordPiece model.
     Attempts(Attempts),
-    /// No steps: the model looked up the whole pretoken or its characters, or the pretoken is an added token or unknown
-    /// text.
+    /// No steps, for one of three reasons: the model looked up the whole pretoken or its characters; the pretoken is an
+    /// added token; or it is unknown text.
     LookUp,
 }
 
@@ -156,7 +156,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps by which the model encoded a segment as `ids`, and true if it looked up the whole segment.
+    /// Returns the steps by which the model encoded a segment as `ids`, and the value of `Explained::whole`.
     fn why(
         &self,
         segment: &Segment<'_>,

@@ -10,9 +10,9 @@
 //! ```text
 //! pipeline   text → ids, and ids → text
 //! spans      spans of the tokens of a text
-//! cut        parts of a text within a number of tokens
+//! cut        longest parts of a text that have at most a given number of tokens
 //! explain    explanation of an encoding
-//! words      numbers of tokens in words
+//! words      how many tokens the words of a text have
 //! agreement  agreement of several tokenizers on a corpus, and the passages that they split differently
 //! ```
 

@@ -1,4 +1,4 @@
-//! Numbers of tokens in words, and in runs of scripts without spaces.
+//! Counts the tokens in words, and in runs of characters whose scripts are written without spaces.
 //!
 //! Tokens are counted as they are found, and not stored, so a text takes only the memory of one chunk of spans.
 
@@ -54,8 +54,8 @@ impl Tokenizer {
     }
 
     /// Counts the tokens in words from the ids of texts. The decoded tokens of a text, concatenated, must be its bytes;
-    /// returns None if their total length differs from the length of the text. `texts`: for each text, the number of
-    /// ids up to its end, and its number of bytes.
+    /// returns None if their total length differs from the length of the text. `texts`: for each text, the index
+    /// in `ids` at which its ids end, and its number of bytes.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

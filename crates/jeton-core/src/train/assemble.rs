@@ -11,7 +11,7 @@ use crate::vocab::{Kind, List, MAX_BYTES};
 /// Merges as (left, right, result), in ascending order of the result.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Initial entries followed by the entries of merges. `num_bytes` is the total length of the entries of merges.
+/// Initial entries, followed by one entry for the result of each merge. `num_bytes` is the total length of the results.
 struct Merged {
     entries: List,
     positions: Vec<u32>, // id -> index of the entry; u32::MAX if there is none
@@ -35,7 +35,7 @@ impl Merged {
         }
     }
 
-    /// Appends the entry of a merge. `kind` maps the kind of the merge's right part to the kind of the result.
+    /// Appends an entry for the result of a merge. `kind` maps the kind of the right part to the kind of the result.
     fn push(&mut self, merge: &LearnedMerge, kind: impl Fn(Kind) -> Kind) -> Result<()> {
         let ((_, left), (right_kind, right)) = (self.part(merge.left), self.part(merge.right));
         let content = [left, right].concat();
@@ -60,8 +60,8 @@ pub fn triples(merges: &[LearnedMerge]) -> Merges {
     merges.iter().map(|merge| (merge.left, merge.right, merge.result)).collect()
 }
 
-/// Returns the entries of the initial symbols, followed by the entries of the merges. A merged token is marked as the
-/// end of a word if its right part is.
+/// Returns the entries of the initial symbols, followed by the entries of the merges' results. A result is marked as
+/// the end of a word if its right part is.
 ///
 /// # Errors
 /// [`Error::training`] if the merged tokens spell more than 1 GiB.
@@ -77,7 +77,7 @@ pub fn from_merges(symbols: &Symbols, level: Level, merges: &[LearnedMerge]) -> 
     Ok(merged.entries)
 }
 
-/// Returns `entries`, followed by the entries of the merges. None of the latter is marked as the end of a word.
+/// Returns `entries`, followed by the entries of the merges' results. No result is marked as the end of a word.
 ///
 /// # Errors
 /// As [`from_merges`].

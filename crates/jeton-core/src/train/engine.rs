@@ -8,9 +8,10 @@
 //! # Correctness
 //! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
 //! occurrences of a pair are created at once, its count never increases after that, and its first occurrence never
-//! moves forward. Every entry of the queue is therefore an upper bound. If the top entry still equals the pair's count,
-//! that pair is the maximum. Cells where a pair no longer occurs are recognized by their content, because ids never
-//! return to a cell they left. A rule about pairs is checked once, when a pair is created.
+//! moves to an earlier position. So a pair never ranks higher than its queue entry. If the count and tie key of the top
+//! entry are still those of its pair, this pair is the maximum. Cells where a pair no longer occurs are recognized by
+//! their content, because ids never return to a cell they left. A rule about pairs is checked once, when a pair is
+//! created.
 //!
 //! A pair whose count is below the *floor* has no posting list, because it cannot be the next merge while another pair
 //! reaches the floor. When no pair reaches the floor, the floor is lowered and all pairs are counted again. The floor
@@ -94,7 +95,8 @@ struct CountedPair {
     count: u64,
 }
 
-/// Queue entry of a pair: its count and tie key when the entry was pushed. Both are upper bounds of the current values.
+/// Queue entry of a pair: its count and tie key when the entry was pushed. Since then the count cannot have increased,
+/// and the key cannot have decreased, so the pair never ranks higher than its entry.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     count: u64,
@@ -108,8 +110,8 @@ impl HasCount for Bound {
     }
 }
 
-/// A token next to merged occurrences: the total weight of these occurrences in all shards, and the index of the pair
-/// of the token and the new token.
+/// Data of a neighbor, which is a token next to merged occurrences. `weight` is the total weight of these occurrences
+/// in all shards. `listed` is the index of the pair that the neighbor forms with the new token.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
@@ -324,8 +326,9 @@ impl<'a> MergeLearner<'a> {
         self.survey(watch)
     }
 
-    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells. Pairs, lists and
-    /// cells are far apart in memory, so each level of reference is prefetched some merges after the previous one.
+    /// Prefetches data of the next merges. A pair refers to its posting list, and the list refers to cells; all are far
+    /// apart in memory. So the pair of a later merge is prefetched first, its list some merges later, and its cells
+    /// last.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
@@ -372,8 +375,8 @@ impl<'a> MergeLearner<'a> {
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
         // For all neighbors x and y, the pairs (x, left) and (right, y) have lost occurrences. If two occurrences of
-        // the merged pair are adjacent, the pair (right, left) between them is lost too, but `after` lacks its weight.
-        // `regained` is the sum of these weights.
+        // the merged pair are adjacent, the pair (right, left) between them is lost, too. `Shard::after` does not
+        // include the weight of these lost pairs, so their total, `regained`, is added below.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -393,8 +396,9 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Adds up the weights of the neighbors on one side over all shards. Calls `settle` with each neighbor and its
-    /// total weight, and passes the resulting pairs to the shards.
+    /// Processes the neighbors on one side of the merged occurrences. Adds up the weight of each neighbor over all
+    /// shards, calls `settle` with the neighbor and this total, and stores the pair index that `settle` returns in the
+    /// shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,

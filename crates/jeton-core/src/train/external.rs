@@ -52,9 +52,9 @@ use crate::util::spill::MemoryLimit;
 /// Bytes of memory for each symbol in [`learn_in_memory`]: 8 for a cell, and 4 for its position in a posting list.
 const BYTES_PER_SYMBOL: usize = 12;
 
-/// Number of passes whose floor can be as high as the count of the most frequent pair. In each later pass, the floor is
-/// at most 7/8 of this count, even if the segments then exceed the memory limit. So each later pass lowers the highest
-/// count by at least an eighth, and six of them halve it.
+/// Number of passes, counted from the first, in which the floor can rise up to the count of the most frequent pair. In
+/// each later pass, the floor is at most 7/8 of that count, even if the segments then exceed the memory limit. So each
+/// later pass lowers the count of the most frequent pair by at least an eighth, and six of them halve it.
 const FINE_PASSES: usize = 32;
 
 /// Returns true if the sequences and posting lists of the counts exceed the memory limit.
@@ -115,14 +115,15 @@ pub fn learn(
     Ok(state.merges)
 }
 
-/// Returns the first floor to try in the next pass. In the previous pass, counts fell from `top` to `floor`.
+/// Returns the floor with which the next pass starts. In the previous pass, the first merge had the count `top`, and
+/// the floor was `floor`.
 fn next_floor(top: Option<u64>, floor: u64, expected: u64) -> u64 {
     let most = floor - 1;
     let ratio = top.map_or(4, |top| top / floor);
     (most / ratio.max(1) / 2).max(expected.min(most / 8))
 }
 
-/// Sequences of one shard, while its file is written, with the sketch of their pairs.
+/// Writer of the file of one shard: the sequences written so far, and the sketch of their pairs.
 struct Shard {
     file: SequenceFile,
     sketch: PairSketch,
@@ -188,7 +189,7 @@ fn rewrite(
     finish(shards)
 }
 
-/// A pass over the files that loads the segments that can merge.
+/// A pass over the files. It loads only those segments in which a merge is possible.
 struct Pass<'f> {
     files: &'f [SequenceFile],
     sketch: &'f PairSketch,
@@ -199,7 +200,7 @@ struct Pass<'f> {
 }
 
 impl Pass<'_> {
-    /// Returns the segments of each shard, and the floor that was used to cut them.
+    /// Returns the segments of each shard, and the floor: sequences were cut at pairs whose counts are below it.
     fn load(self, watch: &mut dyn FnMut() -> bool) -> Result<(Vec<SymbolArray>, u64)> {
         let num_files = self.files.len();
         let read =
@@ -217,7 +218,8 @@ impl Pass<'_> {
         Ok((cells, floor))
     }
 
-    /// Reads the segments of a file. Raises the floor whenever they exceed the memory of a shard.
+    /// Reads the segments of a file. Whenever the segments need more memory than one shard may use, raises the floor
+    /// and cuts the segments again.
     fn read(&self, file: &SequenceFile, keep_going: KeepGoing<'_>) -> Result<Segments> {
         let mut cancel = CancelCheck::new(keep_going);
         let mut segments = Segments::new(file.width, self.floor.load(Ordering::Relaxed), self.sketch);

@@ -11,7 +11,8 @@
 //!
 //! Cost: one pass over the counts, on all threads, and the cost of learning. Source: huggingface/tokenizers
 //! `models/bpe/trainer.rs`. Left out: two tokens with the same spelling, which share an id in the library and are an
-//! error here. Plain version: `tests/parity/test_training_parity.py` compares with the library.
+//! error here. Tests: `tests/parity/test_hf_training.py` and `test_training_parity.py` compare this trainer with
+//! the library's.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -108,7 +109,8 @@ impl HfOptions {
         }
     }
 
-    /// Returns the spelling of a symbol in the vocabulary. It lacks the suffix, which the entry's kind implies.
+    /// Returns the spelling of a symbol in the vocabulary. The spelling has no suffix, because the entry's kind shows
+    /// whether the entry ends a word.
     fn content(&self, symbol: Symbol) -> Vec<u8> {
         let mut content = Vec::new();
         if symbol.inside {
@@ -153,7 +155,7 @@ pub fn learn(
     Ok(HfResult { entries, num_symbols, merges })
 }
 
-/// Returns the initial symbols, on up to `threads` threads.
+/// Counts the units of the corpus, on up to `threads` threads, and returns the initial symbols.
 fn symbols(counts: &Counts, options: &HfOptions, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Symbols> {
     let units = Units::count(counts, options.level(), options.end(), threads, watch)?;
     let asked: HashSet<u32> = options.initial_alphabet.iter().copied().collect();

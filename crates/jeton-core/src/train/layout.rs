@@ -33,14 +33,14 @@ pub trait Sequences: Send {
 pub struct Layout<S> {
     /// Sequences of each shard.
     pub shards: Vec<S>,
-    /// The initial tokens, and the tokens of `options.done`.
+    /// The initial tokens, and the tokens that the merges of `options.done` create.
     pub tokens: Tokens,
     /// Number of tokens in the corpus.
     pub corpus_tokens: u64,
 }
 
-/// Returns an upper bound of the number of cells that [`lay_out`] produces: one for each initial symbol, and one for
-/// each pretoken.
+/// Returns an upper bound of the number of array cells that [`lay_out`] fills: one for each initial symbol, and one at
+/// the end of each pretoken.
 pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     let symbols = |pretoken: &[u8]| match level {
         Level::Byte => pretoken.len(),
@@ -49,8 +49,8 @@ pub fn most_symbols(counts: &Counts, level: Level) -> usize {
     counts.sum(|pretoken, _| symbols(pretoken) as u64 + 1) as usize
 }
 
-/// Lays out the counts in up to `shards` shards, with one thread for each. `make` creates an empty shard for ids below
-/// its argument.
+/// Lays out the counts in up to `shards` shards, with one thread for each shard. `make(n)` creates an empty shard for
+/// ids below n.
 ///
 /// # Errors
 /// As [`super::learn::learn`].

@@ -1,4 +1,4 @@
-//! Options of learning merges, and the initial symbols.
+//! Options of learning merges, and the sequences with which learning begins.
 
 use serde::Deserialize;
 
@@ -19,8 +19,8 @@ pub enum TieBreak {
     LowestIds,
     /// Pair with the highest spellings: the spellings of the left tokens are compared first, then those of the right.
     HighestPair,
-    /// Pair whose result has the fewest initial symbols; among several such pairs, the one whose result has the lowest
-    /// spelling.
+    /// Pair whose result consists of the fewest symbols of the alphabet. Among several such pairs, the one whose result
+    /// has the spelling that is first in byte order.
     Shortest,
 }
 
@@ -31,7 +31,7 @@ pub struct LearnOptions<'a> {
     pub tie_break: TieBreak,
     /// Maximum number of merges, including `done`.
     pub num_merges: usize,
-    /// Merges that were learned before, with the same options from the same counts; learning continues after them.
+    /// Merges that an earlier run learned from the same counts with these options; learning continues after them.
     pub done: &'a [LearnedMerge],
     /// Pairs with a lower count are not merged; 0 means 1.
     pub min_frequency: u64,
@@ -102,12 +102,12 @@ pub struct Tuning {
     /// positions that threads would not save time.
     pub shard_bytes: usize,
     /// A merge is divided among threads if its pair has at least this many positions. Visiting that many positions
-    /// takes some hundred microseconds, and synchronizing threads takes ten microseconds.
+    /// takes a few hundred microseconds, and synchronizing threads takes ten microseconds.
     pub shared_places: usize,
-    /// Divisor of the first floor, which is (symbols of the corpus / merges / this value). Pairs with a count below the
-    /// floor, nine of ten, have no posting list until all other pairs are merged, so they usually cost nothing. On the
-    /// measured corpora, with 32,000 and with 128,000 merges, the last merge was two to four times as frequent as the
-    /// floor.
+    /// Divisor that determines the floor, the minimum count of a pair with a posting list, at the start of learning:
+    /// floor = symbols of the corpus / merges / this value. About nine tenths of the pairs have lower counts. They get
+    /// posting lists only after all other pairs are merged, so they usually cost nothing. On the measured corpora, with
+    /// 32,000 and with 128,000 merges, the last merge was two to four times as frequent as the floor.
     pub floor_divisor: u64,
 }
 

@@ -41,9 +41,9 @@ pub struct PairSketch {
 impl PairSketch {
     /// Creates a sketch of up to `most` counters, which are enough to recognize the frequent pairs of `num_ids` ids.
     ///
-    /// The pairs that are never merged have in total about as many occurrences as the corpus has tokens. A merged pair
-    /// occurs at least about tokens / merges / 100 times. With sixteen counters for each id, few counters reach this
-    /// number if all their pairs are never merged.
+    /// A merged pair occurs at least about tokens / merges / 100 times. A counter should reach this number only if it
+    /// has a merged pair. The occurrences of all pairs that are never merged add up to about the number of tokens of
+    /// the corpus. With sixteen counters for each id, few counters that have only such pairs reach the number.
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::Memory`].
@@ -90,8 +90,8 @@ impl PairSketch {
         self.reaching(floor).count()
     }
 
-    /// Returns a higher floor, at most `most`. Consider all positions of pairs whose counters reach `floor`: about the
-    /// share `share` of them belongs to pairs whose counters reach the returned floor, too.
+    /// Returns a floor that is higher than `floor`, but at most `most`. Among the positions of all pairs whose counters
+    /// reach `floor`, about the fraction `share` belongs to pairs whose counters also reach the returned floor.
     pub fn raised(&self, floor: u64, most: u64, share: f64) -> u64 {
         let positions = |floor| self.reaching(floor).map(|counter| u64::from(counter.positions)).sum::<u64>();
         let wanted = (positions(floor) as f64 * share) as u64;

@@ -1,4 +1,4 @@
-//! Application of given merges to a sequence, before training continues from it.
+//! Applies given merges to a sequence, before training continues with the merged sequence.
 //!
 //! Merges are applied in the order of their ranks; occurrences of the same merge are applied from left to right. The
 //! result equals that of the learner, which merges a pair everywhere before it merges the next pair. The results are
@@ -19,8 +19,8 @@ use crate::util::hash::Hash;
 
 const NONE: u32 = u32::MAX;
 
-/// Maximum number of symbols of a sequence in which a linear search finds the lowest rank. Nearly all pretokens are
-/// shorter.
+/// Maximum length, in symbols, of sequences for which the lowest rank is found by a linear search instead of a heap.
+/// Nearly all pretokens are shorter.
 const SHORT: usize = 32;
 
 /// Merges, with their ranks by pair.

@@ -1,5 +1,5 @@
-//! Segments of sequences. Sequences are cut at pairs whose counts are below a floor, so that segments can merge
-//! independently.
+//! Segments of sequences. Sequences are cut at pairs whose counts are below a floor. No merge crosses a cut while any
+//! pair reaches the floor (`external`), so merges can be learned from the segments alone.
 //!
 //! Equal segments are stored once, with the sum of their weights, in the order of the first occurrence. The order stays
 //! correct when segments are cut again at a higher floor: the first occurrence of a new segment is in the earliest old
@@ -88,7 +88,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns an estimate of the maximum memory that the segments take, here or while merges are learned from them.
+    /// Returns an estimate of the maximum memory that the segments take: while they are in this table, are converted to
+    /// sequences, or are used to learn merges.
     pub fn memory(&self) -> usize {
         const CELL: usize = 8;
         const POSTING: usize = 4;

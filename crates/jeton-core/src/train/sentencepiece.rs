@@ -65,7 +65,7 @@ pub struct SentencePieceResult {
     pub pieces: Vec<String>,
     /// Number of single characters, which are the last pieces.
     pub num_chars: usize,
-    /// Merges in order; their ids are indices in `pieces`.
+    /// Merges in the order in which they were learned. All ids in them are indices in `pieces`.
     pub merges: Vec<LearnedMerge>,
 }
 
@@ -172,9 +172,9 @@ fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn 
     Ok(segments)
 }
 
-/// Returns all pairs of symbols that were adjacent at some step but are not the pair of any merge, as SentencePiece
-/// records them. These include pairs that exist only while a merge is applied (in `abab`: `ab` and `a`, after the first
-/// `ab` is merged and before the second is).
+/// Returns all pairs of symbols that were adjacent at any time, except the pairs that merges join. As in SentencePiece,
+/// two symbols count even if they were adjacent only between two replacements by the same merge (in `abab`: `ab` and
+/// `a`, after the first `ab` is merged and before the second is).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,
@@ -212,8 +212,8 @@ impl PieceStrings {
         Self(all)
     }
 
-    /// Adds the spellings of the pairs in `gone` (see [`gone`]) as pieces, the shortest first, until there are
-    /// `num_pieces` pieces.
+    /// Adds the spellings of the pairs in `gone` (the result of [`gone`]) as pieces, the shortest first, until there
+    /// are `num_pieces` pieces.
     fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();

@@ -51,8 +51,9 @@ struct Places {
     len: u32,
 }
 
-/// Minimum number of positions in a block of postings (4 MiB). A block is larger if a single merge needs more, or if an
-/// eighth of the positions of all earlier blocks is more. Unlike a growing vector, blocks are never copied.
+/// Minimum number of positions in a block of postings (4 MiB). The capacity of a new block is the maximum of this
+/// number, the number of positions that are needed at once, and an eighth of the positions in all earlier blocks.
+/// Unlike a growing vector, a block is never copied.
 const BLOCK: usize = 1 << 20;
 
 /// A token next to merged occurrences: the total weight and the number of these occurrences.
@@ -93,7 +94,8 @@ impl Side {
         self.of[id as usize].weight
     }
 
-    /// Sets the index of the pair that each neighbor forms with the new token.
+    /// Stores for each neighbor the index of its pair with the new token, or [`UNLISTED`]. `pair` returns this value
+    /// for the id of the neighbor.
     pub fn set_listed(&mut self, pair: impl Fn(u32) -> u32) {
         for &id in &self.ids {
             self.of[id as usize].listed = pair(id);
@@ -213,8 +215,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Builds the posting lists after a survey. `listed[i]` is the new index of pair i in the survey, or [`UNLISTED`]
-    /// if this pair gets no list.
+    /// Builds the posting lists after a survey. `listed[i]` is the index that pair i of the survey has from now on, or
+    /// [`UNLISTED`] if the pair gets no list.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -351,8 +353,8 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
         let token = cells.token(place);
         before.add(token, weight, place);
         if token == merging.result {
-            // The previous occurrence recorded this left half as its right neighbor. That neighbor is now the new
-            // token, so the recorded pair no longer exists.
+            // The previous occurrence ends where this one begins, so it recorded the left token of this occurrence as
+            // its right neighbor. The left token is now merged, so the recorded pair no longer exists.
             after.of[merging.left as usize].weight -= weight;
         }
     }

@@ -4,8 +4,9 @@
 //! between them have no content. An edge cell separates sequences. So both neighbors of a symbol are found in O(1)
 //! without links. The position of a symbol is its first cell and never changes.
 //!
-//! Ids are below 2³¹ and never return to a cell they have left, so two loads tell whether a pair is still at a
-//! position. Cost: 8 bytes for each cell.
+//! All ids are below 2³¹, so they differ from every other content of a cell. If a merge replaces an id in a cell, this
+//! id never appears in the cell again. So two loads tell whether a pair is still at a position. Cost: 8 bytes for each
+//! cell.
 
 use super::layout::Sequences;
 use crate::error::{Error, Result};
@@ -107,8 +108,8 @@ impl SymbolArray {
         (token != EDGE).then_some(token)
     }
 
-    /// Merges the two symbols from this position on. The left one covers `left` cells; together they cover `length`
-    /// cells.
+    /// Merges the symbol at this position with the next symbol into `result`. The first symbol covers `left` cells;
+    /// both symbols together cover `length` cells.
     #[inline]
     pub fn merge(&mut self, at: u32, left: u32, length: u32, result: u32) {
         self.cells[at as usize].token = result;

@@ -82,8 +82,8 @@ impl Units {
         (0..).zip(self.uses.iter().zip(&self.forms)).filter(|(_, (_, &forms))| forms != 0).map(|(at, (&n, _))| (at, n))
     }
 
-    /// Returns true if a unit occurs in this form. If `inside`, the unit is not the first of its word; if `ends_word`,
-    /// it is the last.
+    /// Returns true if a unit occurs in the form that `inside` and `ends_word` describe. `inside`: the unit is not the
+    /// first one of its word. `ends_word`: it is the last one.
     pub(super) fn has(&self, unit: u32, inside: bool, ends_word: bool) -> bool {
         self.forms.get(unit as usize).is_some_and(|forms| forms & form(inside, ends_word) != 0)
     }

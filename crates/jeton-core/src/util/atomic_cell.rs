@@ -35,7 +35,7 @@ impl<T: Send> AtomicCell<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Creates an empty cell. Loom's atomics cannot be constants.
+    /// Creates an empty cell. Not a `const fn`, because loom's atomics cannot be created in one.
     #[cfg(all(loom, test))]
     pub fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
@@ -50,7 +50,7 @@ impl<T: Send> AtomicCell<T> {
         (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
     }
 
-    /// Stores a value in an empty cell; returns it if the cell is full.
+    /// Stores `value` and returns `None` if the cell is empty; returns `value` if the cell is full.
     pub fn put(&self, value: Box<T>) -> Option<Box<T>> {
         let value = Box::into_raw(value);
         let done = self.0.compare_exchange(ptr::null_mut(), value, Ordering::Release, Ordering::Relaxed);

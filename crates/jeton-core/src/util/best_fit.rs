@@ -45,7 +45,7 @@ fn decreasing(lengths: &[u32], capacity: u32) -> Result<Vec<u32>> {
     Ok(order)
 }
 
-/// Rows by their free space: for each free space a stack of rows, as a linked list.
+/// Rows by their free space: for each amount of free space, a stack of rows, stored as a linked list.
 struct FreeSpaces {
     capacity: u32,
     tops: Vec<u32>, // free space -> the row that changed last, or NONE

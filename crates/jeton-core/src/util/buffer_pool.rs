@@ -12,7 +12,7 @@ use crate::util::atomic_cell::AtomicCell;
 /// Buffers of ids.
 pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
 
-/// Buffers for copies of ids that a caller passes.
+/// Buffers into which a caller's ids are copied.
 pub static COPIES: BufferPool<u32> = BufferPool(AtomicCell::new());
 
 /// Buffers of text.

@@ -1,9 +1,9 @@
-//! Unicode classes of the named patterns, one bit each, for every code point.
+//! Character classes that the named patterns use: each class is one bit, and a table has the class of every code point.
 //!
 //! Invariant: every code point has exactly one of the bits, so a mask represents a set of classes, and a membership
 //! test is one `and`. `build.rs` writes the lookup table when the crate is built, from the tables of `regex-syntax`,
-//! which tiktoken's regex engine uses, too. A lookup takes two loads from 57 KB; text in one language uses a few
-//! hundred bytes of them.
+//! which tiktoken's regex engine uses, too. A lookup takes two loads from the table of 57 KB; text in one language
+//! uses a few hundred bytes of it.
 //!
 //! Left out: all other properties. Users' regexes use `regex-syntax` directly (`regex/syntax/`).
 
@@ -58,7 +58,7 @@ impl Classes {
         }
     }
 
-    /// Returns the class of a character of two to four bytes.
+    /// Returns class and byte length of the character that starts at `at`, which must have two to four bytes.
     #[inline]
     pub(crate) fn wide(&self, text: &[u8], at: usize) -> (u8, usize) {
         let (code, length) = decode(text, at);
@@ -78,8 +78,8 @@ impl Classes {
         self.of(if has_three { of_three } else { first & 0x1F }, if has_three { third } else { second })
     }
 
-    /// Returns the class of a code point. `block`: index of its block; `last`: a number whose last 6 bits are those of
-    /// the code point, such as the last byte of its UTF-8.
+    /// Returns the class of a code point. `block`: index of its block; `last`: any number that has the same last 6 bits
+    /// as the code point, for example the last byte of its UTF-8.
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
         VALUES[usize::from(BLOCKS[block]) + last % BLOCK]

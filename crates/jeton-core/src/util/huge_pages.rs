@@ -74,8 +74,8 @@ pub unsafe fn prefault(range: PrefaultRange) {
 
 /// Boxed slice, allocated in huge pages if it fills at least half of a huge page.
 ///
-/// Invariant: `start` is the first of `len` initialized values that only this value accesses. They are in an allocation
-/// with the layout `HugeVec::layout(len)`; if this layout has size 0, there is no allocation.
+/// Invariant: `start` points to the first of `len` initialized values. Only this `HugeVec` accesses them. They are in
+/// an allocation with the layout `HugeVec::layout(len)`; if this layout has size 0, there is no allocation.
 pub struct HugeVec<T: Copy> {
     start: NonNull<T>,
     len: usize,

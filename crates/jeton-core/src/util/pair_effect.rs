@@ -5,7 +5,8 @@
 pub enum PairEffect {
     /// The stage splits the text between the characters, and processes both sides independently.
     Split,
-    /// The stage processes both sides independently, and these two characters are adjacent in its output.
+    /// The stage does not split the text between the characters, but processes the text before and after this position
+    /// independently. The fields are the characters before and after this position in the stage's output.
     Keep(char, char),
     /// The effect is not known, or depends on more than the two characters.
     Unknown,

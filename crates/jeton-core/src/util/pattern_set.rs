@@ -8,10 +8,10 @@
 //! selective than one: added tokens often begin with `<|` or two spaces, but a single `<` or space is frequent in text.
 //!
 //! Cost: construction is linear in the bytes of the patterns; 16 bytes for each slot. A search takes one step for each
-//! byte, starting at a position where a pattern can begin. The crate aho-corasick is not used, because it builds an
-//! automaton of patterns that share prefixes in quadratic time: it follows the permutation of its states around each
-//! cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source: Aho and Corasick 1975; leftmost semantics as in
-//! aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
+//! byte, starting at a position where a pattern can begin. The crate aho-corasick is not used, because its
+//! construction takes quadratic time for patterns that share prefixes (15 s for the 80,000 patterns x0, x1, … x79999):
+//! when it renumbers the states, it follows a whole cycle of the permutation for each state. Source: Aho and Corasick
+//! 1975; leftmost semantics as in aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
 
 use super::simd::block::Block;
 use super::simd::{self, Instructions};

@@ -1,7 +1,8 @@
 //! Lookup tables that map each code point to one byte, built from Unicode properties of `regex-syntax`.
 //!
-//! The tables have two stages: the first maps a block of 64 code points to its values, which equal blocks share.
-//! Building a table takes 0.1 ms, because most ranges cover whole blocks. A lookup takes two loads.
+//! The tables have two stages: the first maps each block of 64 code points to the place of its values in the second.
+//! Blocks with equal values share one place. Building a table takes 0.1 ms, because most ranges cover whole blocks. A
+//! lookup takes two loads.
 
 use std::collections::HashMap;
 

@@ -15,8 +15,8 @@ const LONGER: u128 = MAX_BYTES as u128 + 1;
 #[repr(transparent)] // because vectors are loaded from keys
 pub(crate) struct ShortKey(u128);
 
-/// Length of a string → mask that selects the bytes of the string among 16 bytes, and a value that contains only the
-/// last byte of the key.
+/// Length of a string → two integers: a mask that keeps the bytes of the string and clears the rest of the 16 bytes;
+/// and the key's last byte, at its place, with zeros in the other 15 bytes.
 const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
     let mut masks = [[0; 2]; MAX_BYTES + 2];
     let mut len = 1;
@@ -82,8 +82,8 @@ impl ShortKey {
     }
 
     /// Returns an integer that orders strings of up to 15 bytes: first by their bytes after zero padding, then by their
-    /// length. So the integer of a string of 15 bytes, plus one, is greater than the integers of all strings that are
-    /// padded to the same 15 bytes.
+    /// length. So if 1 is added to the integer of a string of 15 bytes, the sum is greater than the integer of every
+    /// string whose padded bytes are the same 15 bytes.
     #[inline(always)]
     pub(crate) fn order(self) -> u128 {
         self.0.to_be()

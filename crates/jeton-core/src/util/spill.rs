@@ -82,7 +82,8 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// I/O errors, for example if the disk is full; this value is then unchanged.
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
-    /// Releases the physical memory of the pages after the first `keep` bytes. The next access reads them from the file.
+    /// Releases the physical memory of the pages after the first `keep` bytes. The next access reads them from the
+    /// file.
     fn release(&self, keep: usize);
 
     /// Returns how many bytes of the mapping are in physical memory; `None` if the system does not report it.
@@ -102,9 +103,9 @@ pub struct Resident {
 /// check. The reserve is the limit divided by this number.
 const SLACK: usize = 16;
 
-/// If memory exceeds the limit even after a release, in this many consecutive checks, the pages of vectors are counted.
-/// A single check is not enough: between a release and the next check, other threads can map as many pages as a small
-/// limit allows.
+/// Number of consecutive checks that find memory above the limit even after a release. After so many checks, the pages
+/// of vectors are counted. A single check is not enough: between a release and the next check, other threads can map as
+/// many pages as a small limit allows.
 const CHECKS: u32 = 16;
 
 /// Mapped vectors.
@@ -197,7 +198,7 @@ impl Shared {
     }
 
     /// Releases mapped pages if memory exceeds the limit. Mapped pages can always take half of the limit, even if other
-    /// tables take more than the other half. If still more pages were released, each access would cost a page fault.
+    /// tables take more than the other half: with fewer mapped pages, each access would cost a page fault.
     ///
     /// Three quarters of the memory for mapped pages are for the first bytes of vectors. These pages are pinned and
     /// never released. For vectors that are accessed at random, it does not matter which pages are pinned. The other
@@ -224,8 +225,8 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // If memory exceeds the limit after every release, the excess pages do not belong to vectors. They belong to
-        // libraries that were loaded after the limit was created.
+        // If memory exceeds the limit after each of `CHECKS` consecutive releases, the excess pages do not belong to
+        // vectors. They belong to libraries that were loaded after the limit was created.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) <= allowed {
             registry.exceeded = 0;
@@ -234,8 +235,8 @@ impl Shared {
         registry.exceeded += 1;
         if registry.exceeded == CHECKS {
             registry.exceeded = 0;
-            // Pages that other threads map in the meantime are counted as pages of vectors, so the number of pages of
-            // other files is never overestimated.
+            // `still` was measured before the pages of vectors are counted. Pages that other threads map between the
+            // two measurements are counted only as pages of vectors, so they do not raise the estimate for other files.
             let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
             let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
             let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
@@ -353,8 +354,8 @@ impl MemoryLimit {
                     shared.enforce();
                 }
             };
-            // If the thread cannot be started, no limit is enforced; the operating system alone decides which pages
-            // stay in memory.
+            // If the thread cannot be started, only the loops that call `enforce` release pages. Between these calls,
+            // the operating system alone decides which pages stay in memory.
             let keeper = std::thread::Builder::new().spawn_scoped(scope, enforce).ok();
             let _end = End { done: &done, keeper: keeper.as_ref().map(|keeper| keeper.thread()) };
             work()
@@ -520,9 +521,9 @@ impl<T: Copy> SpillVec<T> {
         }
         shared.add(&mapping, !self.memory.in_files);
         if self.mapping.is_none() {
-            // SAFETY: `len` values are initialized here (the invariant). The mapping has at least `capacity` ≥ `len`
-            // values (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does
-            // not overlap the vector's allocation.
+            // SAFETY: `len` values are initialized here (the invariant). The mapping has space for `capacity` ≥ `len`
+            // values and begins at a multiple of `PAGE` (both are checked above). `grow` has checked that `T` needs no
+            // larger alignment than `PAGE`. The mapping does not overlap the vector's allocation.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }
@@ -615,8 +616,8 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Releases the memory of all pages, if the vector is in a file. Is called after loops that access the vector in
-    /// order.
+    /// Releases the memory of all pages, if the vector is in a file. Callers use it after a loop that accesses the
+    /// vector in order.
     pub fn release(&self) {
         if let Some(mapping) = &self.mapping {
             mapping.release(0);
@@ -689,8 +690,8 @@ impl<T: Copy> Deref for SpillVec<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` values are initialized, and only the vector accesses them (see the invariant). It is
-        // borrowed for as long as the slice. `start` is aligned and not null even if there are no values.
+        // SAFETY: the first `len` values are initialized, and only the vector accesses them (see the invariant). The
+        // vector stays borrowed while the slice exists. `start` is aligned and not null even if there are no values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

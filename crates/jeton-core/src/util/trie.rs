@@ -3,8 +3,8 @@
 //! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; so a step is one memory access. The
 //! children of a node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. For a
 //! node with several children, construction tries a few free slots and then adds a new block, so it takes linear time.
-//! After that, the search for free slots starts in the new block. If it always started at the first free slot,
-//! malicious entries could leave first free slots that fit no node, and each node would take a new block.
+//! After that, the search for free slots starts in the new block. If every search started at the first block, malicious
+//! entries could leave many free slots there that fit no node, so that each node would take a new block.
 //!
 //! Cost: 12 bytes for each slot; 250,000 pieces are built in under 0.1 s. Matching takes one step for each byte, up
 //! to the longest entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure";
@@ -88,8 +88,8 @@ impl Trie {
         self.matches_after(ROOT, text, at)
     }
 
-    /// Iterates over the entries that consist of the path to `node`, followed by zero or more bytes of the text from
-    /// `at` on. The first of these entries is that of `node` itself, if there is one.
+    /// Iterates over the entries that consist of the bytes on the path to `node`, followed by zero or more bytes of the
+    /// text from `at` on. If `node` itself has an entry, this entry comes first.
     #[inline]
     pub fn matches_after<'a>(
         &'a self,

@@ -180,8 +180,8 @@ mod x86 {
     #[inline(always)]
     unsafe fn append_ascii(_: HasAvx2, points: &[u32; 16], out: &mut Vec<u8>) -> bool {
         // SAFETY: the four loads read points 0 to 3, 4 to 7, 8 to 11 and 12 to 15. The store writes 16 bytes to the
-        // spare capacity, which are the bytes that `set_len` adds. Neither the loads nor the store need alignment. The
-        // argument proves AVX2.
+        // spare capacity, and `set_len` adds exactly these 16 bytes. Neither the loads nor the store need alignment.
+        // The argument of type `HasAvx2` proves that the processor has AVX2.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -211,7 +211,7 @@ mod x86 {
             };
             // SAFETY: the store writes `STEP` = 16 bytes to the spare capacity. That is large enough: the caller
             // guarantees four bytes for each point and `STEP` more bytes, and each earlier point took at most four
-            // bytes. `len` is at most 12, and the store has initialized these bytes.
+            // bytes. `set_len` adds at most 12 bytes, all of which the store has initialized.
             unsafe {
                 _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
                 out.set_len(out.len() + len);
@@ -223,8 +223,8 @@ mod x86 {
     /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
     #[inline(always)]
     fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
-        // SAFETY: the loads read the four points and the 16 bytes of `shuffle`, and need no alignment. The argument
-        // proves AVX2.
+        // SAFETY: the loads read the four points and the 16 bytes of `shuffle`, and need no alignment. The argument of
+        // type `HasAvx2` proves that the processor has AVX2.
         unsafe {
             let c = _mm_loadu_si128(four.as_ptr().cast());
             let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));

@@ -1,14 +1,15 @@
 //! Finds the words of texts, and the runs of scripts that are written without spaces; counts the tokens in both.
 //!
 //! A word is a segment between word boundaries (Unicode Standard Annex #29) that has a letter or a number. Without a
-//! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. They break after
-//! each character or, in scripts of class ALetter such as Tibetan, never inside a clause. Therefore letters and numbers
-//! of such scripts are *runs* instead of words. The length of a run is its number of characters without combining
-//! marks. Tibetan's intersyllabic mark belongs to the character before it. Punctuation and white space are in no run.
+//! dictionary, the rules of the annex find no words in Chinese, Japanese, Thai and similar scripts. In most of these
+//! scripts, the rules break after each character; in scripts of class ALetter, such as Tibetan, never inside a clause.
+//! Therefore letters and numbers of such scripts form *runs* instead of words. The length of a run is its number of
+//! characters without combining marks. Tibetan's intersyllabic mark belongs to the character before it. Punctuation and
+//! white space are in no run.
 //!
 //! Cost: linear in the text; 16 bytes for each word and run.
 //!
-//! Source: word boundaries are those of the crate unicode-segmentation, in the text between two runs. The scripts
+//! Source: the crate unicode-segmentation finds the word boundaries in each part of the text between runs. The scripts
 //! follow the classes SA, ID and AK of Unicode Standard Annex #14.
 //!
 //! Left out: an underscore next to Katakana is not part of a run.
@@ -181,13 +182,14 @@ impl std::ops::Add for TokensInRanges {
 
 /// Counts the tokens of each range of a text, from the spans of the tokens in order.
 ///
-/// A range has the token that overlaps its first byte, and the tokens that begin after its first byte. A token without
-/// bytes is treated as a part of the character before it; at the start of the text, it belongs to no range.
+/// The tokens of a range are the token that overlaps its first byte, and all tokens that begin later in the range. A
+/// token without bytes is treated as a part of the character before it; at the start of the text, it belongs to no
+/// range.
 pub struct RangeCounter<'a> {
     ranges: &'a [(usize, usize)],
     /// Index of the first range that ends at or after the start of the last added token.
     at: usize,
-    /// Number of tokens in ranges, without the first token of each range.
+    /// Total number of tokens of all ranges, where the first token of each range is not counted.
     more: usize,
     /// Number of ranges with more than one token.
     divided: usize,

@@ -254,7 +254,8 @@ impl Alphabet {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Returns true if the symbols of a pretoken depend only on single characters, or on runs of unknown characters.
+    /// Returns true if each initial symbol depends only on the character, or the run of unknown characters, that it
+    /// stands for.
     pub fn is_local(&self) -> bool {
         let spells_all_or_none = self.unknown.bytes.is_none() || self.spells_unknown();
         self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none

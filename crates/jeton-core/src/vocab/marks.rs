@@ -1,9 +1,9 @@
 //! Spelling of `▁`, the mark of word starts, in the texts of the fast path.
 //!
-//! If a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes the original text, with
-//! tables in which `▁` is spelled as a space. A `▁` in the original text is replaced by a space, because the model
-//! reads `▁` in both cases. So a text of the fast path never contains both characters, and replacing one by the other
-//! converts it to the text that the model reads, and back.
+//! If a pipeline replaces all spaces by `▁`, the fast path need not do so: it encodes the original text, with tables in
+//! which `▁` is spelled as a space. Only a `▁` that is already in the original text is rewritten, as a space; the model
+//! reads `▁` for both characters. So the fast path's text contains no `▁`. Replacing its spaces by `▁` gives the text
+//! that the model reads, and the reverse replacement gives the fast path's text.
 
 use std::borrow::Cow;
 

@@ -1,14 +1,14 @@
 //! Vocabulary: id ↔ bytes, with all entries in one arena.
 //!
 //! An entry has a kind and a content. The content is what the model matches: raw bytes at byte level, else the spelling
-//! (`▁the`, `##ing`, `<0x0A>`). Ids can have gaps. The contents of ordinary entries, together with the end-of-word
-//! flag, are unique, so content → id is a function. Added tokens are not in this lookup, because a matcher finds them.
-//! A special token can have the same content as an ordinary entry.
+//! (`▁the`, `##ing`, `<0x0A>`). Ids can have gaps. No two ordinary entries have the same content and the same
+//! end-of-word flag, so content and flag determine the id. The table for this lookup does not contain added tokens,
+//! because a matcher finds them. A special token can have the same content as an ordinary entry.
 //!
-//! Cost: for each entry, 5 bytes in addition to its content, and 5 bytes of the lookup table.
+//! Cost: for each entry, its content, 5 bytes for start and kind, and 5 bytes of the lookup table.
 //!
-//! A flag in the stored start of a content is set if the kind affects decoding. Decoding therefore needs only one
-//! lookup for most ids.
+//! The start of a content is stored with a flag, which is set if the kind affects decoding. For most ids, the flag is
+//! not set, and decoding does not read the kind.
 
 pub mod alphabet;
 pub mod byte_alphabet;
@@ -87,7 +87,7 @@ impl List {
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// Appends an entry whose content `write` appends to the given buffer. Returns the content.
+    /// Appends an entry, and returns its content. `write` must append the content to the buffer that it is given.
     ///
     /// # Errors
     /// Errors of `write`, after which the list is unchanged.
@@ -354,7 +354,7 @@ impl Vocab {
         all & u128::MAX.checked_shr(128 - 8 * place.len() as u32).unwrap_or(0)
     }
 
-    /// Returns the id of the model entry with this content; `ends_word` must match, too.
+    /// Returns the id of the model entry with this content and this end-of-word flag.
     #[inline]
     pub fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         let same = |&id: &u32| same(self.content(id), content) && (self.kind(id) == Kind::EndsWord) == ends_word;

@@ -86,7 +86,7 @@ pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     text_or(object).map_err(|_| PyRuntimeError::new_err("the text has a lone surrogate"))
 }
 
-/// Borrows a text in a list, or a piece: `str` or `bytes`.
+/// Borrows a `str` or `bytes` that is a piece or an element of a list of texts.
 pub fn item<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("the elements of a list must be str or bytes"));

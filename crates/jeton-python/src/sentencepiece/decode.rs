@@ -130,8 +130,8 @@ impl PieceModel {
                 mapping.set_item("text", text_object(py, done.whole(), as_bytes)?)?;
                 mapping.set_item("ids", ids)?;
                 mapping.set_item("pieces", spelled)?;
-                // As in SentencePiece, the byte offsets refer to the text before denormalization, but are converted to
-                // characters with the denormalized text.
+                // The byte offsets refer to the text before denormalization. As in SentencePiece, they are nevertheless
+                // converted to character offsets as if they referred to the denormalized text.
                 let ranges = done.pieces.iter().map(|piece| piece.range);
                 if !as_bytes && ranges.clone().any(|(_, end)| end > done.whole().len()) {
                     return Err(PyValueError::new_err(

@@ -83,8 +83,8 @@ fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, 
     }
 }
 
-/// Converts `starts` (normalized byte → input byte) to characters: for each normalized character, and for the end of
-/// the text, the index of a character in the input.
+/// Converts the alignment `starts` (normalized byte → input byte) from bytes to characters. The result has the index of
+/// an input character for each character of the normalized text, and one more index for the end of that text.
 fn of_characters(text: &str, normal: &str, starts: &[u32]) -> Vec<u32> {
     let indices = char_indices(text.as_bytes());
     let ends = normal.char_indices().map(|(at, _)| at).chain([normal.len()]);

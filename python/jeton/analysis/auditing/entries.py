@@ -71,7 +71,7 @@ PRIVATE = {
 }
 
 
-MAX_SHOWN = GIANT_BYTES  # entries of up to this many characters are shown in full: all ordinary entries
+MAX_SHOWN = GIANT_BYTES  # entries of up to this many characters, which includes all ordinary ones, are shown in full
 SHOWN = 64  # number of characters that a report shows of a longer entry or text
 
 
@@ -113,7 +113,7 @@ class Entries:
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Returns name → finding, or None if the rule found no fault."""
+    """Returns a dict from the name of each rule to its finding, or to None if the rule found no fault."""
     return {
         "unreachable": _unreachable(found, most),
         "undecided": _undecided(found, most),
@@ -136,8 +136,8 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     ids = np.flatnonzero(found.is_unreached)
     if not ids.size:
         return None
-    # If a vocabulary has all 256 bytes, some are unreachable: bytes that UTF-8 never uses, and bytes that occur only in
-    # characters which are themselves entries.
+    # In a vocabulary with all 256 bytes, it is normal that some of the bytes are unreachable: those that UTF-8 never
+    # uses, and those that occur only in characters which are entries themselves.
     is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
     fates, counts = np.unique(found.fates[ids], return_counts=True)
     by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}

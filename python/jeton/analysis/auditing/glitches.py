@@ -29,7 +29,7 @@ __all__ = ["glitches", "indicators"]
 RESERVED = re.compile(r"reserved|unused|extra_id|placeholder|dummy", re.IGNORECASE)
 MIN_REFERENCE = 4  # minimum number of untrained rows; the mean of fewer rows is unreliable
 LOW = 5.0  # a norm is low if its logarithm is this many robust standard deviations below the median
-SHARE = 0.02  # at most this share of the candidates is listed; the paper verifies the same share
+SHARE = 0.02  # maximum share of the entries that is listed for their distance; the paper verifies 2%, too
 
 
 def indicators(
@@ -81,8 +81,8 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_low = is_candidate & (logs < middle - LOW * max(spread, 1e-3))
     is_near = np.zeros(size, bool)
     if distances is not None:
-        # A row is a candidate if it is at least as near to the mean as the nearest three quarters of the untrained
-        # rows. If this holds for many rows, the distance does not discriminate and is not used.
+        # A row is near if its distance to the mean does not exceed the 75th percentile of the untrained rows' distances.
+        # If many rows are near, the distance does not discriminate and is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)
         if np.count_nonzero(near) <= SHARE * max(int(is_candidate.sum()), 1):

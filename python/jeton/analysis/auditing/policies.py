@@ -26,7 +26,7 @@ SPACE_PROBES = {
 
 
 def rules(found: Entries, most: int) -> dict[str, Finding | None]:
-    """Returns name → finding. Both rules describe the tokenizer, so they always have a finding."""
+    """Returns rule name → finding. The two rules only describe the tokenizer, so each of them always has a finding."""
     return {"digits": _digits(found), "white-space": _white_space(found, most)}
 
 

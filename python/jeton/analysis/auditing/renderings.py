@@ -215,7 +215,7 @@ class Template:
         return ids
 
     def _needs_text(self) -> bool:
-        """Tests whether the template fails if the arguments of a tool call are an object, but renders them as text."""
+        """Tests whether the template renders text as the arguments of a tool call, but fails on an object."""
         scenario = SCENARIOS["tool results"]
         if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
             return False
@@ -224,7 +224,7 @@ class Template:
 
 
 Facts: TypeAlias = dict[str, Any]
-Result: TypeAlias = Finding | str | None  # result of a rule: a finding, the reason why it was skipped, or None
+Result: TypeAlias = Finding | str | None  # a rule returns a finding, the reason why the rule was skipped, or None
 Rule: TypeAlias = Callable[[Template, Facts], Result]
 
 

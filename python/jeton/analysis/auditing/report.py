@@ -62,7 +62,7 @@ class Audit:
         return any(each.rule == rule for each in self.findings)
 
     def heading(self) -> str:
-        """Returns the summary of the audit that precedes the findings in the report."""
+        """Returns a summary of the audit. In the report, this summary precedes the findings."""
         fates = self.facts["fates"]
         unreached = sum(list(fates.values())[4:])
         return translate(

@@ -73,8 +73,8 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 
 def _prefix(template: Template, facts: Facts) -> Result:
-    """Finds conversations whose rendering, with or without prompt, is not a prefix of that with more messages."""
-    examples: dict[str, Example] = {}  # change -> its first example, even if it occurs in several conversations
+    """Finds conversations whose rendering, with or without prompt, is no prefix of the rendering with more messages."""
+    examples: dict[str, Example] = {}  # change -> example from the first conversation with this change
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
     count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
@@ -223,7 +223,7 @@ def _proved_stop(template: Template) -> str | None:
     try:
         chat = template.tok.chat(PLAIN[:2], tools=tools, **options)
         stops = chat.replies[-1].stops if chat.replies else ()
-    except JetonError:  # includes texts that the tokenizer cannot encode
+    except JetonError:  # also raised if the tokenizer cannot encode the text
         return None
     found = [chat.text[start:end].strip() for start, end in stops]
     return next((text for text in found[-1:] if text in template.controls), None)

@@ -1,9 +1,9 @@
 """Causes of a difference between two readers, found by experiment.
 
-Jeton builds a tokenizer for each reader and compares the definitions (`changes`). Each difference is applied to the
-first tokenizer by itself; if its ids then equal those of the second reader on all texts, this difference is the cause.
-Otherwise, all differences are applied together, and those without which the ids are still equal are removed one by one;
-those that remain are the causes. So a stated cause is proved for these texts.
+Jeton builds a tokenizer for each reader and compares the definitions (`changes`). First, each difference alone is
+applied to the first tokenizer. If the ids then equal those of the second reader on all texts, this difference is the
+cause. Otherwise, all differences are applied together. Then each difference is left out in turn: it stays out if the
+ids are still equal without it. The remaining differences are the causes. So a stated cause is proved for these texts.
 
 If Jeton cannot read a reader's definition, the reader is compared with variants of the first tokenizer: `▁` added at
 other positions, no normalizer, another pattern. If no variant gives the reader's ids, the cause is unknown, and only
@@ -124,8 +124,8 @@ def causes_of(
     readers = [reader for reader, _ in theirs]
     search = _Search(texts, our_results, their_results)
     found = search.numbering(ours, readers) or search.by_changes(ours, readers)
-    # The differing texts of the combined results can come from readers without a definition only. So also search with
-    # the results of each single reader that has a definition.
+    # In the combined results, all differing texts can come from readers without a definition. So the search is repeated
+    # with the results of each single reader that has a definition.
     for reader, alone in theirs:
         if not found and reader.twin is not None and our_results.differing(alone):
             found = _Search(texts, our_results, alone).by_changes(ours, [reader])
@@ -224,9 +224,10 @@ class _Search:
         return sorted(found, key=lambda cause: -cause.num_texts)
 
     def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
-        """Finds which differences between two tokenizers change ids; [] if even all of them do not explain the ids."""
+        """Finds the differences between two tokenizers that change ids; [] if all together do not explain the ids."""
         changes = Changes(a, b)
-        # the ids can still differ, because some differences, such as the decoder's, are not among the changes
+        # Even if all changes are applied, ids can still differ, because some differences, for example in the kinds of
+        # entries, are not in the list of changes.
         if not changes.all or self._mismatches(changes, changes.all):
             return []
         for change in changes.all:
@@ -289,7 +290,10 @@ class _Search:
         return found or [self._of_refusals()]
 
     def _of_refusals(self) -> Cause:
-        """Returns the cause of a difference between two libraries that use the same definition."""
+        """Returns the cause of a difference between two libraries whose definitions are equal.
+
+        The cause is "unknown_token" if exactly one side refuses the first text with different ids, else "unknown".
+        """
         first = self._ours.differing(self._theirs)[0]
         refused = [isinstance(one.at(first), Refused) for one in (self._ours, self._theirs)]
         if refused == [False, True]:
@@ -301,16 +305,17 @@ class _Search:
         return Cause("unknown", translate("no cause was proved: the definitions are equal"), False)
 
     def _only_refusals(self) -> bool:
-        """Tests whether refusals explain all differences: exactly one side refuses each text with different ids."""
+        """Tests whether refusals explain all differences: wherever ids differ, exactly one side refuses the text."""
         pairs = zip(self._ours.ids, self._theirs.ids, strict=True)
         differing = [(a, b) for a, b in pairs if a is not None and b is not None and a != b]
         return all(isinstance(a, Refused) != isinstance(b, Refused) for a, b in differing)
 
 
 def _as_json(tok: Tokenizer) -> Tokenizer | None:
-    """Converts a tokenizer with SentencePiece's or llama.cpp's components to Hugging Face's; None if it has neither.
+    """Replaces SentencePiece's or llama.cpp's components of a tokenizer by components of Hugging Face.
 
-    The converted tokenizer can give other ids; the caller tests them.
+    Returns None if the tokenizer has no such components, or if they cannot be converted. The converted tokenizer can
+    give other ids; the caller tests them.
     """
     is_model = isinstance(tok.definition.model, Pieces)
     if not is_model and not any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):

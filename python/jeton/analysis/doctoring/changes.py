@@ -2,10 +2,11 @@
 
 `Changes` lists the differences: components that only one tokenizer has, or that have different options in the two;
 options of the model; flags of added tokens; tokens and merges. ``apply`` applies any selection of changes to the first
-tokenizer; all changes together give the second. So experiments show which changes affect ids.
+tokenizer, so that experiments can show which changes affect ids. All changes together give the second tokenizer, apart
+from details that change no ids, such as the decoder.
 
-Differences that only make sense together form one change, such as all components that write `▁`, or another type of
-model and its vocabulary.
+Differences that only make sense together form one change: for example, all components that write `▁`, or the entries of
+a vocabulary with its merges and scores.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class Changes:
             elif key[0] == "only_a":
                 for id in key[1]:
                     del added[id]
-            else:  # new tokens can have the ids of removed ones
+            else:  # comes after all removals, because a new token can have the id of a removed one
                 added |= {id: theirs.added[id] for id in key[1]}
                 from_theirs |= set(key[1])
         source = theirs if ("vocabulary",) in keys else ours
@@ -156,7 +157,7 @@ class Changes:
 
     def _of_stage(self, name: str) -> Iterable[Change]:
         differing = [segment for segment in self._stages[name] if not segment.is_equal and not segment.is_marks]
-        # Several components together express the other pattern, so they form one change.
+        # Several components that differ form one change, because only together do they express a pattern.
         if name == "pretokenizer" and len(differing) > 1:
             a, b = (
                 [part for part in parts if part] for parts in zip(*((one.a, one.b) for one in differing), strict=True)

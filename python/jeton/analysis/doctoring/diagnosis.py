@@ -31,7 +31,8 @@ class ReaderRow:
         name: file and library.
         version: version of the library.
         detail: class that the library chose for the tokenizer, or another remark.
-        group: letter that readers with equal ids share, ``"A"`` with the reference; None if the reader was not checked.
+        group: letter of the group of readers with equal ids; the reference is in group ``"A"``. None if the reader was
+            not checked.
         reason: why the reader was not checked.
         num_different: number of texts whose ids differ from the reference's.
     """
@@ -53,10 +54,11 @@ class Disagreement:
         call: the call whose results differ: ``"encode"``, ``"template"`` (encode with the template's tokens),
             ``"decode"`` or ``"lock"`` (comparison with the lock file).
         text: the first text with a difference.
-        reference, found: ids or decoded text of the reference and of these readers; a string for a refusal.
+        reference, found: ids or decoded text of the reference and of these readers; for a refused text, the message.
         reference_tokens, found_tokens: spellings of these ids.
         num_texts: number of texts with a difference.
-        causes: the causes. Unproven causes are differences of the definitions.
+        causes: the proven causes. If no cause was proved: unproven causes, usually the differences between the two
+            definitions.
     """
 
     readers: tuple[str, ...]

@@ -1,8 +1,8 @@
 """`doctor`: loads a tokenizer with every library that can load it, and compares the results.
 
-Each installed library reads the files of the folder that it supports (`readers`). All readers encode the same texts
-(`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group that does not
-contain it, experiments find the cause of the difference (`causes`).
+Each installed library reads those files of the folder whose format it supports (`readers`). All readers encode the same
+texts (`telling_texts`); readers with equal ids form a group. The first reader is the reference. For each group without
+the reference, experiments find out why the ids differ from those of the reference (`causes`).
 
 Cost: a few seconds, most of them for importing transformers.
 """
@@ -40,7 +40,7 @@ def doctor(
     rank file by Jeton and `tiktoken`, and its class by `transformers`. Jeton also loads a GGUF file, with the ids of
     llama.cpp. Libraries that are not installed are listed as not checked. Remote code is never run.
 
-    A cause is proved by experiment: if the difference is applied to Jeton's definition of the reference, the ids become
+    A cause is proved by experiment: Jeton applies the difference to its definition of the reference, and the ids become
     equal on all texts. `sentencepiece` never matches added tokens, so it is compared only on texts without them.
 
     Args:
@@ -158,8 +158,8 @@ class _Comparison:
     def _of_group(self, group: _Group) -> Disagreement:
         reference = self.groups[0]
         differing = reference.results.differing(group.results)
-        # The group equals the reference on all texts that both have encoded. Compare with a group that has encoded more
-        # texts.
+        # The group equals the reference on all texts that both have encoded. So compare the group with the first group
+        # that gives other ids.
         if not differing:
             reference = next(one for one in self.groups if one.results.differing(group.results))
             differing = reference.results.differing(group.results)
@@ -177,7 +177,7 @@ class _Comparison:
         )
 
     def _of_decoding(self) -> list[Disagreement]:
-        """Returns the disagreements of readers that decode the same ids to a text other than the reference's.
+        """Returns the disagreements in decoding: a reader decodes the ids of the reference to a different text.
 
         Left out: texts with added or unknown tokens, and texts with ▁, which most decoders turn into a space.
         """
@@ -228,7 +228,7 @@ def _letters(index: int) -> str:
 
 
 def _facts(readers: Sequence[Reader], ids: Any) -> tuple[list[int] | str | None, tuple[str, ...]]:
-    """Returns the ids and their spellings, or the message of a refusal and no spellings."""
+    """Returns the ids and the spelling of each; for a refused text, the error message and no spellings."""
     if not isinstance(ids, list):
         return (None if ids is None else ids.message), ()
     spell = next((reader.spell for reader in readers if reader.spell is not None), None)

@@ -6,9 +6,9 @@ JSON:
 - ``format``: ``"jeton doctor"``; ``version``: 1;
 - ``texts``: the texts; ``framed``: those that are also encoded with the tokens of a template;
 - ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (a list for each text of
-  ``framed``, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Readers after the
-  first have, instead of ``ids``, ``like`` (the first reader's name) and ``other`` (index → ids, for texts on which they
-  differ from it).
+  ``framed``, or null) and, for readers of Jeton, ``fingerprint``, which covers the whole vocabulary. Instead of
+  ``ids``, each reader after the first has ``like`` (the first reader's name) and ``other`` (index of a text → ids, for
+  the texts on which the two readers differ).
 
 The versions of libraries are recorded in ``versions``. Fingerprints are compared only within a minor version of Jeton.
 """
@@ -127,7 +127,7 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_lock(lock: Mapping[str, Any], readers: Sequence[Reader]) -> list[str]:
     """Compares readers with the lock file; returns a sentence for each difference.
 
-    Readers in the file whose library is not installed are not compared; `Diagnosis.readers` lists them.
+    A reader in the lock file is not compared if its library is not installed; `Diagnosis.readers` lists such readers.
     """
     differences: list[str] = []
     by_name = {reader.name: reader for reader in readers}
@@ -166,7 +166,7 @@ def _of_reader(lock: Mapping[str, Any], entry: Mapping[str, Any], reader: Reader
                 break
     before = entry.get("fingerprint")
     if _minor(lock.get("versions", {}).get(reader.library)) != _minor(reader.version):
-        return found  # fingerprints are stable within a minor version of Jeton
+        return found  # another minor version of Jeton can have other fingerprints, so they are not compared
     if not found and before is not None and reader.twin is not None and reader.twin.fingerprint != before:
         message = "{reader} has another fingerprint, with equal ids on the texts: {fingerprint} instead of {before}"
         fingerprint = reader.twin.fingerprint

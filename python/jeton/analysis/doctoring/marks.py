@@ -17,7 +17,10 @@ def writes_mark(part: Component) -> bool:
 
 
 def prefix_scheme(definition: Definition) -> str:
-    """Returns where `▁` is added: ``"always"`` (before each text between added tokens), ``"first"``, ``"never"``."""
+    """Returns where `▁` is added: ``"always"``, ``"first"`` or ``"never"``.
+
+    ``"always"``: before each text between added tokens. ``"first"``: only at the start of the whole text.
+    """
     for part in definition.pretokenizer:
         if part["type"] == "Metaspace":
             default = "always" if part.get("add_prefix_space", True) else "never"
@@ -31,7 +34,12 @@ def prefix_scheme(definition: Definition) -> str:
 
 
 def with_prefix(definition: Definition, scheme: str) -> Definition | None:
-    """Returns the definition with another scheme of adding `▁`; None if no component writes `▁`."""
+    """Returns the definition with another scheme of adding `▁`.
+
+    Returns:
+        The definition. None if no component replaces spaces by `▁`, or if the scheme is ``"first"`` and the
+        component is a `SentencePiece` normalizer, which does not support it.
+    """
     if any(part["type"] == "SentencePiece" for part in definition.normalizer):
         if scheme == "first":
             return None

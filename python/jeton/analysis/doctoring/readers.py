@@ -156,7 +156,7 @@ def _is_tokenizer(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD_BYTES)
-    # True if the file's name is that of a tokenizer: reading it will raise this error again. Other files are ignored.
+    # Only the name is left to decide. If the file counts as a tokenizer, the caller reads it and gets this error, too.
     except PermissionError:
         return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
@@ -319,7 +319,7 @@ def _sentencepiece(path: str, config: Mapping[str, Any], name: str) -> list[Read
 
 
 def _rank_file(path: str, main: Tokenizer | None, name: str, source: str) -> list[Reader]:
-    """Returns the readers of a rank file, with the pattern that belongs to `source` or else that of `main`."""
+    """Returns the readers of a rank file. Its pattern is the one that `load(source)` finds, or else that of `main`."""
 
     def ours() -> Tokenizer:
         try:
@@ -371,7 +371,7 @@ class _Reason(str):
 
 
 def _tried(make: Callable[[], T]) -> T | _Reason:
-    """Calls a library. Any error is returned as a `_Reason`, even a panic of its core, which is not an `Exception`."""
+    """Calls a library. Returns any error as a `_Reason`, even a panic of Rust code, which is not an `Exception`."""
     try:
         return make()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

@@ -23,10 +23,11 @@ NUM_GENERATED = 300
 # Maximum number of added tokens whose spelling the texts contain. If a tokenizer has thousands of added tokens, most of
 # them behave alike.
 MAX_ADDED = 48
-# Search for texts on which two definitions differ: number of texts tried, and maximum number of texts added.
+# Number of generated texts that are tried if two definitions differ; the entries of both vocabularies are tried, too.
 NUM_SEARCHED = 4000
+# Maximum number of texts that this search adds for each definition that differs from the first one.
 NUM_FOUND = 3
-BATCH = 4096
+BATCH = 4096  # number of texts that the search encodes at once
 
 
 def telling_texts(twins: Sequence[Tokenizer], own: Sequence[str]) -> list[str]:

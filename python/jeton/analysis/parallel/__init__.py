@@ -1,4 +1,4 @@
-"""Numbers of tokens of parallel text by language: `languages`.
+"""`languages`: numbers of tokens of the same text in many languages (parallel texts).
 
 ```text
 registry    codes of languages -> name and family

@@ -17,7 +17,7 @@ from .texts import Language
 
 __all__ = ["plot_languages"]
 
-ASPECT = 2**0.5  # desired width of the map divided by its height, as of a landscape sheet
+ASPECT = 2**0.5  # desired ratio of the map's width to its height: that of a sheet in landscape format
 MAX_PANELS = 12
 # Inches: height of a row, width of a column, height of the color scale, gap between panels, margin around them.
 ROW, COLUMN, FOOT, GAP, MARGIN = 0.19, 0.42, 0.8, 0.2, 0.15
@@ -52,7 +52,7 @@ def plot_languages(
     name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
     longest = LETTER * max(map(display_width, names))
     head = longest * math.sin(math.radians(SLOPE)) + 0.25
-    overhang = longest * math.cos(math.radians(SLOPE))  # width of the last column's rotated name beyond the column
+    overhang = longest * math.cos(math.radians(SLOPE))  # how far the last column's rotated name extends to its right
     panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
 
     def inches(panels: list[list[_Row]]) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def plot_languages(
 
 
 def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
-    """Divides the rows among panels. No panel ends with a heading; a divided script has at least two rows in each.
+    """Divides the rows among panels. No panel ends with a heading; each part of a divided script has two or more rows.
 
     Examples:
         >>> rows = [("Latin script", None), ("French", (1.0,)), ("Cyrillic script", None), ("Russian", (2.0,))]
@@ -96,7 +96,7 @@ def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
             elif end - 2 > start and is_heading[end - 2] and not is_heading[end]:
                 end -= 2  # keep more than one row below a heading
             elif end + 1 == len(rows) or is_heading[end + 1]:
-                end += 1  # keep the last row with its script
+                end += 1  # a script's last row must not go to the next panel alone
             end = max(end, start + 2)
         panels.append(rows[start:end])
         start = end

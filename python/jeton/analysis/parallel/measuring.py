@@ -28,7 +28,7 @@ def languages(
     """Measures tokenizers on the same text in many languages: tokens relative to English, and fertility.
 
     Args:
-        toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, named by their numbers from 1.
+        toks: a tokenizer; or several, as a mapping name -> tokenizer or a list, whose names are the numbers from 1.
         folder: parallel texts, one file for each language, named by its ISO 639 code, as ``eng.txt`` or
             ``cmn_hans.txt``; for example the Universal Declaration of Human Rights, https://www.unicode.org/udhr/.
             None: a paragraph in twenty languages that comes with Jeton.
@@ -36,7 +36,8 @@ def languages(
         threads, progress: as in `jeton.train`.
 
     Returns:
-        The table. Files with less than a fifth of the baseline's characters are excluded; `left_out` lists them.
+        The table. A file with less than a fifth of the characters of the `relative_to` file is excluded, and is listed
+        in `left_out`.
 
     Raises:
         ConfigError: there are no tokenizers, or `relative_to` has no file.

@@ -21,7 +21,7 @@ TITLES = {
     "chars_per_token": "characters per token",
     "fertility": "tokens per word; c: tokens per character, for scripts without spaces between words",
 }
-# Darkest background of HTML cells, used for eight or more times the baseline's tokens.
+# Darkest background of HTML cells, for at least eight times as many tokens as in the baseline language.
 RED, GREEN, BLUE = 31, 95, 168
 
 
@@ -65,7 +65,7 @@ def _html_cell(value: float) -> str:
 
 
 def _local(name: str, kind: str) -> str:
-    """Translates the name of a language, script or family. `kind` tells a script from a language of the same name."""
+    """Translates the name of a language, script or family. `kind` distinguishes scripts from languages of that name."""
     message = f"{name} ({kind})"
     found = translate(message)
     return name if found == message else found
@@ -85,7 +85,7 @@ def _figures(figure: str, row: Row) -> Iterator[str]:
 
 
 def _fertility(cell: Measure) -> str:
-    """Formats tokens per word, or per character if more tokens are in scripts without spaces."""
+    """Formats tokens per word, or per character if more tokens are in scripts without spaces than in words."""
     if (cell.unspaced_tokens or 0) > (cell.word_tokens or 0):
         value, unit = cell.tokens_per_unspaced_char, "c"
     else:

@@ -1,9 +1,9 @@
-"""Calls with the same results as in Hugging Face's `tokenizers`, on Jeton's core.
+"""Runs the calls of Hugging Face's `tokenizers` on Jeton's core, with the same results.
 
-`Engine` is the immutable counterpart of a `tokenizers.Tokenizer` in one state: truncation, padding, overflow,
-pretokenized input and special tokens are arguments of its calls. It neither imports that library nor refers to its
-objects, so a drop-in, an integration or a server can use it. A call raises `Unproven` if its result is not known to be
-equal; the caller then calls the library itself.
+`Engine` corresponds to one state of a `tokenizers.Tokenizer` and is immutable: truncation, padding, overflow,
+pretokenized input and special tokens are arguments of its calls. It neither imports Hugging Face's library nor refers
+to objects of that library, so a drop-in, an integration or a server can use it. A call raises `Unproven` if its result
+is not known to equal that of the library; the caller then calls the library itself.
 """
 
 from __future__ import annotations

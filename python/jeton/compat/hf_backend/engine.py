@@ -1,4 +1,4 @@
-"""`Engine`: runs the calls of a `tokenizers.Tokenizer` in one state on Jeton's core.
+"""`Engine` runs calls on Jeton's core instead of on a `tokenizers.Tokenizer`, for one state of that tokenizer.
 
 Options have Hugging Face's form: `truncation` and `padding` are the dictionaries that the properties of the same names
 return. Calls that Jeton rejects, or whose results are known to differ, raise `Unproven`.
@@ -128,7 +128,7 @@ class Engine:
         items = self._items[pair is not None, add_special_tokens]
         columns: dict[str, list[Any]] = {name: [] for name in names}
         ids = columns["input_ids"]
-        for item in items:  # few items: the text, and ids of the template
+        for item in items:  # a template has few items: one or two texts, and added ids
             part = item.ids if item.text is None else (own, other)[item.text]
             ids += part
             if "token_type_ids" in columns:
@@ -185,7 +185,7 @@ class Engine:
             words: whether the result has `Rows.word_ids`; not together with `offsets`.
 
         Raises:
-            Unproven: the result may differ from Hugging Face's, or Hugging Face would also raise an exception.
+            Unproven: Jeton rejects the call (Hugging Face may reject it as well), or the results of the two may differ.
         """
         if (offsets or words) and self._shares_spaces:
             raise Unproven("offsets of added tokens that may share a white space")
@@ -257,8 +257,9 @@ class Engine:
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Returns the permitted special tokens, in the core's form.
 
-    If special tokens in texts are plain text, the models of Hugging Face can still produce these tokens, but those of
-    Jeton cannot. Therefore a text that contains a special token raises an error, and Hugging Face's library encodes it.
+    If `splits_special`, special tokens in a text are plain text. Hugging Face's model can still encode this plain text
+    to the special token, but Jeton's model cannot. Therefore, the core raises an error for a text that contains a
+    special token, and Hugging Face's library encodes the text.
     """
     return "raise" if splits_special else "all"
 

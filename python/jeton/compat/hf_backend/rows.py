@@ -114,7 +114,7 @@ class Rows:
         return optional_list(_bytes(own, "<i8"), width=self.width, left=self.is_left)
 
     def token_at(self, row: int, char: int) -> int | None:
-        """Returns the index of the first token of a padded row that contains the character `char`; None without one.
+        """Returns the index, in a padded row, of the first token that contains the character `char`, or None.
 
         Examples:
             >>> offsets = np.array([[0, 2], [2, 3]])

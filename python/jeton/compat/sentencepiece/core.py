@@ -85,7 +85,7 @@ class SentencePieceProcessor:
 
     @property
     def _processor(self) -> Binding:
-        """Object with methods of the extension, which sentencepiece's own tests call."""
+        """Replacement for the object of sentencepiece's extension, for sentencepiece's own tests, which use it."""
         return Binding(self._model)
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -395,7 +395,11 @@ class SentencePieceProcessor:
         return self.decode(input, return_type="proto", **kwargs)
 
     def normalize(self, input: Any, with_offsets: Any = None) -> Any:
-        """Returns a normalized text, or a list of them; with offsets, (text, each character's start in the input)."""
+        """Normalizes a text, or each text of a list.
+
+        With offsets, each result is (text, starts). For each character of the normalized text, and for its end,
+        `starts` has a position in the input.
+        """
         return self._model.normalize(input, bool(with_offsets))
 
     # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -525,5 +529,5 @@ def _without_model(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def report_missing_attributes() -> None:
-    """Begins to record names that processors lack, for `jeton.compat.run`."""
+    """Begins to record the attributes that a program requests but processors lack, for `jeton.compat.run`."""
     report.missing_attributes(SentencePieceProcessor, "sentencepiece.SentencePieceProcessor")

@@ -51,6 +51,7 @@ def charsmap_of(name: str) -> bytes:
 
     Raises:
         RuntimeError: there is no such map.
+        ValueError: there is no such map, and the name has characters other than lowercase letters, ``_`` and ``-``.
     """
     if name == "identity":
         return b""
@@ -109,7 +110,9 @@ def populated(spec: Mapping[str, Any]) -> Spec:
     """Returns a copy of a spec with its character map filled in.
 
     Raises:
-        RuntimeError: no rules have the spec's name, or the spec's file of rules cannot be read.
+        RuntimeError: no rules have the spec's name; the spec's file of rules cannot be read; or the spec has both a
+            file of rules and a character map.
+        ValueError: as `charsmap_of` and `compiled`.
     """
     spec = dict(spec)
     if spec.get("normalization_rule_tsv"):
@@ -126,13 +129,13 @@ def populated(spec: Mapping[str, Any]) -> Spec:
 
 
 def component(spec: Mapping[str, Any], *, treat_whitespace_as_suffix: bool = False) -> dict[str, Any]:
-    """Returns the normalizer component of a definition that corresponds to a spec.
+    """Converts a spec to the normalizer component of a definition.
 
     Examples:
         >>> component({"add_dummy_prefix": False})["add_dummy_prefix"]
         False
     """
-    from base64 import b64encode  # imported on use, also below, because programs that only encode need neither module
+    from base64 import b64encode  # imported on use, like `json`: programs that only encode need neither of the two
 
     blob = spec.get("precompiled_charsmap")
     return {

@@ -63,9 +63,10 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Sets the seed of random segmentations; these differ from SentencePiece's with the same seed.
+    """Sets the seed of random segmentations. The same seed gives other segmentations in SentencePiece.
 
-    Results for lists are reproducible only with one thread, because several threads draw in any order.
+    Results for lists are reproducible only with one thread: the order in which several threads draw random numbers
+    varies.
 
     Examples:
         >>> set_random_generator_seed(1)

@@ -52,7 +52,7 @@ def of_line(line: str) -> dict[str, str]:
 
 
 def of_keywords(given: Mapping[str, Any]) -> Options:
-    """Converts keyword arguments to the values of the two specs.
+    """Converts keyword arguments to values of `TrainerSpec` and of `NormalizerSpec`.
 
     Raises:
         RuntimeError: an option is unknown.

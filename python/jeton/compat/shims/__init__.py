@@ -1,4 +1,4 @@
-"""Folders with packages that have the names of other libraries, one folder for each library.
+"""One folder for each replaced library. Its packages have the library's names and import Jeton's drop-in.
 
-A process that has such a folder on its path, before the library itself, uses the drop-in.
+If such a folder precedes the original library on the path of a process, the process imports the drop-in.
 """

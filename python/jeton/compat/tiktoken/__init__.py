@@ -24,7 +24,8 @@ __version__ = "0.14.0"  # version of tiktoken with this interface
 
 
 def __getattr__(name: str) -> object:
-    if name == "load":  # a module that programs expect, because tiktoken imports it with the first encoding
+    # Programs use `tiktoken.load` without importing it, because tiktoken itself imports it with the first encoding.
+    if name == "load":
         from importlib import import_module
 
         return import_module(".load", __name__)

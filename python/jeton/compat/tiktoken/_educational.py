@@ -45,7 +45,10 @@ class SimpleBytePairEncoding:
         self._decoder = {id: token for token, id in mergeable_ranks.items()}
 
     def encode(self, text: str, visualise: Picture = "colour") -> list[int]:
-        """Returns the ids of a text; prints a ``"colour"`` or ``"simple"`` picture of each merge; None prints none."""
+        """Returns the ids of a text, and prints a picture of each merge.
+
+        `visualise`: form of the pictures, ``"colour"`` or ``"simple"``; with None, none are printed.
+        """
         words = _words(text, self.pat_str)
         return [id for word in words for id in bpe_encode(self.mergeable_ranks, word, visualise=visualise)]
 

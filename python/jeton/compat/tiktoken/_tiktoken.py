@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
-# Patterns for which the core has scanners, and whose matches cover every text. tiktoken's own spelling of the first
-# pattern differs.
+# Two other spellings of the core's pattern `gpt2`: the spelling in tiktoken, and the one in GPT-2's release. The core
+# has a scanner for this pattern, and its matches cover every text.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LONGEST_TABLE = 1 << 20  # maximum number of ids in a table; with more, tokens are looked up in a dict
@@ -372,7 +372,7 @@ class CoreBPE:
 
     @cached_property
     def bytes_by_id(self) -> list[bytes | None]:
-        """The bytes of each id, followed by the same number of None, because negative ids index from the end."""
+        """List of the bytes of each id, followed by as many None, so that a negative index finds None, not a token."""
         end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
@@ -387,7 +387,7 @@ class CoreBPE:
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
         """Three tuples: the mergeable tokens in the order of their bytes; the rank of each; whether each is UTF-8.
 
-        They are tuples, because the garbage collector would visit each item of a list.
+        If they were lists, the garbage collector would visit each of their items; it skips tuples of such items.
         """
         tokens = self._sorted
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes bytes that are not UTF-8
@@ -396,7 +396,7 @@ class CoreBPE:
 
     @cached_property
     def lengths(self) -> NDArray[np.uint8]:
-        """Number of bytes of each id of the core: int64 values, viewed as an array of uint8."""
+        """The length of each token in bytes, by id of the core: an int64 array, returned as a view of its raw bytes."""
         import numpy as np
 
         ids, _, tokens, _ = self._vocabulary.columns()

@@ -83,7 +83,7 @@ class Encoding:
         # The core, if its ids need no translation. It is called directly, because through `CoreBPE`, short calls take
         # 50% longer.
         self._plain_core = bpe.core if bpe.is_plain else None
-        # Tables for calls of single tokens, filled by the first such call.
+        # Tables of `encode_single_token` and `decode_single_token_bytes`, each filled by the first call of its method.
         self._id_of: dict[bytes, int] = {}
         self._bytes_by_id: list[bytes | None] = []
 
@@ -423,9 +423,10 @@ class Encoding:
         return allowed_special, disallowed_special
 
     def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
-        """Returns the special tokens to permit: the allowed ones, or all, if all others are disallowed.
+        """Returns the special tokens to permit: all of them if `disallowed_special` is "all", else the allowed ones.
 
-        Permitting all does not change the ids, because the text contains no disallowed ones, and it is faster.
+        It is faster to permit all special tokens than some. The ids stay the same, because the text contains no
+        disallowed ones.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -439,7 +440,7 @@ class Encoding:
 
 
 def report_missing_attributes() -> None:
-    """Begins to record names that encodings lack, for `jeton.compat.run`."""
+    """Makes `Encoding` record the use of attributes that it lacks, for `jeton.compat.run`."""
     report.missing_attributes(Encoding, "tiktoken.Encoding")
 
 

@@ -1,6 +1,6 @@
 """Reads and writes rank files, with tiktoken's cache.
 
-    TIKTOKEN_CACHE_DIR, else DATA_GYM_CACHE_DIR    folder of the cache; if empty, there is no cache
+    TIKTOKEN_CACHE_DIR, else DATA_GYM_CACHE_DIR    folder of the cache; an empty value disables the cache
     neither is set                                 data-gym-cache in the temporary folder
 
 The name of a file in the cache is the SHA-1 of its URL. A file with a wrong SHA-256 is removed and read again.
@@ -70,7 +70,7 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def cached_path(blobpath: str) -> str | None:
-    """Returns the path of a file in the cache, even if it does not exist; None without a cache."""
+    """Returns the path of a file in the cache, even if the file does not exist; None if there is no cache."""
     from hashlib import sha1
 
     folder = _cache_folder()[0]
@@ -87,7 +87,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
 
     Raises:
         ValueError: the content has another hash.
-        OSError: the file cannot be read, or the cache folder that an environment variable names cannot be written.
+        OSError: the file cannot be read; or the cache folder is set by an environment variable and cannot be written.
     """
     path = cached_path(blobpath)
     if path is None:
@@ -223,7 +223,7 @@ def _unspelled(tokens: Any) -> list[bytes]:
         KeyError: a character is not in the alphabet.
     """
     letters = {ord(spell_bytes(bytes([byte]))): byte for byte in range(256)}
-    table = dict.fromkeys(range(256), "\uffff") | letters  # others become U+FFFF, which Latin-1 cannot encode
+    table = dict.fromkeys(range(256), "\uffff") | letters  # other characters become U+FFFF, which Latin-1 cannot encode
     try:
         return list(map(methodcaller("encode", "latin-1"), map(methodcaller("translate", table), tokens)))
     except UnicodeEncodeError as error:

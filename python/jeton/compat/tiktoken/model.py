@@ -1,8 +1,8 @@
-"""Encodings by the name of a model. Programs can add to the two tables, of whole names and of prefixes.
+"""Encodings by the name of a model. Programs can add entries to two tables: one of whole names, one of prefixes.
 
 The tables are built on first use, because importing `jeton.formats` takes longer than loading an encoding.
 
-Source: openai/tiktoken, tiktoken/model.py (facts, through `jeton.formats.naming`).
+Source: openai/tiktoken, tiktoken/model.py. The content of the tables comes from `jeton.formats.naming`.
 """
 
 from __future__ import annotations

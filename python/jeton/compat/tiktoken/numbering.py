@@ -3,11 +3,11 @@
 A token has the same id in the core as in the encoding. The exceptions get an *internal* id in the core, which is
 translated to the id of the encoding:
 
-    special tokens that share an id, or whose id is a rank     all except the first have an internal id
-    ids from 2**20 - 1 on                                      such ids would disable the core's fast path
-    single bytes without a rank                                the core needs all bytes; encoding them raises an error
+    tokens that share an id         only the first keeps it; a mergeable token precedes the special tokens
+    ids from 2**20 - 1 on           they would disable the core's fast path; if one is a rank, all ids are internal
+    single bytes without a rank     the core needs all bytes; encoding these raises an error
 
-An encoding without exceptions, such as all published ones but o200k_harmony, is *plain*.
+An encoding without exceptions is *plain*. All published encodings except o200k_harmony are plain.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _ExternalIds(dict[int, int | None]):
 
 
 class Numbering(NamedTuple):
-    """Entries of the core's vocabulary for an encoding.
+    """Result of `number`: the tokens of an encoding, with their ids in the core.
 
     Attributes:
         vocabulary: the mergeable tokens, and all single bytes.
@@ -51,7 +51,7 @@ class Numbering(NamedTuple):
 
 
 def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> Numbering:
-    """Numbers the tokens of an encoding.
+    """Assigns an id in the core to each token of an encoding.
 
     Args:
         tokens: mergeable token -> rank.

@@ -1,7 +1,7 @@
 """OpenAI's published encodings, as the plugin ``tiktoken_ext.openai_public``.
 
-Each constructor returns the arguments of `Encoding`, whose ranks are a dict. `arguments` returns them with a `RankFile`
-instead, whose ranks stay in the core.
+Each constructor returns the arguments of `Encoding`, with the ranks as a dict. `arguments` returns the same arguments,
+but with a `RankFile`, so that the ranks stay in the core.
 
 Source: openai/tiktoken, tiktoken_ext/openai_public.py (facts: URLs, hashes, patterns, special tokens).
 """

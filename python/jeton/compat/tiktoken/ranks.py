@@ -1,6 +1,7 @@
-"""Mergeable tokens of an encoding as the core's vocabulary. The dict is built on first access.
+"""Mergeable tokens of an encoding, kept in a vocabulary of the core. A dict of them is built on first access.
 
-Building a dict of 200,000 tokens takes longer than the core takes to read the file, and most programs do not use it.
+Building a dict of 200,000 tokens takes longer than the core takes to read the file, and most programs do not need a
+dict.
 """
 
 from __future__ import annotations

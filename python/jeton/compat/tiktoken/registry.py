@@ -29,7 +29,7 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
 @lru_cache
 def _available_plugin_modules() -> Sequence[str]:
     """Returns the names of the plugins' modules."""
-    import pkgutil  # imported on use, like all modules that only loading needs
+    import pkgutil  # imported on use, like all modules that are needed only to load an encoding
 
     try:
         namespace = import_module("tiktoken_ext")

@@ -1,8 +1,9 @@
 """Encodes text that is cut off: bytes with an incomplete character, and text that will be continued.
 
 Further text can change the tokens of the pattern's last match. `encode_with_unstable` removes these tokens, and lists
-the tokens that can replace them: for each position in the removed bytes, all tokens that begin with the bytes from this
-position on. Each candidate is encoded again; the candidates of a position form a batch.
+what can replace them. A candidate consists of the removed bytes before some position, and a token that begins with the
+removed bytes from this position on. Candidates that are not a single token are encoded again, in batches for each
+position.
 
 Left out: completions of more than one token after the removed bytes.
 
@@ -34,10 +35,10 @@ _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u300
 
 
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
-    """Returns the ids of bytes.
+    """Returns the ids of bytes, which need not be valid UTF-8.
 
-    The bytes from the first invalid byte on are appended to the pattern's last match in the text before them. The
-    result is encoded without splitting it by the pattern.
+    The text before the first invalid byte is encoded as usual, except for the pattern's last match. This match and all
+    bytes that follow it are encoded as one pretoken: the pattern does not split them.
 
     Args:
         bpe: the encoding.
@@ -59,7 +60,7 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
     Args:
         bpe: the encoding.
         text: the beginning of a text.
-        allowed_special: special tokens that are matched.
+        allowed_special: special tokens that are recognized in the text.
 
     Raises:
         UnicodeEncodeError: the text contains a lone surrogate.
@@ -93,7 +94,7 @@ def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[i
     Args:
         bpe: the encoding.
         ids: the ids of a text.
-        tail: the text after its last special token.
+        tail: the part of the text that follows the last special token.
     """
     piece = bpe.last_piece(tail).encode()
     if not piece:
@@ -112,7 +113,7 @@ def _is_white_space(bpe: CoreBPE, id: int) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """Tests whether bytes are valid UTF-8."""
-    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes other bytes
+    return data.isascii() or data.decode("utf-8", "replace").encode() == data  # U+FFFD replaces invalid bytes
 
 
 def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
@@ -124,7 +125,7 @@ def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
 
 
 def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
-    """Encodes texts to a batch of ids and offsets; returns a list with this batch, or an empty list without texts."""
+    """Encodes texts to a batch (ids, offsets); returns a list with this batch, or an empty list if `texts` is empty."""
     if not texts:
         return []
     ids, offsets = core.encode_batch(texts, None, 1)
@@ -134,7 +135,7 @@ def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:
     """Splits `unstable` before its last character, as ``\\s+(?!\\S)`` can split it, and returns the ids of both parts.
 
-    Returns None if the last character is not white space, or is the only one.
+    Returns None if the last character is not white space, or if `unstable` has no other character.
     """
     end = unstable.decode("utf-8", "surrogateescape")[-1:]
     head = unstable[: -len(end.encode("utf-8", "surrogateescape"))]

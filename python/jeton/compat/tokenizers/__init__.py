@@ -73,7 +73,8 @@ PreTokenizedEncodeInput = (
 InputSequence = TextInputSequence | PreTokenizedInputSequence
 EncodeInput = TextEncodeInput | PreTokenizedEncodeInput
 
-# Classes that are imported from the original package. Components written in Python receive and modify their objects.
+# Classes that are imported from the original package. Components written in Python receive objects of these classes
+# and modify them.
 _ORIGINAL = {"NormalizedString", "PreTokenizedString"}
 _IMPLEMENTATIONS = {
     "BertWordPieceTokenizer",

@@ -4,8 +4,8 @@ A call computes only ids, because most callers use only these. On the first acce
 texts of the call are encoded again. A call refers to the engine of its state, so later changes of the tokenizer do not
 affect its results.
 
-If a result of the engine may differ from that of Hugging Face's package, this package computes the result (`fallback`).
-If it is not installed, the call raises an error.
+If a result of the engine may differ from that of Hugging Face's package, Hugging Face's package computes it instead
+(`fallback`). If that package is not installed, the call raises an error.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Call:
         return self._with_padding(tokens, row)
 
     def _show_texts(self, tokens: list[str], ids: list[int], special: list[int], row: int) -> None:
-        """Replaces each token for which Hugging Face returns the text that it matched, by this text."""
+        """Replaces the spelling of a token of `shown_ids` by the text that the token matched, as Hugging Face does."""
         built = self.built
         if built._shares_spaces:
             raise Unproven("added tokens that may share a white space")
@@ -232,7 +232,7 @@ class Call:
         return fill + tokens[len(fill) :] if self.rows.is_left else tokens[:own] + fill
 
     def ranges(self, row: int) -> dict[int, tuple[int, int]]:
-        """Returns sequence -> range of its tokens; empty if a single sequence has all tokens."""
+        """Returns sequence -> range of its tokens; empty for a single text without a post-processor."""
         built, is_pair = self.built, self.pairs is not None
         if not is_pair and built.state.stage_json("post_processor") is None:
             return {}
@@ -257,7 +257,7 @@ class Call:
     # ── overflow ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def may_overflow(self, row: int) -> bool:
-        """Returns False if truncation removed no ids from a row."""
+        """Returns True if truncation may have removed ids from a row; False only if it removed none."""
         truncation = self.settings["truncation"]
         return truncation is not None and int(self.rows.lengths[row]) >= min(
             truncation["max_length"], max(truncation["max_length"] - 1, 0)

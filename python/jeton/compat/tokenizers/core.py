@@ -314,9 +314,9 @@ class Tokenizer:
     # ── by the original ──────────────────────────────────────────────────────────────────────────────────────────────
 
     def _on_replica(self, state: State | Built, settings: dict[str, Any], why: str, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a tokenizer of the original package that is in the given state.
+        """Calls a function with a replica: a tokenizer of the original package with the given state and settings.
 
-        No other call uses this tokenizer at the same time.
+        No other call uses the replica at the same time.
         """
         extension = original.extension("Tokenizer", why)
         with self._lock as lock:
@@ -718,7 +718,7 @@ class Tokenizer:
         chosen = model.get_trainer() if trainer is None else trainer
         stages = {kind: state.stage(kind) for kind in ("normalizer", "pre_tokenizer")}
         trained, special = chosen.learn(texts, stages, [], model)
-        model.adopt(trained)  # so that the caller's object of the model is trained, too
+        model.adopt(trained)  # in place, so that the model object that the caller holds is trained, too
         with self._lock:
             self._state = self._state.with_model(model)
             self._state, _ = self._state.with_tokens([_added(each, is_special=True) for each in special])
@@ -735,7 +735,7 @@ def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokeniz
     """Reads a file that Jeton rejects. If the original package is installed, it reads the file or raises its own error.
 
     Raises:
-        Exception: both reject the file.
+        Exception: the original package rejects the file, too, or is not installed.
     """
     extension = original.extension_or_none()
     if extension is None:
@@ -749,10 +749,10 @@ def _read_by_original(made: Tokenizer, data: bytes, error: Exception) -> Tokeniz
 
 
 def _check_by_original(data: bytes, error: JetonError) -> None:
-    """Checks a file from which Jeton cannot build a tokenizer.
+    """Lets the original package check a file from which Jeton cannot build a tokenizer.
 
     Raises:
-        Exception: the original package's error; or if it is not installed, Jeton's error.
+        Exception: the original package rejects the file; or the package is not installed (then with Jeton's error).
     """
     extension = original.extension_or_none()
     if extension is None:
@@ -761,7 +761,10 @@ def _check_by_original(data: bytes, error: JetonError) -> None:
 
 
 def _truncates(replica: Any, options: dict[str, Any]) -> None:
-    """Enables truncation in a replica; the original can reject it because of a post-processor assigned later."""
+    """Enables truncation in a replica, even if the original rejects the options for the current post-processor.
+
+    This happens if the post-processor was assigned after truncation was enabled; the original permits that order.
+    """
     try:
         replica.enable_truncation(**options)
     except ValueError:

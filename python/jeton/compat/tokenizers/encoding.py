@@ -46,7 +46,7 @@ class Encoding:
 
     @classmethod
     def of_call(cls, call: Any, row: int, ids: list[int] | None = None) -> Encoding:
-        """Creates the encoding of a row of a call."""
+        """Creates the encoding of one text or pair of a call; `row` is its index in the call."""
         made = _new(cls)
         made._call = call
         made._row = row
@@ -79,7 +79,7 @@ class Encoding:
         return made
 
     def columns(self) -> dict[str, Any]:
-        """Returns all columns, the arguments of `from_columns`. They are the encoding's own lists, not copies."""
+        """Returns all columns, named like the arguments of `from_columns`: the encoding's own lists, not copies."""
         own = self._columns
         if own is None:
             call, row = self._call, self._row
@@ -388,7 +388,11 @@ def merged(encodings: Iterable[Encoding], growing_offsets: bool) -> Encoding:
 
 
 def _append(first: Encoding, second: Encoding, growing: bool) -> None:
-    """Appends an encoding. Each overflowing piece is combined with every piece of the other encoding."""
+    """Appends `second` to `first`, and combines their overflowing pieces.
+
+    Each overflowing piece of `first` is joined to `second` and to each overflowing piece of `second`. Then the old
+    `first` is joined to each overflowing piece of `second`.
+    """
     own, other = first.columns(), second.columns()
     combined = []
     for piece in own["overflowing"]:

@@ -44,7 +44,12 @@ class Entries:
 
     @classmethod
     def of(cls, vocab: Any, merges: list[tuple[str, str]] | None) -> Entries:
-        """Creates entries that refer to given objects: token → id or a list of (piece, score), and merges."""
+        """Creates entries from objects in memory, which are not copied.
+
+        Args:
+            vocab: token → id, or a list of (piece, score).
+            merges: the merges by rank; None for a model without merges.
+        """
         made = cls(lambda: (_written(vocab), None if merges is None else to_json(merges).encode()))
         vars(made).update(vocab=vocab, merges=merges)
         return made

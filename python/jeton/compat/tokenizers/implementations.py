@@ -1,4 +1,4 @@
-"""Ready-made tokenizers: the Python code of the original package, run with the drop-in's classes."""
+"""Ready-made tokenizers: the Python code of Hugging Face's own package, which here uses the classes of the drop-in."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def one_input(value: Any, is_pretokenized: bool) -> Any:
 
 
 def batch_input(value: Any, is_pretokenized: bool) -> tuple[Any, Any]:
-    """Returns the text of a batch's element, and the second text if the element is a pair, else None.
+    """Returns (text, second text) of a batch's element; the second text is None if the element is not a pair.
 
     Raises:
         TypeError: the element is neither a text nor a pair.

@@ -101,7 +101,8 @@ def learn_bpe(state: Mapping[str, Any], counts: Counts, *, keeps_merges: bool) -
     run = checkpointed_run(counts, {}, Limits.of(None, None))
     try:
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
-    except ConfigError:  # the alphabet exceeds the vocabulary size; like the original, keep it and learn no merges
+    except ConfigError:
+        # The alphabet exceeds the vocabulary size. Keep the whole alphabet and learn no merges, as in the original.
         options |= {"vocab_size": 1 << 24, "min_frequency": _MOST}
         learned = counts._core.learn_hf(json.dumps(options), keeps_merges, run)
     for token in special:
@@ -163,7 +164,9 @@ def learn_unigram(state: Mapping[str, Any], counts: Counts) -> tuple[dict[str, A
     try:
         vocabulary = learned()
     except ConfigError:
-        try:  # if the pieces leave too few ids for special tokens, the original keeps all pieces of its last pruning
+        # If the characters fit into the vocabulary, but leave too few ids for the special tokens, Hugging
+        # Face's library keeps all pieces of its last pruning.
+        try:
             learned(num_reserved=0)
             vocabulary = learned(num_reserved=0, vocab_size=size * 11 // 10)
         except ConfigError:

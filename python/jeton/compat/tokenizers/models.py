@@ -105,7 +105,7 @@ class Model(Part):
         return {name: state[name] for name in order if name in state}
 
     def members(self) -> Members:
-        """Returns the JSON of the vocabulary, and that of the merges or, for a model without merges, None."""
+        """Returns two JSON texts: the vocabulary, and the merges (None if the model has no merges)."""
         return self.entries.members
 
     def entries_members(self) -> Callable[[], Members]:
@@ -156,7 +156,7 @@ class Model(Part):
             state = import_module(".state", __package__).State.of_model(self)
             vars(self.entries)["alone"] = state
         if not sequence and self.cell._state["type"] == "WordLevel":
-            return None  # the original treats an empty text as a word
+            return None  # the original treats an empty text as a word, and returns a token or an error
         options, built, data = self.cell._state, state.current(), sequence.encode()
         if built is None or options.get("dropout") or options.get("alpha") is not None:
             return None
@@ -167,10 +167,12 @@ class Model(Part):
         spans, names = encoded.byte_spans, self.entries.tokens
         values = [names[id] for id in encoded.ids]
         if options["type"] == "Unigram":
-            if any(map(_BYTE.fullmatch, values)):  # each byte token has the range of all adjacent unknown characters
+            # For a byte token, the original returns the range of all adjacent unknown characters. Jeton does not.
+            if any(map(_BYTE.fullmatch, values)):
                 return None
             values = [data[at:end].decode() for at, end in spans]  # unknown characters are shown as themselves
-        if options["type"] == "BPE" and options["unk_token"] is None:  # the original's ranges skip unknown characters
+        # The original leaves out unknown characters, and counts its ranges as if the text did not contain them.
+        if options["type"] == "BPE" and options["unk_token"] is None:
             ends = [*accumulate(map(len, map(str.encode, self._bare(values, sequence))), initial=0)]
             if ends[-1] < len(data):
                 spans = list(pairwise(ends))

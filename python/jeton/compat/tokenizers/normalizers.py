@@ -43,7 +43,7 @@ class Normalizer(Part):
 
     @staticmethod
     def custom(obj: Any) -> Normalizer:
-        """Creates a normalizer from a Python object with ``normalize``; the original package runs it."""
+        """Creates a normalizer from a Python object with a method ``normalize``, which HF's package calls."""
         return Normalizer._of_cell(Cell({"type": "Custom"}, obj))
 
     def normalize(self, normalized: Any) -> None:
@@ -109,7 +109,7 @@ class StripAccents(Normalizer):
 
 
 class Nmt(Normalizer):
-    """Removes control characters, and replaces other white space by spaces."""
+    """Removes control characters. Replaces tabs, line breaks, zero-width and a few other characters by spaces."""
 
 
 class ByteLevel(Normalizer):
@@ -164,7 +164,7 @@ def no_pattern(pattern: Any) -> Any:
 
 
 class Pattern(Option):
-    """The option for a pattern, whose attribute can be neither read nor set."""
+    """Option that contains a pattern. Reading or setting it as an attribute raises an error."""
 
     def __init__(self, name: str) -> None:
         super().__init__(pattern, load=lambda value: Named(next(iter(value)), value), get=no_pattern)

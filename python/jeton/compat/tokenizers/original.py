@@ -90,7 +90,7 @@ def module(name: str = "") -> Any:
 def package(name: str) -> ModuleType:
     """Returns a Python module of the package: ``implementations`` or ``tools``, whose code uses `tokenizers`.
 
-    While the module is loaded, the drop-in replaces `tokenizers`, so the module's classes use those of Jeton.
+    While the module is imported, the drop-in takes the place of `tokenizers`, so the module uses Jeton's classes.
 
     Raises:
         UnsupportedFeatureError: the package is not installed.

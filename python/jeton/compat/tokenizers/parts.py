@@ -35,12 +35,12 @@ BASES = {
     "post_processor": "PostProcessor",
     "model": "Model",
 }
-_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # a component without effect, which the core rejects
+_NO_PREFIX = {"type": "Prepend", "prepend": ""}  # has no effect; left out, because the core rejects it
 _versions = count()
 
 
 class Cell:
-    """The state of a part, which several objects can share. A change replaces the state, and gives it a new version.
+    """State of a part. Several objects can share a cell. Each change stores a new state with a new version.
 
     Attributes:
         items: the cells of a Sequence; None for other parts.

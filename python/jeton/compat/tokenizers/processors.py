@@ -47,7 +47,7 @@ class PostProcessor(Part):
         return 0
 
     def process(self, encoding: Any, pair: Any = None, add_special_tokens: Any = True) -> Encoding:
-        """Returns the processed encoding of a text or pair, with special tokens and with this processor's offsets.
+        """Returns the encoding of a text or pair after this processor has changed offsets and added special tokens.
 
         Args:
             encoding: encoding of the text.
@@ -67,7 +67,10 @@ class PostProcessor(Part):
         return Encoding.merge(self._processed(given, flag(add_special_tokens)), False)
 
     def _processed(self, encodings: Encodings, add_special_tokens: bool) -> Encodings:
-        """Returns the encodings with special tokens; `process` joins them. This can change the given encodings."""
+        """Returns the processed encodings, with special tokens if requested; `process` joins the returned encodings.
+
+        This method can change the given encodings.
+        """
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Padding and truncation in a `tokenizer.json`, and its indented form."""
+"""Conversion of padding and truncation to and from the form of `tokenizer.json`; indentation of such a file."""
 
 from __future__ import annotations
 

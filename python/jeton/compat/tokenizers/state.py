@@ -37,7 +37,7 @@ NO_VOCAB = (b"{}", b"[]")
 
 
 class Added(NamedTuple):
-    """An added token; its fields are those of its JSON, in the same order."""
+    """An added token; its fields are the members of its JSON in the same order, except `id`."""
 
     content: str
     single_word: bool = False
@@ -74,7 +74,8 @@ class Spellings(dict[int, str]):
 class Built(Engine):
     """Engine of a state, with data that results need.
 
-    Results read this data after the call. It is stored here, so later changes of the caller's objects do not affect it.
+    A result reads this data later than the call that made the result. The data is stored here, so that the result does
+    not depend on how the caller's objects change after the call.
 
     Args:
         tok: the tokenizer.
@@ -126,9 +127,9 @@ class Built(Engine):
 
     @cached_property
     def untrimmed_ids(self) -> frozenset[int]:
-        """Id of Unigram's unknown token, if offsets are trimmed; else empty.
+        """Id of Unigram's unknown token, if offsets are trimmed and the token is not an added one; else empty.
 
-        The original trims the offsets of this token by the text that it displays for it.
+        To trim the offsets of this token, the original looks at the text that the token matched, not at its spelling.
         """
         trims = (self.tok.definition.template or {}).get("trim_offsets")
         return self.shown_ids - self.state.added.keys() if trims else frozenset()
@@ -266,10 +267,11 @@ class State:
         self.objects: dict[str, Any] = {}
         self.added: dict[int, Added] = {}
         self._ids: dict[str, int] = {}
-        self._extra: frozenset[str] | None = frozenset()  # contents of added tokens that are not entries
+        # contents of the added tokens that have no equal entry in the model; None: not computed yet
+        self._extra: frozenset[str] | None = frozenset()
         self._spelled: SpelledVocabulary | None = None
         self._tok: Tokenizer | None = None  # tokenizer of the last build, whose vocabulary the next one may share
-        self._model_version: Any = None  # version of the model's object that the last build used
+        self._model_version: Any = None  # `version` of the model's object during the last build
         self._size: int | None = None  # number of entries of the model
         self._built: Built | None = None
         self._replica: Any = None
@@ -283,7 +285,7 @@ class State:
         """Reads a `tokenizer.json`.
 
         Returns:
-            The state, and the members of the file that are not components.
+            The state, and the members of the file without the model's vocabulary and merges.
 
         Raises:
             JetonError: the file is damaged.
@@ -339,7 +341,8 @@ class State:
         made.added, made._ids, made._extra = self.added, self._ids, self._extra
         made._spelled, made._tok, made._size = self._spelled, self._tok, self._size
         made._model_version = self._model_version
-        if self.model is None and self._tok is not None:  # replaces `_members`, which may refer to an older state
+        # The copied `_members` may be a method of an older state.
+        if self.model is None and self._tok is not None:
             made._members = made._written
         return made
 
@@ -362,7 +365,7 @@ class State:
                 next_id += 1
                 extra.add(token.content)
             elif next_id is None:
-                next_id = self._next_id()  # first id for later new tokens; not affected by adding this token
+                next_id = self._next_id()  # for new tokens later in this call; as in the original, computed only once
             self._ids[token.content] = id
             self.added[id] = token
             num_new += 1
@@ -432,7 +435,7 @@ class State:
         if kind not in self.objects:
             state = self.stages[kind]
             part = self.objects[kind] = None if state is None else parts.from_state(kind, state)
-            # Record the version of only this object. Another object may have changed since its version was recorded.
+            # Keep the recorded versions of the other objects, so that changes of these objects are still noticed.
             if part is not None:
                 self._watched = (*self._watched, (part, part.version))
         return self.objects[kind]
@@ -460,12 +463,12 @@ class State:
         return self.stages[kind] if part is None else json.loads(_dumps(part.state))
 
     def _watch(self) -> None:
-        """Records the versions of all components that callers hold, before a build."""
+        """Records the current version of each component that callers hold; called at the start of a build."""
         seen = [part for part in (self.model, *self.objects.values()) if part is not None]
         self._watched = tuple((part, part.version) for part in seen)
 
     def id_to_token(self, id: int) -> str | None:
-        """Returns the spelling of an id; for an added token that normalization changes, its normalized content."""
+        """Returns the spelling of an id: for an added token, its content, normalized if `normalized` is true."""
         built = self.current()
         known = self.added.get(id)
         if built is None:
@@ -525,7 +528,7 @@ class State:
 
         Args:
             extension: the original's module.
-            is_new: whether to create a new one, because the last one may be in use.
+            is_new: whether to create a tokenizer even if one exists, because another call may be using that one.
         """
         if is_new:
             return self._original(extension)

@@ -43,7 +43,7 @@ class DecodeStream:
         self._prefix_index = 0
 
     def step(self, tokenizer: Any, id: Any) -> str | None:
-        """Adds ids, and returns the text that they complete, or None.
+        """Adds ids; returns the new text, or None if it is empty or ends in an incomplete character.
 
         Args:
             tokenizer: the `Tokenizer`.

@@ -150,8 +150,8 @@ class Trainer(Part):
 
         Args:
             texts: the corpus.
-            stages: ``"normalizer"`` and ``"pre_tokenizer"`` that are applied to texts, as objects or JSON; None for a
-                missing stage.
+            stages: the ``"normalizer"`` and the ``"pre_tokenizer"`` to apply to the texts. Each is an object, JSON, or
+                None for a missing stage.
             added: added tokens of the tokenizer so far; not used.
             model: the model to train; options that training does not set are kept.
 
@@ -196,7 +196,7 @@ class BpeTrainer(Trainer):
         initial_alphabet: characters that are always kept.
         continuing_subword_prefix: prefix of tokens inside a word.
         end_of_word_suffix: suffix of tokens at the end of a word.
-        max_token_length: maximum number of characters of a token.
+        max_token_length: tokens of more than two characters must be shorter than this, as in the original.
 
     Examples:
         >>> model, _ = BpeTrainer(vocab_size=8, show_progress=False).learn(["low low lower"], {}, [])
@@ -226,7 +226,7 @@ class BpeTrainer(Trainer):
         super().__init__(**options)
 
     def get_word_count(self) -> int:
-        """Returns 0, because counting and learning are a single call."""
+        """Returns 0: no words are counted before the call that also learns from them."""
         return 0
 
     def _learned(self, counts: Counts, model: Model) -> Model:
@@ -235,7 +235,7 @@ class BpeTrainer(Trainer):
 
 
 def _check_given(options: Mapping[str, Any]) -> None:
-    """Rejects None for options for which the setter accepts None, but the constructor does not."""
+    """Rejects None in the constructor for the four options that accept it only when they are set later."""
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if name in options:
             text(options[name])

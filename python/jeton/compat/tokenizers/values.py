@@ -212,8 +212,9 @@ def shown(value: Any, name: str = "", *, most: int = 100, longest: int | None = 
     """Formats a JSON value in the form of the original's `repr`.
 
     Args:
-        value: the value; an object is shown with its ``"type"``, or as a dictionary if it has none.
-        name: name of the type of an object.
+        value: the value. An object is shown with the name of its type: the name of a `Named`, or else its ``"type"``,
+            or else `name`. Without any of them, the object is shown as a dictionary.
+        name: the type's name for an object that does not contain it.
         most: maximum number of items of a list; if there are more, an ellipsis is added.
         longest: maximum number of bytes of a string; a longer one is truncated and gets an ellipsis. None is unlimited.
 

@@ -93,8 +93,8 @@ def _places(known: KnownRankFile) -> list[Path]:
     The last path has the publisher's file name, for files that users copied there by hand.
     """
     own = [cache_folder() / _filename(known), cache_folder() / known.url.rpartition("/")[2]]
-    # For tiktoken an empty variable means "no cache"; here it has the effect of an unset one, since Jeton has its own
-    # cache.
+    # For tiktoken, an empty variable means "no cache". Jeton treats an empty variable as if it were not set, and uses
+    # its own cache.
     shared = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     if not shared:
         return own

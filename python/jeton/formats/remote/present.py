@@ -1,6 +1,6 @@
 """Listing of cached tokenizers, which load without network access.
 
-Left out: validation of the hub's cache, which is part of loading.
+Left out: validation of the hub's cache; `jeton.load` validates the files when it loads ``hf:owner/name``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .ollama import ollama_models
 
 __all__ = ["on_this_machine"]
 
-# Files that identify a snapshot with a tokenizer; most snapshots in a cache are models and data sets.
+# A snapshot is listed if it contains one of these files. Most snapshots in a cache are models and data sets.
 _FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "vocab.txt")
 
 

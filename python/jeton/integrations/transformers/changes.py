@@ -1,4 +1,4 @@
-"""Detection of changes of a `tokenizers.Tokenizer`, which is mutable, without reading its vocabulary.
+"""Detects, without reading the vocabulary, whether a mutable `tokenizers.Tokenizer` has changed.
 
 Once in a process, `watch` wraps the methods and setters of the class that change vocabulary, added tokens or a large
 stage: after a change, the wrapper puts a new object into the tokenizer's ``__dict__``. Python code can change
@@ -96,7 +96,7 @@ def _item_setter(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def version(backend: Any) -> object:
-    """Returns an object that every change after `watch` replaces with a new object; None before the first change."""
+    """Returns a marker of the version. Each change that `watch` notices sets a new marker; None before the first."""
     return backend.__dict__.get(VERSION)
 
 

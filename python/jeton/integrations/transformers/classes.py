@@ -1,4 +1,4 @@
-"""A subclass for each accelerated class of tokenizers, importable by name so that tokenizers can be pickled.
+"""Accelerated subclasses of the classes of fast tokenizers; they have importable names, so tokenizers can be pickled.
 
 The subclass of ``transformers.models.gpt2.tokenization_gpt2.GPT2Tokenizer`` is the attribute
 ``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. It has the original class as its first

@@ -38,7 +38,8 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
     """
     made = fast_class()
     config = kept(tok.definition.config, tok.roles, keeps_class=False)
-    if tok.definition.config.get("tokenizer_class") in GENERAL:  # keep the defaults of these classes
+    # `kept` drops the name of the class. A general class is named again, so that `render_config` keeps its defaults.
+    if tok.definition.config.get("tokenizer_class") in GENERAL:
         config["tokenizer_class"] = GENERAL[0]
     definition = replace(tok.definition, roles=tok.roles, config=config)
     template = definition.chat_template

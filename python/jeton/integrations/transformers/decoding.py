@@ -1,4 +1,4 @@
-"""Decode calls of an accelerated tokenizer, of both major versions of transformers."""
+"""Decoding with an accelerated tokenizer, for both major versions of transformers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """Returns the text of ids, before it is cleaned up. To save time, the caller counts the call.
+    """Returns the text of ids, before it is cleaned up.
+
+    The caller, which already has the counters of calls, counts this call. This saves time.
 
     Raises:
-        Unproven: the result might differ from the result of the original.
+        Unproven: the result might differ from the result of transformers.
     """
     if isinstance(ids, int):
         ids = [ids]
@@ -30,7 +32,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
 
 
 def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any, unproven: str = "") -> list[str] | None:
-    """Returns the text of each row of ids, before it is cleaned up; None if the call falls back to the original."""
+    """Returns the text of each row of ids, before clean-up; None if transformers must decode the rows itself."""
     counts = state_of(tok).counts
     try:
         if unproven:

@@ -23,8 +23,9 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-# If a tokenizer has no template, transformers 5 adds one, and needs the real tokenizer for that. Only this many bytes
-# at the start of the file are searched, because the stages precede the model. A wrong result only costs time.
+# If a `tokenizer.json` has no template, transformers 5 adds one, and needs the real tokenizer for that. Only this many
+# bytes at the start of the file are searched for `_NO_TEMPLATE`, because the template precedes the model in the file. A
+# wrong result of the search only costs time.
 HEAD = 1 << 16
 _NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})
@@ -47,11 +48,11 @@ class DeferredBackend:
 
     @classmethod
     def of_file(cls, path: str) -> DeferredBackend | None:
-        """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
+        """Reads a `tokenizer.json`; returns None if Hugging Face's library should read it instead.
 
         The result is None if Jeton does not support the file, if the file sets padding or truncation, or if
-        transformers' constructor would build the real tokenizer anyway. In these cases the engine is built at the first
-        call.
+        transformers' constructor would build the real tokenizer anyway. In these cases, the tokenizer gets Jeton's
+        engine only at its first call.
         """
         try:
             with Path(path).open("rb") as file:

@@ -35,7 +35,7 @@ SET_OPTIONS = PreTrainedTokenizerFast.set_truncation_and_padding
 
 
 def state_of(tok: Any) -> BackendState:
-    """Returns the state of a tokenizer. Creates it for tokenizers that transformers derived from an accelerated one."""
+    """Returns the state of a tokenizer; creates it if transformers made the tokenizer from an accelerated one."""
     state: BackendState | None = tok.__dict__.get(STATE)
     if state is None:
         state = tok.__dict__[STATE] = BackendState()
@@ -256,7 +256,7 @@ NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls the base class's `apply_chat_template`. It computes masks from encodings' `char_to_token` or `offsets`."""
+    """Calls the base class's `apply_chat_template`; its masks come from encodings' `char_to_token` or `offsets`."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():

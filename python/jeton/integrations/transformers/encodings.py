@@ -1,8 +1,8 @@
 """`LazyEncodings`: the list of `tokenizers.Encoding` of a result, built when it is first used.
 
-A private `tokenizers.Tokenizer` builds the encodings, with the state that the tokenizer had at the call and with the
-call's arguments. So later changes of the tokenizer do not affect them. If no code reads the encodings of a result, they
-are never built.
+The encodings are built by a private copy of the `tokenizers.Tokenizer`, in the state that the original had when it was
+called, and with the arguments of that call. So later changes of the original do not affect the encodings. If no code
+reads the encodings of a result, they are never built.
 
 For more than a few texts, `BatchEncoding.word_ids` reads a column of Jeton's core instead.
 """
@@ -28,7 +28,7 @@ FEW_CHARACTERS = 500  # for a single text with fewer characters, HF's library is
 
 
 class EncodeArguments(NamedTuple):
-    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the options that are settings of the tokenizer."""
+    """Arguments of a call of `tokenizers.Tokenizer.encode_batch`, and settings of the tokenizer, such as truncation."""
 
     inputs: list[Any]
     settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as in `Engine.row`
@@ -36,7 +36,7 @@ class EncodeArguments(NamedTuple):
     overflow: bool
 
     def rows(self, engine: SharedEngine, texts: Sequence[Any], pairs: Sequence[Any] | None, **columns: Any) -> Rows:
-        """Encodes the inputs on Jeton; `columns`: as for `Engine.encode`."""
+        """Encodes texts or pairs with Jeton, under these settings; `columns`: as for `Engine.encode`."""
         return engine.encode(
             texts, pairs, is_pretokenized=self.is_pretokenized, overflow=self.overflow, **self.settings, **columns
         )
@@ -109,13 +109,13 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """Tests whether `character_indexes` is active, so that callers read only `char_to_token` and `offsets`."""
+    """Tests whether a `character_indexes` block is active. In it, callers use only `char_to_token` and `offsets`."""
     return _WANTED.made is not None
 
 
 @contextmanager
 def character_indexes() -> Iterator[None]:
-    """Context in which new results answer `char_to_token` without building encodings, until the block ends."""
+    """Context manager: until its block ends, results of the block answer `char_to_token` without building encodings."""
     outer, made = _WANTED.made, list[LazyEncodings]()
     _WANTED.made = made
     try:
@@ -179,7 +179,7 @@ class LazyEncodings(list[Any]):
         return list, (list(iter(self)),)
 
     def __bool__(self) -> bool:
-        # True before the list is filled, because a call has at least one text.
+        # A list that is not filled yet is true, because it will not be empty: a call has at least one text.
         return self._source is not None or list.__len__(self) > 0
 
     def __iter__(self) -> Iterator[Any]:

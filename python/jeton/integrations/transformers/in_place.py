@@ -33,8 +33,8 @@ def accelerate(tok: Any, *, strict: bool = True) -> Any:
 
     The tokenizer keeps its results, its class (as a base class), and its `tokenizers.Tokenizer`, which stays the source
     of truth. Changes of the `tokenizers.Tokenizer` (added tokens, stages, options of the model) are noticed at the next
-    call. A call whose result is not known to be equal runs on the original; the logger ``jeton.integrations`` logs the
-    first such call of each kind, and `stats` counts all of them.
+    call. A call runs on Jeton only if its result is known to equal that of the original class. All other calls run on
+    the original class; the logger ``jeton.integrations`` logs the first one of each kind, and `stats` counts them all.
 
     A `tokenizers.Tokenizer` itself is implemented in Rust and cannot be changed in place. For such an argument, the
     result is the drop-in replacement `jeton.compat.tokenizers.Tokenizer` in the same state. Later changes of one do not
@@ -122,7 +122,7 @@ def _drop_in_of(tok: Any, strict: bool) -> Any:
 
 
 def restore(tok: T) -> T:
-    """Makes an accelerated tokenizer run on the original again, in place.
+    """Makes an accelerated tokenizer run on its original class again, in place.
 
     Examples:
         >>> from tokenizers import Tokenizer, models
@@ -138,7 +138,7 @@ def restore(tok: T) -> T:
 
 
 def stats(tok: Any = None) -> Stats:
-    """Returns how many calls ran on Jeton and how many on the original, for one tokenizer or for the whole process.
+    """Returns how many calls ran on Jeton and how many on the original class, for one tokenizer or the whole process.
 
     Examples:
         >>> stats().share <= 1

@@ -24,8 +24,8 @@ class Inputs(NamedTuple):
     Attributes:
         texts: strings, or sequences of words.
         pairs: the second texts of pairs; None if there are no pairs.
-        original: the same texts in the form that `tokenizers.Tokenizer.encode_batch` takes.
-        shape: name of the form.
+        original: the same texts and pairs, as the list that `tokenizers.Tokenizer.encode_batch` takes.
+        shape: name for the kind of input, such as ``"pair of words"``.
     """
 
     texts: Sequence[Any]

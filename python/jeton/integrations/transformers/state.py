@@ -1,7 +1,8 @@
 """`BackendState`: the engine for a `tokenizers.Tokenizer`, rebuilt after each change of the tokenizer.
 
-The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one of its states, and values
-that a later call compares with current values to detect a change (`changes`). Equal tokenizers share one engine.
+The `tokenizers.Tokenizer` stays the source of truth. A `Snapshot` has the engine for one state of this tokenizer, and
+the values of that state, by which a later call detects whether the state has changed (`changes`). Equal tokenizers
+share one engine.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["BackendState", "SharedEngine", "Snapshot", "check", "engine_of", "sh
 
 READS = 8
 CALLS_LEFT = 8
-TRIES = 8  # number of attempts; another thread can set truncation during one
+TRIES = 8  # attempts to get equal ids for a text; another thread can set truncation during an attempt
 MAX_PROBES = 4_096  # maximum number of normalized added tokens that are encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
@@ -77,13 +78,13 @@ class SharedEngine(Engine):
         return list(map(spelled.__getitem__, ids))
 
     def on_replica(self, call: Callable[[Any], Any]) -> Any:
-        """Calls a function with a private `tokenizers.Tokenizer` in this state."""
+        """Calls a function with a private `tokenizers.Tokenizer`, built from the serialized tokenizer."""
         from tokenizers import Tokenizer
 
         with self._lock as lock:
             if lock.depth > 1:  # a signal handler runs during a call with the replica
                 return call(Tokenizer.from_str(self.serialized))
-            if self._replica is None or lock.was_forked:  # a thread of the parent may have been using it at the fork
+            if self._replica is None or lock.was_forked:  # at the fork, another thread may have been using the replica
                 self._replica = Tokenizer.from_str(self.serialized)
                 lock.was_forked = False
             return call(self._replica)
@@ -200,11 +201,11 @@ class BackendState:
         self._num_left = 0  # calls on the original since the last call on Jeton
 
     def next_use(self) -> Use | None:
-        """Returns the `Use` for the next result; None if the call should run on the original.
+        """Returns the `Use` for the next result; None if the call should run on the original tokenizer.
 
-        The encodings of a result are built by the original, even if the call runs on Jeton. So if the encodings of
-        nearly every result are read, running on Jeton saves no time. One of every `CALLS_LEFT` calls still runs on
-        Jeton, to notice when they are no longer read.
+        If the encodings of a result are read, the original library builds them, even if the call ran on Jeton. So if
+        the encodings of nearly every result are read, running on Jeton saves no time. Then only one of every
+        `CALLS_LEFT` calls runs on Jeton, to notice when encodings are no longer read.
         """
         if self._num_left and self._num_left < CALLS_LEFT:
             self._num_left += 1
@@ -244,7 +245,7 @@ class BackendState:
         return self.current(backend)
 
     def _deferred(self, backend: Any, last: Snapshot | None) -> Snapshot:
-        """Returns the snapshot of a deferred tokenizer, which cannot change before the real tokenizer exists."""
+        """Returns the snapshot of a deferred tokenizer, whose state cannot change before the real tokenizer exists."""
         if backend.is_real:
             return self.current(backend.real())
         if last is None or last.backend is not backend:

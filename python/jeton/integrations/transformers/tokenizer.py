@@ -78,7 +78,10 @@ class JetonTokenizer(Base):
         return self._found("").decoder
 
     def _found(self, caller: str) -> Any:
-        """Returns the `tokenizers.Tokenizer`, or, if it is not built and `caller` is internal, the deferred backend."""
+        """Returns the `tokenizers.Tokenizer`, and builds it if necessary.
+
+        If it is not built yet, callers in internal modules get the deferred backend instead; `caller`: module name.
+        """
         found = self.__dict__.get("_tokenizer")
         if type(found) is DeferredBackend:
             is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")

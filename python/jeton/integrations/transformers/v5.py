@@ -37,7 +37,7 @@ class JetonBackend(TokenizersBackend):
         return super()._encode_plus(text, text_pair, *args, **options, **unknown) if result is None else result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """Applies a chat template, and computes assistant masks without building encodings of `tokenizers`."""
+        """Applies a chat template; computes assistant masks without creating `tokenizers.Encoding` objects."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:

@@ -75,7 +75,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _num_generated(chat: Chat) -> int | None:
-    """Returns the number of ids that the model generates; None if the template does not show which text that is."""
+    """Returns the number of generated ids; None if the template does not show which text the model generates."""
     try:
         return sum(chat.mask)
     except ChatTemplateError:
@@ -106,7 +106,10 @@ def _best(tok: Tokenizer, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
-    """Lists the tokenizer's own chat templates, then Jeton's presets, each with the tokens that the tokenizer lacks."""
+    """Lists the tokenizer's own chat templates, then Jeton's presets.
+
+    Each preset has a list of its special tokens that the tokenizer lacks.
+    """
     own = templates(tok.definition.chat_template)
     choices = [
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}

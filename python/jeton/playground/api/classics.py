@@ -57,7 +57,7 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_answer(tok: Tokenizer, panel: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the recorded form of a tokenization, which is sufficient to draw it.
+    """Tokenizes the text of a panel. Returns the values that are recorded, which are all that the drawing needs.
 
     Examples:
         >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
@@ -94,7 +94,7 @@ def _panel(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]
 
 
 def _key(catalog: Catalog, panel: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
-    """Returns the key of the panel's tokenizer if the catalog has it and it encodes the text to the recorded ids."""
+    """Returns the catalog's key for the panel's tokenizer; None if no entry of that name gives the recorded ids."""
     entries = catalog.describe()
     for name in (panel["tokenizer"], *ALIASES.get(panel["tokenizer"], ())):
         for entry in entries:

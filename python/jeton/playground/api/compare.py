@@ -58,7 +58,11 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
 def tokenizers(
     catalog: Catalog, request: Mapping[str, Any], work: Callable[[Tokenizer], Result]
 ) -> tuple[dict[str, tuple[Tokenizer, Result]], list[dict[str, str]]]:
-    """Applies `work` to the tokenizers of a request. Returns key -> (tokenizer, result), and key -> error.
+    """Applies `work` to the tokenizers of a request.
+
+    Returns:
+        Key -> (tokenizer, result) for the tokenizers that succeeded, and a list with the key and the error of each one
+        that failed.
 
     Raises:
         JetonError: all tokenizers failed; the error of the first tokenizer is raised.

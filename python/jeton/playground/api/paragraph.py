@@ -15,7 +15,7 @@ __all__ = ["answer"]
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns, for each language, the text, its size and each tokenizer's count; and the tokenizers that failed.
+    """Returns each language's text with its size and token counts, the tokenizers used, and those that failed.
 
     Examples:
         >>> languages = answer(Catalog(cached=False), {"tokenizers": ["bytes"]})["languages"]

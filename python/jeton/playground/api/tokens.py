@@ -1,7 +1,7 @@
 """``tokens``: the tokens of a text, up to a limit.
 
-Counts are for the whole text. For a long text, the response has only the first tokens. They are computed from a prefix
-of the text, and only those before the first difference from the ids of the whole text are used.
+Counts are for the whole text. For a long text, the response has only the first tokens. To find them, a prefix of the
+text is tokenized. Its tokens are used up to the first id that differs from the ids of the whole text.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["MAX_DRAWN", "answer", "drawn"]
 MAX_DRAWN = 200_000
 # Texts of up to this many characters are tokenized as a whole; for longer texts, the ids are computed first.
 SHORT_TEXT = 1 << 16
-# Maximum number of prefixes of a long text that are tokenized, each twice as long as the one before, until a prefix has
-# enough tokens to draw. If even the last prefix has too few, those are drawn.
+# Maximum number of prefixes of a long text that are tokenized. Each prefix is twice as long as the one before. The
+# first prefix with enough tokens is drawn; if none has enough, the last one is drawn.
 MAX_TRIES = 5
 
 

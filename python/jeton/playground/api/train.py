@@ -1,8 +1,9 @@
 """``train``: a training run on a short text, with every step.
 
-The page reconstructs each step's sequence of symbols from the initial symbols and the rank of the merge that removed
-each boundary. BPE of bytes and characters trains on the text in order. The word-based algorithms train on each distinct
-word once, with its count. Unigram has no merges: each step is a separate run with a smaller vocabulary.
+The page reconstructs the symbols of each step. For this, it has the initial symbols and, for each boundary between two
+of them, the rank of the merge that removed the boundary. BPE of bytes and characters trains on the text in order.
+The word-based algorithms train on each distinct word once, with its count. Unigram has no merges: each step is a
+separate run with a smaller vocabulary.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ PRESETS: Mapping[str, TrainingPreset] = {
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns pattern names and each step of the training; tokens are described by how they are drawn, not by bytes.
+    """Returns the names of all patterns, the steps of the training, and a table of how the page draws each token.
+
+    The table takes the place of the bytes of the tokens.
 
     Examples:
         >>> run = answer(Catalog(cached=False), {"text": "abab abab", "vocab_size": 258, "pattern": "gpt2"})
@@ -137,7 +140,7 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
         words = [word.decode() for word, _ in counts.items()]
         alphabet = len({*"".join(words)}) + (preset is None)  # plus the end-of-word mark
         if algorithm == "wordpiece":
-            # Characters after the first of a word have a prefix, and are symbols of their own.
+            # Characters after a word's first character get the prefix ##, and are then symbols of their own.
             alphabet += len({char for word in words for char in word[1:]})
         num_special = RESERVED_PIECES if algorithm == "sentencepiece" else len(recipe.special_tokens)
         vocab_size = alphabet + num_special + DEFAULT_MERGES
@@ -145,7 +148,10 @@ def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBrea
 
 
 def _num_merged(run: Replay) -> Counter[int]:
-    """Returns rank -> number of pairs that the merge joined: fewer than the pair's count if occurrences overlap."""
+    """Returns rank -> number of pairs that the merge of this rank joined.
+
+    If occurrences of the pair overlap, this is less than the count of the pair.
+    """
     merged: Counter[int] = Counter()
     for sequence in run.sequences:
         for rank in sequence.joined:
@@ -155,8 +161,10 @@ def _num_merged(run: Replay) -> Counter[int]:
 
 
 def _unigram(text: str, vocab_size: int | None) -> dict[str, Any]:
-    """Runs Unigram several times, from the largest vocabulary that the text yields down to the requested size or,
-    without one, to single characters.
+    """Trains Unigram several times, with ever smaller vocabularies.
+
+    Their sizes descend from the largest vocabulary that the text yields to `vocab_size`. If `vocab_size` is None, the
+    last vocabulary has only special tokens and single characters.
     """
     documents = text.split("\n")
 

@@ -44,7 +44,7 @@ def localized(texts: Mapping[str, _Text]) -> _Text:
 
 @cache
 def paragraph() -> list[dict[str, Any]]:
-    """Returns, for each language, its code, its names and the paragraph; `jeton.languages` measures the same texts.
+    """Returns the code, names and paragraph of each language; `jeton.languages` measures the same paragraphs.
 
     Examples:
         >>> paragraph()[0]["text"][:29]

@@ -35,6 +35,6 @@ class Task(NamedTuple):
 
     name: str
     cases: Callable[[], Iterable[Case]]  # a function, because making some cases takes time
-    hint: Hint  # for cases that have no hint
+    hint: Hint  # shown if the failed case has no hint of its own
     call: Callable[..., Any] = lambda function, *arguments: function(*arguments)
     seconds: float = 10.0  # time limit of one case

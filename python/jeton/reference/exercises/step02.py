@@ -7,7 +7,8 @@ count, in order of first appearance; a sequence of weight 3 counts three times.
 {(1, 2): 5, (2, 3): 1, (3, 1): 1}
 
 **2.** The list `[7, 7, 7]` holds the pair (7, 7) twice, but merging can replace it only once. Write
-`replaceable(ids, pair)`: how many times merging replaces a pair, from left to right, without overlap.
+`replaceable(ids, pair)`. It returns how many times merging replaces the pair, if it goes through the list from left to
+right and uses each position for one replacement at most.
 
 >>> replaceable([7, 7, 7], (7, 7)), replaceable([1, 2, 3, 1, 2], (1, 2))
 (1, 2)
@@ -45,7 +46,7 @@ def counting() -> Iterator[Case]:
 
 
 def replacing() -> Iterator[Case]:
-    """Yield runs of one id, in which occurrences overlap, and other lists."""
+    """Yield lists of one repeated id, in which a pair can overlap the next pair, and random lists."""
     rng = random.Random(22)
     runs = [[7] * length for length in range(6)]
     for ids in (*runs, *(rng.choices((7, 8), k=rng.randrange(12)) for _ in range(20))):

@@ -54,7 +54,7 @@ def training() -> Iterator[Case]:
 
 
 def ties() -> Iterator[Case]:
-    """Yield texts with a list: before each of six merges, the number of pairs that have the highest count."""
+    """Yield texts with their answers: how many pairs have the highest count before each of the first six merges."""
     for text in (*TEXTS, *random_texts()):
         ids, found = list(text.encode()), []
         for new in range(256, 262):

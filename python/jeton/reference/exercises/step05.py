@@ -7,8 +7,8 @@
 [256, 256, 97]
 
 **2.** Encoding can never give some tokens, because an earlier merge uses up their parts. Write `unreachable(merges)`
-for a list of `(left, right, new)`. It returns, in ascending order, the new ids whose bytes `encode` encodes to other
-ids. All ids below 256 are bytes.
+for a list of `(left, right, new)`. For each id `new`, encode the bytes of its token; if the result is not `[new]`, the
+id is unreachable. Return the unreachable ids in ascending order. All ids below 256 are bytes.
 
 >>> unreachable([(97, 98, 256), (98, 99, 257), (97, 257, 258)])  # ab, bc, a + bc
 [258]

@@ -33,7 +33,7 @@ JOIN = (
 
 
 def decoding() -> Iterator[Case]:
-    """Yield lists of ids that spell whole characters, and parts of characters."""
+    """Yield lists of ids, of which some spell whole characters and others only parts of characters."""
     yield Case(([], SPELLING), "")
     yield Case(([97, 257, 32], SPELLING), "aab ")
     yield Case(([256, 0x80], SPELLING), decode([256, 0x80], SPELLING), JOIN)

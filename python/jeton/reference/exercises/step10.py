@@ -59,7 +59,7 @@ def greedy() -> Iterator[Case]:
 
 
 def weighing() -> Iterator[Case]:
-    """Yield corpora as words with counts. For the expected result, each word is written as often as it occurs."""
+    """Yield corpora as words with counts. The expected result is counted in a list with `count` copies of each word."""
     rng = random.Random(100)
     corpora = [{"".join(rng.choices("ab", k=rng.randrange(1, 5))): rng.randrange(1, 9) for _ in range(4)}]
     for words in ({}, {"a": 1}, {"low": 5, "lower": 2, "newest": 6, "widest": 3}, {"aaa": 2}, *corpora):

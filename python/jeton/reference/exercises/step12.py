@@ -10,9 +10,9 @@ table)`, which makes the one-hot rows and multiplies them by the table. The resu
 >>> one_hot_lookup([2, 0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 [[5.0, 6.0], [1.0, 2.0]]
 
-**3.** Training changes each row that was looked up by `-rate` times its gradient. Write `step(table, ids, gradients,
-rate)` for a list of ids with one gradient (a row) for each id. It returns a new table. The gradients of an id that
-occurs twice add up.
+**3.** Training changes each row that was looked up: the row moves by `-rate` times its gradient. Write `step(table,
+ids, gradients, rate)` for a list of ids with one gradient (a row) for each id. It returns a new table. The gradients of
+an id that occurs twice add up.
 
 >>> step([[1.0, 1.0], [2.0, 2.0]], [0, 0], [[1.0, 0.0], [1.0, 2.0]], 0.5)
 [[0.0, 0.0], [2.0, 2.0]]
@@ -50,7 +50,7 @@ def looking_up() -> Iterator[Case]:
 
 
 def stepping() -> Iterator[Case]:
-    """Yield gradients for one row, for no row, and twice for the same row."""
+    """Yield steps with no gradient, with a gradient of one row, and with two gradients of the same row."""
     yield Case((TABLE, [], [], 0.1), TABLE, TWICE)
     yield Case((TABLE, [1], [[1.0, -2.0, 0.0]], 0.1), [TABLE[0], [2.9, 4.2, -1.0], TABLE[2]])
     yield Case((TABLE, [2], [[0.0, 0.0, 0.0]], 5.0), TABLE)

@@ -32,7 +32,7 @@ LOWEST = (
 
 
 def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
-    """Encode the bytes of a token as if its vocabulary had only the tokens of lower rank."""
+    """Encode the bytes of a token as if the vocabulary had only single bytes and the tokens of lower rank."""
     known = {part: rank for part, rank in ranks.items() if rank < ranks[token]}
     parts = [bytes([byte]) for byte in token]
     while found := [(known[a + b], at) for at, (a, b) in enumerate(pairwise(parts)) if a + b in known]:
@@ -42,7 +42,7 @@ def by_definition(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield tokens of small vocabularies, in which each token is made of two other tokens."""
+    """Yield tokens of small vocabularies, in which each token is a single byte or a merge of two other tokens."""
     example = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4, b"abc": 5}
     for token in (b"a", b"bc", b"abc"):
         yield Case((token, example), by_definition(token, example))

@@ -1,8 +1,9 @@
 """Exercise of step 16: fast encoding.
 
-`encode` of step 5 reads all ids again for each merge. Write `encode_fast(ids, ranks)`, with the same arguments and the
-same result, whose time is about proportional to the length of the list: the last cases have 50,000 ids and many
-different merges, and a limit of ten seconds. `ranks` is a dictionary from `(left, right)` to `(rank, new)`.
+`encode` of step 5 reads all ids again for each merge. Write `encode_fast(ids, ranks)`, which takes the same
+arguments and returns the same result, but in a time about proportional to the length of the list. The last cases have
+50,000 ids and many different merges, and a limit of ten seconds. `ranks` is a dictionary from `(left, right)` to
+`(rank, new)`.
 
 >>> encode_fast(list(b"ababa"), {(97, 98): (0, 256)})
 [256, 256, 97]
@@ -57,7 +58,7 @@ def oracle(ids: list[int], ranks: Ranks) -> list[int]:
 
 
 def random_ranks(rng: random.Random, letters: range, size: int) -> Ranks:
-    """Return random merges of letters and earlier results."""
+    """Return random merges, in which each symbol of a pair is a letter or the result of an earlier merge."""
     ranks: Ranks = {}
     known = list(letters)
     while len(ranks) < size:

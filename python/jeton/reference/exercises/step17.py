@@ -47,7 +47,10 @@ def merged(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
 
 
 def cases() -> Iterator[Case]:
-    """Yield lists in which occurrences touch and overlap. Pairs are counted before and after the merge."""
+    """Yield lists in which occurrences of the merged pair touch or overlap, and random lists.
+
+    The expected changes are the counts of pairs after the merge minus those before it.
+    """
     touch = (
         "in 1 2 1 2 the right neighbor of the first pair is itself a part of a pair: afterwards it is (9, 9)",
         "在 1 2 1 2 中，第一对右边的符号也属于要合并的一对，所以合并之后得到 (9, 9)",

@@ -9,7 +9,7 @@ merges; while it has more than one token, append a merge of its first two tokens
 
 **2.** Write `join(tokens, others)` for two vocabularies as lists, in which the index of a token is its id. It returns
 the joined list and, for each id of `others`, the new id in the joined list. The ids of the first list are unchanged.
-Tokens of the second list that the first list lacks follow, in their order.
+In the joined list, the tokens that only the second list contains come after the first list, in their old order.
 
 >>> join([b"a", b"b", b"ab"], [b"b", b"c", b"ab", b"bc"])
 ([b'a', b'b', b'ab', b'c', b'bc'], [1, 3, 2, 4])

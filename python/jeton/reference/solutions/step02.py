@@ -2,7 +2,7 @@
 
 
 def replaceable(ids: list[int], pair: tuple[int, int]) -> int:
-    """Count the occurrences of a pair that do not overlap, from the left."""
+    """Count the occurrences of a pair from left to right, without overlap."""
     found = at = 0
     while at + 1 < len(ids):
         if (ids[at], ids[at + 1]) == pair:

@@ -12,7 +12,7 @@ def one_hot_lookup(ids: list[int], table: Rows) -> Rows:
 
 
 def step(table: Rows, ids: list[int], gradients: Rows, rate: float) -> Rows:
-    """Make the table after one step of gradient descent."""
+    """Apply one step of gradient descent to a copy of the table."""
     new = [list(row) for row in table]
     for id, gradient in zip(ids, gradients, strict=True):
         new[id] = [value - rate * slope for value, slope in zip(new[id], gradient, strict=True)]

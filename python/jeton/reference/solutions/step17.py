@@ -1,4 +1,4 @@
-"""Answers to the exercises of step 17: only the neighborhood of each occurrence is counted."""
+"""Answers to the exercises of step 17: a merge updates only the counts of the pairs around its occurrences."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -20,7 +20,7 @@ def changes(ids: list[int], pair: tuple[int, int], new: int) -> dict[tuple[int, 
         symbol = new if found else ids[at]
         if done and (found or done[-1] == new):
             difference[done[-1], symbol] += 1
-            if done[-1] != new:  # otherwise the pair was removed when its left neighbor was merged
+            if done[-1] != new:  # otherwise the occurrence just before it already removed this pair
                 difference[done[-1], ids[at]] -= 1
         done.append(symbol)
         at += 2 if found else 1
@@ -67,7 +67,7 @@ def train_fast(
 
 
 def merged(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """Replace a pair from left to right."""
+    """Replace each occurrence of a pair by the id `new`, from left to right."""
     result: list[int] = []
     at = 0
     while at < len(ids):

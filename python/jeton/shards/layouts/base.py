@@ -160,8 +160,8 @@ def positions(lengths: Int64) -> NDArray[np.int32]:
 class Documents:
     """Documents of one shard.
 
-    The constructor checks that the documents and the mask end where the ids do. The end of each document is checked
-    when it is used; `check` checks all ends, for which it must read them.
+    The constructor checks that the documents and the mask end where the ids do. The end of a document is checked when
+    the document is accessed; `check` reads and checks the ends of all documents.
 
     Attributes:
         name: path of the shard, for errors.
@@ -225,7 +225,13 @@ class Documents:
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
     def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
-        """Returns the lengths of the documents in rows from id `start` to `end`; document `first` begins at `start`.
+        """Returns the lengths of the documents in a range of whole rows.
+
+        Args:
+            start: index of the first id of the range.
+            end: one past the index of its last id.
+            first: number of the document that begins at `start`.
+            row: number of ids in a row.
 
         Raises:
             ShardError: ends of documents are not ascending, or a document extends into the next row.
@@ -234,8 +240,8 @@ class Documents:
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
         lengths: Int64 = ends - np.append(start, ends[:-1])
-        # The ends must ascend for the second test: then each row ends with a document if the number of ends that are
-        # multiples of `row` equals the number of rows.
+        # The first test ensures that the ends ascend. Then no two ends are equal, so if the second test finds that the
+        # number of ends at multiples of `row` equals the number of rows, a document ends at the end of each row.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
@@ -243,10 +249,14 @@ class Documents:
         return lengths
 
     def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
-        """Finds the boundaries of documents inside each range of ids, as arguments (first, last) of `boundaries`.
+        """Finds the boundaries of documents inside each range of ids; `starts` and `ends` are those of the ranges.
+
+        Returns:
+            For each range, the arguments `first` and `last` with which `boundaries` returns the boundaries inside
+            this range. The caller must check that these boundaries are ascending and inside the range.
 
         Raises:
-            ShardError: a result has `last` before `first`, so the ends are damaged. The caller checks the boundaries.
+            ShardError: `last` is less than `first` for a range, so the ends of documents are damaged.
         """
         bounds, unit = self._bounds()
         found = bounds.searchsorted(np.concatenate([starts + 1, ends]) * unit).tolist()
@@ -262,7 +272,10 @@ class Documents:
         return bounds[first:last] if unit == 1 else bounds[first:last] // unit
 
     def _bounds(self) -> tuple[Int64, int]:
-        """Returns the boundaries between documents, ascending, in the unit of the file; and the size of an id in it."""
+        """Returns the boundaries of documents, ascending, and the size of an id.
+
+        Either the boundaries count ids, and the size is 1; or both count bytes.
+        """
         return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
@@ -297,7 +310,8 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            # The ends are first compared with the number of ids, because the difference of larger values can overflow.
+            # The ends are first compared with the number of ids. Damaged ends can be so large that their differences
+            # would overflow.
             if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])

@@ -127,7 +127,9 @@ class _Rows(Documents):
 
 
 def _check_index(index: Path, expected: Iterable[Int64], starts: Int64, size: int) -> None:
-    """Checks that the lengths, offsets and boundaries in an index, which Megatron reads, match the expected lengths.
+    """Checks the three arrays of an index; Megatron reads all of them.
+
+    The lengths must equal `expected`, the byte offsets must follow from them, and each document must be one sequence.
 
     Raises:
         ShardError: the index differs.

@@ -12,8 +12,9 @@ A sample of MDS has, in alphabetical order, the columns ``tokens``; ``loss_mask`
 column begins with its shape: a byte (number of dimensions << 2 | log2 of the bytes of a dimension), and the dimension.
 In packed shards, all samples have the same size, and neither sizes nor shapes are stored.
 
-An item of litdata is a document, or a row; `TokensLoader` cuts the ids of each file into blocks. In packed shards
-``.documents``, Jeton's own file, has the ends of documents (uint64). The format cannot store a loss mask.
+An item of litdata is a document, or a row in packed shards; `TokensLoader` cuts the ids of each file into blocks.
+Packed shards also have a file ``.documents``, which only Jeton reads: it contains the ends of the documents (uint64).
+The format cannot store a loss mask.
 
 Source: mosaicml/streaming 0.13, base/format/mds; Lightning-AI/litData 0.2.76, streaming/writer.py and item_loader.py.
 """

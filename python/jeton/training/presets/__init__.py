@@ -1,4 +1,6 @@
-"""Presets: sets of training rules. The preset of a peer library yields that library's merges or pieces, in its order.
+"""Presets: sets of training rules.
+
+The preset of a peer library yields the same merges or pieces as that library, in the same order.
 
 A name selects a preset with the peer's defaults; a class takes options. So ``preset="sentencepiece"`` equals
 ``preset=SentencePiece()``. Without a preset, `train` applies Jeton's own rules, `Native`.

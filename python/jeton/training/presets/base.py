@@ -78,7 +78,7 @@ class LearningContext:
         return checkpointed_piece_run(self.counts, self.options, vocab_size, self.limits, progress)
 
     def second_stage(self, num_merges: int) -> LearningContext:
-        """Counts the corpus again; returns the context of a second stage of learning, after `num_merges` merges."""
+        """Counts the corpus again; returns the context for the stage of learning that follows `num_merges` merges."""
         if self.recount is None:
             raise RuntimeError("the recipe has no second_stages")
         return replace(
@@ -99,7 +99,7 @@ class Learned:
         num_requested: number of merges that were requested.
         columns: columns of the training log, with a row for each merge: pair counts, corpus tokens, tokens in use.
         merges: the merges; None if the vocabulary stores them.
-        stopped: reason for a smaller vocabulary than requested, if it is not a lack of merges; None otherwise.
+        stopped: reason why the vocabulary is smaller than requested; None if it is not, or if merges ran out.
     """
 
     vocabulary: _core.Vocabulary
@@ -182,7 +182,7 @@ def _default(each: Any) -> Any:
 
 
 def checked(preset: TrainingPreset) -> None:
-    """Checks that the fields of a preset have their annotated types, and integers the ranges declared with `integer`.
+    """Checks that each field of a preset has its annotated type, and lies in the range that `integer` declared, if any.
 
     Raises:
         ConfigError: a value has the wrong type or is outside its range.

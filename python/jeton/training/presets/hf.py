@@ -5,7 +5,7 @@ Merges and ids equal the trainer's, including ties, with these differences:
 - In two cases the trainer's order depends on a hash map and differs between processes. Here the order is fixed: if
   `limit_alphabet` must choose among equally frequent characters, lower code points stay; and symbols with a prefix or a
   suffix are sorted by their string.
-- Here special tokens split the corpus; the trainer learns from their spelling.
+- Special tokens in the corpus: here they split it; the trainer treats them as text and learns from it.
 - Here counts have 64 bits; in the trainer, 32 bits.
 
 Source: huggingface/tokenizers 0.23.3, models/bpe/trainer.rs, models/wordpiece/trainer.rs, and
@@ -42,9 +42,9 @@ class Hf(TrainingPreset):
         min_frequency: pairs with a lower count are not merged.
         limit_alphabet: maximum number of initial symbols; the most frequent ones are kept, the others are removed from
             words.
-        initial_alphabet: characters that are kept even if the corpus lacks them. None: all 256 bytes at byte level
-            (``ByteLevel.alphabet()``), no characters at character level; ``()``: no characters. At byte level, write
-            bytes in the byte alphabet, as for the trainer.
+        initial_alphabet: characters that are kept even if the corpus lacks them. At byte level, these are bytes,
+            written in the byte alphabet (``ByteLevel.alphabet()``), as for the trainer. None keeps all 256 bytes at
+            byte level, but no characters at character level; ``()`` keeps no characters at either level.
         continuing_subword_prefix: prefix of symbols inside a word, such as ``"##"``; only at character level.
         end_of_word_suffix: suffix of the last symbol of a word, such as ``"</w>"``.
         max_token_length: tokens of more than two symbols must be shorter than this, as in the trainer.

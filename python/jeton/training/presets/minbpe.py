@@ -18,10 +18,10 @@ __all__ = ["MinBpe"]
 
 @dataclass(frozen=True)
 class MinBpe(Native):
-    """Rules of minbpe's trainers: byte level; of pairs with equal counts, the one that occurs first is merged.
+    """Rules of minbpe's trainers: BPE on bytes; among pairs with equal counts, the first in the corpus is merged.
 
     Attributes:
-        pattern: None does not split (`BasicTokenizer`); ``"gpt4"`` is the pattern of `RegexTokenizer`.
+        pattern: None: the text is not split, as in `BasicTokenizer`; ``"gpt4"``: the pattern of `RegexTokenizer`.
 
     Examples:
         >>> import jeton

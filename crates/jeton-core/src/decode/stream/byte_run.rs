@@ -4,9 +4,9 @@
 //! held back until it ends or cannot become valid. Its length is not bounded. If the caller wants bytes and the
 //! following step joins the strings, nothing is held back.
 //!
-//! An *early* run is written as it is read, up to a byte that makes the run invalid, if the following step joins the
-//! strings. This gives the text of the ids so far without copying the run for each id. The caller must check afterwards
-//! that the run was valid.
+//! If the following step joins the strings, a run can be *early*: its bytes are written as they are read, up to a byte
+//! that makes the run invalid. This gives the text of the ids so far without copying the run for each id. The caller
+//! must check afterwards that the run was valid.
 
 use super::super::pieces::StringList;
 use super::super::steps::{byte_of, BYTE_PIECE};
@@ -41,8 +41,8 @@ impl ByteRun {
         }
     }
 
-    /// From now on, writes the bytes of a run before the run is complete. Returns false, and changes nothing, if the
-    /// following step does not permit this.
+    /// Makes later calls write the bytes of a run before the run is complete. Returns false, and changes nothing, if
+    /// the following step does not join the strings, or if bytes are already held back.
     pub fn write_early(&mut self) -> bool {
         self.is_early = self.joined && self.run.is_empty();
         self.is_early

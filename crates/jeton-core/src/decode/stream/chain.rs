@@ -32,7 +32,8 @@ impl ChainState {
         any
     }
 
-    /// Returns true if a run that was written early was not UTF-8.
+    /// Returns true if a stage has written a run of byte pieces early (see [`Stage::write_early`]), but the run was not
+    /// UTF-8.
     pub fn is_wrong(&self) -> bool {
         self.stages.iter().any(Stage::is_wrong)
     }
@@ -40,7 +41,7 @@ impl ChainState {
     /// Decodes entries and appends the bytes that are final to `out`.
     ///
     /// # Errors
-    /// As [`Chain::run`], for the text of the ids so far.
+    /// The errors of [`Chain::run`] for all ids so far.
     pub fn push(
         &mut self,
         chain: &Chain,

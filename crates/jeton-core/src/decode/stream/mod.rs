@@ -177,8 +177,8 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
-    /// If this stream holds back runs of byte pieces, returns a stream that continues from here and writes such runs
-    /// early (see [`byte_run`]). The text of the new stream begins here.
+    /// Returns a copy of this stream that writes runs of byte pieces early, instead of holding them back (see
+    /// [`byte_run`]). The copy's text starts out empty. Returns None if no run can be written early.
     pub(super) fn early(&self) -> Option<Self> {
         let mut plan = self.plan.clone();
         let is_early = match &mut plan {
@@ -203,9 +203,9 @@ impl Stream {
         matches!(&self.plan, PlanState::Chain(state) if state.is_wrong())
     }
 
-    /// Returns the number of characters of the text that is held back before an id with this content, that is, of the
-    /// text that would be written if the ids ended before this id. An incomplete character at the end of this text is
-    /// counted only if `content` makes it invalid.
+    /// Returns how many characters are held back before an id whose content is `content`. These characters would be
+    /// written if the ids ended before this id. An incomplete character at their end is counted only if `content` makes
+    /// it invalid.
     pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
@@ -237,7 +237,8 @@ impl Stream {
         done.inspect_err(|_| self.status = Status::Failed)
     }
 
-    /// Decodes entries. `only` is the entry if there is just one and it is not skipped.
+    /// Decodes entries (ids and their kinds). A caller that has a single entry, which is not skipped, also passes it as
+    /// `only`, so that a stored string can be used.
     fn decode(
         &mut self,
         plan: &Plan,
@@ -319,8 +320,9 @@ impl Stream {
     }
 }
 
-/// Returns `text` without the beginning that it shares with `prompt`, and removes that beginning from `prompt`. If they
-/// differ, removes all of `prompt`, because the ids after the prompt have changed its remaining text.
+/// Removes from `text` and from `prompt` the beginning that both share, and returns the rest of `text`. If the next
+/// characters of both differ, also removes the rest of `prompt`: the ids after the prompt have changed this part of the
+/// prompt's text.
 fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str {
     while let (Some(wanted), Some(found)) = (prompt.front(), text.chars().next()) {
         if *wanted != found {

@@ -1,9 +1,9 @@
 //! One decoder on strings that arrive in fragments.
 //!
 //! A [`StringList`] is one fragment of the whole list: its first string continues the open string of the previous
-//! fragment, and the bytes after its last end are the beginning of a string that is still open. Invariant: the output
-//! for all fragments equals that of [`DecodeStep::run`] on the whole list. Strings that arrive whole are processed by
-//! the same code as in batches.
+//! fragment, and the bytes after its last complete string begin a string that is still open. Invariant: the output for
+//! all fragments equals that of [`DecodeStep::run`] on the whole list. Strings that arrive whole are processed by the
+//! same code as in batches.
 //!
 //! Only bytes that the rest of the list can change are held back:
 //!
@@ -93,8 +93,8 @@ impl Stage {
         Self { state, is_first: true, is_open: false }
     }
 
-    /// From now on, writes runs of byte pieces early (see [`super::byte_run`]). Returns false if the step has no such
-    /// runs or does not permit this.
+    /// From now on, writes runs of byte pieces early (see [`super::byte_run`]). Returns false if this is not possible:
+    /// the step is not `ByteFallback`, the next step does not join the strings, or a run is already held back.
     pub fn write_early(&mut self) -> bool {
         match &mut self.state {
             StepState::ByteFallback(run) => run.write_early(),
@@ -314,8 +314,8 @@ struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a part of the string. Returns None as long as the string can be spelled in the byte alphabet. Otherwise,
-    /// the string is copied unchanged: returns the bytes that were read and not yet returned.
+    /// Reads a part of the string. Returns None while every character read so far is in the byte alphabet. From the
+    /// first other character on, the string is copied unchanged: a call returns all bytes that were not returned yet.
     fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
         self.held.extend_from_slice(part);
         if !self.is_copied {

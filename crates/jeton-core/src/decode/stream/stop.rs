@@ -98,7 +98,7 @@ pub(super) struct StopMatcher {
     node: usize,
     held: String, // `returned` bytes that are final, then text that is not
     returned: usize,
-    candidate: Option<(usize, usize)>, // (start in `held`, index of the stop string); an earlier match is still possible
+    candidate: Option<(usize, usize)>, // (start in `held`, index of the stop string); an earlier match is possible
     stopped: Option<usize>,
 }
 
@@ -121,8 +121,8 @@ impl StopMatcher {
         Some(&self.automaton.stops[self.stopped?])
     }
 
-    /// Reads text, and appends the text before any stop string to `out` once it is final. Text after a match is
-    /// dropped.
+    /// Reads the next fragment of the text. Appends to `out` all text that certainly precedes the first match. Drops
+    /// the match and the text after it.
     pub fn push(&mut self, text: &str, out: &mut String) {
         if self.stopped.is_some() {
             return;

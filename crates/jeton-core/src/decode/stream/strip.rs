@@ -13,8 +13,9 @@ pub(super) struct Stripped {
 }
 
 impl Stripped {
-    /// Reads text. After a mismatch, the comparison restarts at the first byte of the character: no suffix of the
-    /// matched bytes can begin another occurrence, because in UTF-8 only the first byte of a character is a lead byte.
+    /// Reads text, and strips `character`. After a mismatch, the comparison restarts at the first byte of `character`.
+    /// Another occurrence cannot begin within the matched bytes: in UTF-8, the first byte of a character is a lead
+    /// byte, and the other bytes are not.
     pub fn part(&mut self, text: &[u8], character: &[u8], start: usize, stop: usize, out: &mut Vec<u8>) {
         let mut rest = text;
         while let (false, Some((&byte, after))) = (self.is_inside, rest.split_first()) {

@@ -58,7 +58,7 @@ const STEPS: &[&str] = &[
     r#"{"type":"Join","separator":" "}"#,
 ];
 
-/// Returns the options of a denormalizer whose rules match in the contents of the test vocabulary.
+/// Returns the options of a denormalizer whose rules replace strings that the test vocabulary can decode to.
 fn denormalizer(add_dummy_prefix: bool, remove_extra_whitespaces: bool) -> String {
     let rules = [("a", "b"), ("ab", " "), ("a a", "x  "), (" .", "."), ("今a", ""), ("##", "# #")];
     let rules = rules.iter().map(|&(old, new)| (old.to_owned(), new.to_owned())).collect();
@@ -222,8 +222,8 @@ fn a_prompt_that_ends_in_a_byte_piece_is_not_returned() {
     assert_eq!(after(&["a", "<0x0A>"], &["\n"], &["<0x0A>", "b"]), stopped("", Some("\n")));
     assert_eq!(after(&["<0x0A>", "<0xE4>", "<0xBB>"], &["\n"], &["<0x8A>", "b"]), stopped("今b", None));
     assert_eq!(after(&["a", "<0xE4>"], &[], &["b"]), stopped("\u{fffd}b", None));
-    // Hugging Face replaces all bytes of a run that is not UTF-8. So the ids after the prompt change the text of the
-    // prompt.
+    // Hugging Face decodes successive byte tokens together; if they are not UTF-8, each of their bytes becomes U+FFFD.
+    // So `<0xff>` after the prompt changes the text of `<0x0A>` at the end of the prompt.
     assert_eq!(after(&["a", "<0x0A>"], &[], &["<0xff>", "b"]), stopped("\u{fffd}\u{fffd}b", None));
 }
 

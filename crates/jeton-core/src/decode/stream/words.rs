@@ -1,7 +1,7 @@
-//! `WordPiece` on strings that arrive in fragments.
+//! The decoder `WordPiece` on strings that arrive in fragments.
 //!
-//! The beginning of a string is held back as long as it can still be the prefix. Other text is held back as long as it
-//! can be the beginning of a string that the cleanup replaces.
+//! The beginning of a string is held back until it is certain whether it is the decoder's prefix, such as `##`. Other
+//! text is held back as long as it can be the beginning of a string that the cleanup replaces.
 
 use std::sync::OnceLock;
 
@@ -69,7 +69,7 @@ impl Word {
         }
     }
 
-    /// Applies all replacements to a part of the string, one after the other. `ends` is true for the last part.
+    /// Applies the replacements, one after the other, to a part of the string. `ends` is true for the last part.
     fn clean_up(&mut self, text: &[u8], ends: bool, out: &mut Vec<u8>) {
         let Some(repairs) = &mut self.repairs else {
             out.extend_from_slice(text);

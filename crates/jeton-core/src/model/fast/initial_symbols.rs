@@ -1,14 +1,16 @@
 //! Bytes → initial symbols of merging. The initial symbols of a character are the tokens that its bytes merge into,
 //! where this gives the same ids as starting from single bytes.
 //!
-//! A character that is not ASCII can be replaced by the result of merging its bytes, if the merges inside it precede
-//! every merge that joins a part of it to a neighbor. A merge with a neighbor forms a crossing token: it crosses the
-//! boundary of the character and begins or ends inside it. If all crossing tokens have higher ranks than the merges
-//! inside the character, the merges inside come first. In addition, the whole character must not merge with a neighbor
-//! at a lower rank than its own merges have. This is always so if every merge has a higher rank than the merges of its
-//! parts. For each pair of adjacent bytes, a table of 256 × 256 contains the lowest rank of the crossing tokens. In
-//! cl100k, 250 tokens begin or end inside a character; in o200k, 794 do. New text in 380 languages is encoded 1.2 times
-//! as fast as from single bytes.
+//! A character that is not ASCII can be replaced by the result of merging its bytes, if the merges inside the character
+//! come before every merge of one of its parts with a neighbor. The result of such a merge with a neighbor is a
+//! crossing token: a token that crosses the boundary of the character, and begins or ends inside the character. If all
+//! crossing tokens have higher ranks than the merges inside the character, the merges inside come first. In addition,
+//! the whole character must not merge with a neighbor at a lower rank than the merges inside the character have. This
+//! second condition always holds if every merge has a higher rank than the merges from which its two symbols result.
+//!
+//! For each pair of bytes on the two sides of a boundary, a table of 256 × 256 contains the lowest rank of the crossing
+//! tokens. In cl100k, 250 tokens begin or end inside a character; in o200k, 794 do. Unseen text in 380 languages is
+//! encoded 1.2 times as fast as if merging started from single bytes.
 //!
 //! Left out: characters beyond U+FFFF; their initial symbols are bytes.
 
@@ -111,8 +113,8 @@ impl InitialSymbols {
         if initial.characters.iter().zip(&initial.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
             initial.tops = Box::default();
         }
-        // Few tokens begin or end inside a character. A bitmap of these tokens fits the cache, so reading it in random
-        // order causes no cache misses.
+        // The bitmap marks the few tokens that begin or end inside a character; below, only their contents are read.
+        // With a bit for each entry of the vocabulary, it fits the cache, so random reads cause no cache misses.
         let mut crosses = vec![0u64; vocab.len().div_ceil(64)];
         for (id, _, content) in vocab.iter() {
             crosses[id as usize / 64] |= u64::from(crossings(content).next().is_some()) << (id % 64);
@@ -128,8 +130,8 @@ impl InitialSymbols {
         initial
     }
 
-    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among
-    /// these merges.
+    /// Merges the bytes of a character, which must not be beyond U+FFFF. Returns the resulting symbols, their number,
+    /// and the highest rank of the merges that were applied.
     fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> ([u32; 3], usize, u32) {
         let (mut symbols, mut len, mut top) = ([NO_SYMBOL; 3], 0, 0);
         for byte in c.encode_utf8(&mut [0; 4]).bytes() {
@@ -170,8 +172,9 @@ impl InitialSymbols {
         }
     }
 
-    /// Writes the initial symbols of `text`, which are independent of its context, and returns their number. `symbols`
-    /// must be longer than `text` by at least [`InitialSymbols::room`].
+    /// Writes one symbol for each byte of `text`, or for each character if the model's symbols are characters, and
+    /// returns the number of symbols. The symbols do not depend on neighboring characters. `symbols` must be longer
+    /// than `text` by at least [`InitialSymbols::room`].
     #[inline(always)]
     pub(super) fn spell(&self, text: &[u8], symbols: &mut [u32]) -> usize {
         if self.is_chars {
@@ -189,7 +192,8 @@ impl InitialSymbols {
         self.ascii_pairs[usize::from(left & 0x7F) << 7 | usize::from(right & 0x7F)]
     }
 
-    /// Writes the first symbols of `text` (UTF-8), as many as fit `symbols`.
+    /// Writes the initial symbols of `text` (UTF-8), until the text ends or fewer than four elements of `symbols` are
+    /// left.
     #[inline(always)]
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let (mut rest, mut count, mut inner) = (text, 0, 0u64);

@@ -129,7 +129,7 @@ impl Window {
     }
 }
 
-/// Lookup tables that encoding reads.
+/// Lookup tables that are used to encode a text.
 pub(super) struct LongTables<'t> {
     pub(super) vocab: &'t Vocab,
     pub(super) initial: &'t InitialSymbols,

@@ -1,8 +1,9 @@
 //! Merges many pretokens fast, with tables that fit the CPU caches.
 //!
-//! Invariant: the ids equal those of `Bpe::encode` without its lookup of whole pretokens, or those of `Pieces::encode`.
-//! `merging` is the slow path. It handles the cases that are not supported here: unknown characters, characters that
-//! begin a user-defined piece, and merges to pieces with equal scores.
+//! Invariant: a BPE model gets the same ids as with `Bpe::encode` without its lookup of whole pretokens; a `Pieces`
+//! model gets the same ids as with `Pieces::encode`. `merging` is the slow path. It handles the cases that are not
+//! supported here: unknown characters, texts that contain a user-defined piece, and merges that result in pieces with
+//! equal scores.
 //!
 //! ```text
 //! initial_symbols  bytes → initial symbols, whole characters if that gives the same ids
@@ -173,8 +174,8 @@ impl Fast {
         }
     }
 
-    /// Returns the ids of those `entries` (content, id) whose content merges into a single token, the entry itself. The
-    /// contents must be spelled as the texts that the model gets.
+    /// Returns the ids of those `entries` (content, id) that merging produces: it turns the content into one token, and
+    /// this token has the entry's id. Each content must be spelled as it would be in a text that the model reads.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -201,7 +202,7 @@ impl Fast {
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
-    /// Returns true if symbols are bytes, and each byte has one.
+    /// Returns true if merging starts with bytes, not with characters, and every byte has a symbol.
     pub fn merges_bytes(&self) -> bool {
         self.initial.merges_bytes()
     }
@@ -216,7 +217,7 @@ impl Fast {
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
         let mut is_made = vec![false; vocab.len()];
         match model.as_bpe().filter(|bpe| bpe.ranks == bpe::RankOrder::Tokens) {
-            // A token has a merge if and only if its own bytes merge into it.
+            // Here, a token is the result of a merge in `pairs` if and only if merging its bytes gives this token.
             Some(bpe) => {
                 bpe.pairs(vocab, keep_going)?.iter().for_each(|(.., merge)| is_made[merge.result as usize] = true)
             }
@@ -347,8 +348,8 @@ impl Fast {
     }
 }
 
-/// Returns the result of each rank, [`NO_SYMBOL`] for a rank with several results. None if an id or a rank is too
-/// large.
+/// Returns a table from rank to the result of the merges with this rank, or [`NO_SYMBOL`] if their results differ. None
+/// if an id or a rank is too large.
 fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     const NONE_YET: u32 = u32::MAX;
     let mut results = Vec::new();
@@ -370,8 +371,9 @@ mod tests {
 
     use super::*;
 
-    /// Two tokens that are each half as long as a window fit one window. If their boundary could not be checked, the
-    /// whole text would be merged with the heap. Runs of spaces often yield tokens of this length.
+    /// Two tokens that are each half as long as a window must fit one window together, so that `joint` can check the
+    /// boundary between them. If it could not, the whole text would be merged with the heap. Runs of spaces often yield
+    /// tokens of this length.
     #[test]
     fn joint_of_two_tokens_of_half_a_window_is_checked() {
         let runs: Vec<Vec<u8>> = (0..8).map(|i| vec![b' '; 1 << i]).collect();

@@ -125,7 +125,7 @@ impl Ranks {
         None
     }
 
-    /// Looks up a pair like [`Ranks::get`], but allows both values to be [`NO_SYMBOL`].
+    /// Returns the rank of two neighbors, as [`Ranks::get`] does, but also accepts two [`NO_SYMBOL`] values.
     pub(super) fn of(&self, left: u32, right: u32) -> u32 {
         if left.max(right) < NO_SYMBOL {
             self.get(left, right)

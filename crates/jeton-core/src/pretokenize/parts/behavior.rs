@@ -21,9 +21,11 @@ pub(super) enum Behavior {
     Removed,
     /// Each match is a separate chunk.
     Isolated,
-    /// A match joins the preceding text, if there is some; of several adjacent matches, only the first one does.
+    /// A match directly after text is appended to this text. Any other match, such as the second of two adjacent
+    /// matches, is a separate chunk.
     MergedWithPrevious,
-    /// A match joins the following text, if there is some; of several adjacent matches, only the last one does.
+    /// A match directly before text is prepended to this text. Any other match, such as the first of two adjacent
+    /// matches, is a separate chunk.
     MergedWithNext,
     /// Adjacent matches are one chunk.
     Contiguous,

@@ -213,8 +213,8 @@ impl Splitter {
         }
     }
 
-    /// Joins components into one pattern, if one of them spells bytes and all others only split. The pretokens of this
-    /// pattern can begin inside characters.
+    /// Joins components into one pattern, if one of them is a ByteLevel, which writes bytes in the byte alphabet, and
+    /// all others only split. The pretokens of this pattern can begin inside characters.
     pub fn as_bytewise_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
         let is_level = |splitter: &Self| matches!(splitter.0, SplitterKind::ByteLevel { .. });
         let at = splitters.iter().position(is_level)?;
@@ -263,8 +263,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern by which the component splits. Returns None if the component does anything else, except that
-    /// it may also spell bytes in the byte alphabet.
+    /// Returns the pattern of a Pattern, or of a ByteLevel that adds no space before the text. Returns None for all other
+    /// components, and for a ByteLevel without a pattern.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
@@ -348,8 +348,8 @@ impl Splitter {
         }
     }
 
-    /// Applies the component to all chunks of a text except added tokens: splits the chunks, and rewrites them if the
-    /// component does so.
+    /// Applies the component to all chunks of a text except added tokens. All components split chunks; ByteLevel and
+    /// Metaspace also rewrite them.
     ///
     /// # Errors
     /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.

@@ -33,8 +33,8 @@ impl Splitter {
 }
 
 impl SplitterPairs {
-    /// Returns true if the component spells bytes in the byte alphabet. [`SplitterPairs::effect`] returns characters as
-    /// they are before this spelling.
+    /// Returns true if the component spells bytes in the byte alphabet. The characters in the results of
+    /// [`SplitterPairs::effect`] are not spelled in this alphabet.
     pub fn spells_bytes(&self) -> bool {
         matches!(self.splitter.0, SplitterKind::ByteLevel { .. })
     }

@@ -109,8 +109,8 @@ fn classify_wide<B: Block>(
     masks: &mut Masks,
 ) {
     let Bytes { block, wide, later } = bytes;
-    // Finds caseless letters by their first byte: Han from U+5000 on, and Hangul from U+B000 to U+CFFF. By their first
-    // two bytes, it also finds most of the Han letters from U+4E00 to U+4FFF.
+    // Caseless letters that need no look-up in `classes`. The first byte identifies Han from U+5000 on and Hangul from
+    // U+B000 to U+CFFF. The first two bytes identify Han from U+4E00 to U+4FFF, if both are in this block.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
@@ -196,8 +196,8 @@ impl Groups {
         }
     }
 
-    /// Returns two masks: the line ends that belong to the preceding symbols, and the bytes that follow these line
-    /// ends. `slashes` after or between such line ends are included.
+    /// Returns two masks: the newlines that belong to the symbols before them, and the bytes that follow a byte of the
+    /// first mask. The first mask includes `slashes` that come after or between such newlines.
     #[inline(always)]
     fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
         if !F::RULES.newlines {
@@ -209,8 +209,8 @@ impl Groups {
         [absorbed, after(absorbed, &mut before.absorbed)]
     }
 
-    /// Returns two masks: the starts of words, and the hard starts, at which the slow path runs. `after_first`: bytes
-    /// after a symbol that can be the prefix of a word.
+    /// Returns two masks: the starts of words, and the hard starts, at which the slow path runs. `after_first` marks
+    /// each byte whose preceding symbol can be the prefix of a word.
     #[inline(always)]
     fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
         let words = self.letters & !self.after_letter;
@@ -252,8 +252,9 @@ impl Groups {
         starts
     }
 
-    /// Returns the starts of pretokens of white space: the first character of each run, newlines that do not belong to
-    /// preceding symbols, and the last character of a run that other text follows.
+    /// Returns the starts of pretokens of white space: the first character of each run of spaces, and each newline that
+    /// follows no white space and does not belong to the symbols before it. `step` adds the last space before a word, a
+    /// number or a symbol.
     #[inline(always)]
     fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
         let spaces = self.spaces & !self.after_space;
@@ -309,14 +310,14 @@ impl Starts {
         let rules = F::RULES;
         let Bytes { block, wide, later } = bytes;
         let own = Groups::new::<F>(masks, block.equal(b' '), later, before);
-        // Bytes after the end of the text are zeros. If `& valid` were applied here, as to the other masks, LLVM 22
-        // would move the `|` of two masks to vectors of bits and build these byte by byte, in 120 instructions for
-        // AVX2.
+        // Unlike `masks`, `slashes` needs no `& valid`: the bytes after the end of the text are zeros. With `& valid`,
+        // LLVM 22 would compute the `|` of two masks on vectors of bits, and would build these vectors byte by byte, in
+        // 120 instructions for AVX2.
         let slashes = if rules.slashes { block.equal(b'/') } else { 0 };
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
-        // The first symbol of each run of symbols that has no blank as its prefix. Such a symbol can itself be the
-        // prefix of a word directly after it.
+        // The first symbol of each run of symbols, unless a blank precedes the run: the blank is then the run's prefix.
+        // Without a blank, the first symbol can itself be the prefix of a word that directly follows it.
         let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
         let after_first = after(first_symbols, &mut before.first_symbol) & !later;

@@ -6,14 +6,15 @@
 //! [`scanner`](super::scanner).
 //!
 //! A text is processed in windows. In each window, `algebra` or the transducer finds the starts in easy text and lists
-//! hard positions. Around each hard position, the slow path runs from a correct start until it reaches a start that the
-//! fast path has found, too. One common start suffices, because the text after a start determines the following starts.
-//! The end of a window counts as hard, so results do not depend on the windows: the slow path reads beyond the end, and
-//! the next window begins at the end of the last pretoken.
+//! hard positions. Around each hard position, the slow path runs from a correct start. It stops at the first start
+//! after the hard position that the fast path has found as well. One common start suffices, because the text after a
+//! start determines the following starts. The end of a window counts as hard, so results do not depend on the windows:
+//! the slow path reads beyond the end, and the next window begins at the end of the last pretoken.
 //!
-//! A sequence of patterns, each of which splits the result of the previous one, needs several transducers if it does
-//! not compile to one. Each transducer finds its starts in the window, and the next transducer reads the text cut at
-//! these starts. A pretoken of one transducer can end far beyond the window; the transducer then continues at this end.
+//! In a sequence of patterns, each pattern splits the pretokens of the previous pattern. If the whole sequence cannot
+//! be compiled to a single transducer, it becomes several transducers. Each transducer finds its starts in the window,
+//! and the next transducer reads the text cut at these starts. A pretoken of a transducer can end far beyond the
+//! window; in the following windows, this transducer continues at that end.
 //!
 //! Time is linear in the text, because the slow path never starts before the end of the previous hard range. Memory is
 //! the size of a window.
@@ -37,8 +38,8 @@ use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 /// Number of bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
 const WINDOW: usize = 1 << 14;
 
-/// Number of pretokens between two cancellation checks while runs are split. It is small, because finding one pretoken
-/// can read much of the text.
+/// Number of pretokens that `split_runs` finds between two cancellation checks. It is small, because finding one
+/// pretoken can read much of the text.
 const FINDS_BETWEEN_CHECKS: usize = 16;
 
 /// Buffers for finding the starts of the pretokens in one window.
@@ -145,8 +146,8 @@ impl<'p> StartFinder<'p> {
 }
 
 impl Starts {
-    /// Returns the starts of the pretokens of the last window, relative to the first start, followed by the end of the
-    /// last pretoken, at which the next window begins.
+    /// Returns the starts of the pretokens of the last window and, as last element, the end of its last pretoken, at
+    /// which the next window begins. All positions are relative to the first start.
     #[inline]
     fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -185,8 +186,8 @@ impl Starts {
         self.cuts = cuts;
     }
 
-    /// Replaces the cuts in a window by the starts that `transducer`, the next one, finds. One of its pretokens must
-    /// start at `begin`. Returns the end of its last pretoken.
+    /// Replaces the cuts in a window, which are the starts of the previous transducer, by the starts of `transducer`. A
+    /// pretoken of `transducer` must start at `begin`. Returns the end of the last pretoken of `transducer`.
     #[inline(always)]
     fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
         let len = self.clear_for(text);
@@ -204,8 +205,8 @@ impl Starts {
         end
     }
 
-    /// Splits again, with the matcher, the pretokens that begin with a character of `runs`. The window begins at
-    /// `from`.
+    /// Uses the matcher to split each pretoken that begins with a character of `runs`. `from`: position in the text at
+    /// which the window begins.
     fn split_runs(
         &mut self,
         (regex, runs): Runs<'_>,
@@ -254,7 +255,8 @@ impl Starts {
         len
     }
 
-    /// Runs the slow path at the hard positions, adds starts at the merge boundaries, and lists all starts.
+    /// Runs the slow path at the hard positions, adds a start at each merge boundary (a position that no token
+    /// crosses), and lists all starts.
     #[inline(always)]
     fn finish<B: Block>(
         &mut self,
@@ -341,8 +343,8 @@ impl Starts {
     /// Adds starts at the merge boundaries, the positions between two characters that no token crosses.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
-        // `before`: mask of the last three bytes of the block that ends at `next`. A bit is set if a three-byte
-        // character begins at the byte.
+        // `before`: mask with one bit for each of the last three bytes of the block that ends at `next`. A bit is set
+        // if its byte is the first byte of a three-byte character.
         let (mut before, mut next) = (0, 0);
         for &at in &self.wide {
             let at = at as usize;

@@ -4,9 +4,9 @@
 //! text again: it knows the end of a match only when a longer match is impossible, and by then it can have read far
 //! beyond the end. So a state of the transducer is a list of *hypotheses*. The first is the current match. The second
 //! is the next match, under the assumption that the current match ends at its latest end so far. The third is the match
-//! after the second, and so on. When the first hypothesis fails, the second has already been read. Each hypothesis has
-//! a slot for its latest end. Slots are in the order of the hypotheses, so dropping the first hypothesis only increases
-//! an index:
+//! after the second, and so on. When the current match can no longer be extended, the second hypothesis has already
+//! read the text after it. Each hypothesis has a slot for its latest end. Slots are in the order of the hypotheses, so
+//! dropping the first hypothesis only increases an index:
 //!
 //! ```text
 //! read a class at position i:   ends[count + slot] = i;   count += complete;   state = next
@@ -41,8 +41,8 @@ const MAX_ENTRIES: usize = 1 << 14;
 enum Hypothesis {
     /// A match that has possibly begun, but has no end yet.
     Begun { candidates: Candidates },
-    /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at the latest end, the
-    /// state of a [`Cutter`] differs from its state in a text that begins there.
+    /// A match whose latest end so far is in its slot; it can still end later. `late`: true if, at this end, some
+    /// [`Cutter`] has another state than it would have in a text that begins at this end.
     Open { state: u16, late: bool },
     /// Text without a match. Its slot has the position at which the first candidate begins; if this candidate matches,
     /// the text without a match ends there. `late`: see `Open`.
@@ -56,7 +56,8 @@ const MAX_CANDIDATES: usize = 4;
 
 /// The first element is the state of a match that can still fail. The next elements are the states of matches that
 /// begin at later characters; a state that equals a previous one is left out. The remaining elements are [`DEAD`]. Only
-/// the first match has a slot, so the other matches must fail at the same time as the first.
+/// the first match has a slot. So if the first match fails at a character, the others must fail there, too; a pattern
+/// for which this is not certain is rejected.
 type Candidates = [u16; MAX_CANDIDATES];
 
 fn one(state: u16) -> Candidates {
@@ -249,8 +250,8 @@ impl Reader<'_> {
         Ok((entry, State { cutters, open, written, has_maybe }))
     }
 
-    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if the
-    /// state of a [`Cutter`] differs from its state in a text that begins here.
+    /// Advances all hypotheses by one class; returns the slot to which the position is written. `late`: true if some
+    /// [`Cutter`] has another state than it would have in a text that begins at this position.
     fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
         let complete = |late: bool| match late {
             true => Err("a pattern before the last one splits differently after a boundary of the last one"),
@@ -289,7 +290,8 @@ impl Reader<'_> {
                 (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
                     next.push(Hypothesis::Open { state, late: is_late });
                 }
-                // The match failed before it had an end, so no match begins before this character.
+                // The first candidate failed without an end. The others must fail now, too, so the next match begins at
+                // this character or later.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
                         return Err("a match may fail while one that begins later goes on");
@@ -306,8 +308,8 @@ impl Reader<'_> {
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // This match can fail. A match can then begin at a later character, except if the later match has
-                    // reached the same state: it would then fail, too.
+                    // The first candidate can still fail, so matches that begin at later characters are tracked, too.
+                    // A later match that has reached the state of an earlier one would fail with it and is left out.
                     let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
                         Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
@@ -328,8 +330,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the candidates after reading a class: the first in state `first`, the others in their next states, and a
-    /// new candidate that begins with the character of this class.
+    /// Advances the candidates by one class, and adds a candidate that begins with the character of this class.
+    /// `first` is the next state of the first candidate; `others` are the present states of the others.
     fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
         let mut candidates = one(first);
         for (index, &state) in others.iter().chain([&START]).enumerate() {

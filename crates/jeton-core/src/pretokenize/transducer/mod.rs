@@ -24,24 +24,27 @@ use self::compile::{Action, Entry};
 use crate::regex::{Automaton, CharacterClasses, Reason, MIXED};
 use crate::util::simd::block::Block;
 
-/// Number of lanes in a window, and minimum length in bytes of a window that is read in lanes.
+/// Number of lanes in a window.
 const LANES: usize = 6;
+/// Minimum length in bytes of a window that is read in lanes.
 const WORTH_LANES: usize = 1 << 9;
 
 /// Number of entries of the table. The entries of one state are a row, whose length is a power of two. The 16-bit index
 /// of the first entry of the row represents the state; the sum of this index and a class is the index of an entry.
 const ENTRIES: usize = (1 << 16) + (1 << 8);
 
-/// Position of the lowest bit of each field of an entry: number of complete pretokens, slot, and next state. The field
-/// at bit 0 is the action.
+/// Bit of an entry at which the number of completed pretokens begins; the action is in the bits below.
 const COMPLETE: u32 = 8;
+/// Bit of an entry at which the slot begins.
 const SLOT: u32 = 12;
+/// Bit of an entry at which the next state begins.
 const NEXT: u32 = 16;
 
-/// Number of slots that a step can write. It exceeds the maximum number of hypotheses.
+/// Number of slots of a [`Reader`]. Each hypothesis of a state has a slot (see `compile`), and positions that are never
+/// read have another one, so the number exceeds the maximum number of hypotheses.
 const SLOTS: usize = 16;
 
-/// Table of a pattern, or of patterns that split one after the other.
+/// Transducer of one pattern, or of a sequence of patterns, each of which splits the result of the preceding ones.
 pub(crate) struct Transducer {
     classes: CharacterClasses,
     table: Box<[u32; ENTRIES]>, // pages after the last state are never touched

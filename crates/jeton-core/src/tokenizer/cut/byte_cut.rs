@@ -1,6 +1,6 @@
 //! Finds the longest parts of a text that have at most a given number of tokens, for tokenizers with a byte-level model
-//! and at most one named pattern. A normalization form may precede the pattern, as long as it does not change the text;
-//! it then changes no part of the text.
+//! and at most one named pattern. A normalization form may precede the pattern as long as it leaves the text unchanged;
+//! each part of the text is then unchanged as well.
 //!
 //! The tokens of the whole text are computed once, in blocks. Between two joints (see `joints`), a part has the same
 //! tokens as the whole text, so the last token within the limit is found by its index. If that token ends at a joint,
@@ -40,8 +40,9 @@ const BLOCK: usize = 1 << 16;
 /// from the known tokens of shorter suffixes of the same pretoken.
 const SHORT_PRETOKEN: usize = 24;
 
-/// If at most this many bytes follow the last token within the limit, all positions in them are tried. With more bytes,
-/// `token_reach` first computes a bound for the position, which takes as long as trying a few positions.
+/// If at most this many bytes follow the last token within the limit, each position in these bytes is tried as the end
+/// of the prefix. If more bytes follow, `token_reach` first computes an upper bound of the end, which takes as long as
+/// trying a few positions.
 const FEW_BYTES: usize = 32;
 
 /// Finds the longest prefixes of `text[start..]` within a limit of tokens, for ascending positions `start` of one text.
@@ -76,10 +77,11 @@ struct Region {
     bounds: Vec<usize>,
     /// Number of tokens before each position of `bounds`.
     counts: Vec<usize>,
-    /// Remaining budget: number of bytes that the pretokenizer may still read again.
+    /// Remaining budget, in bytes, for pretokenizing parts of the region again.
     budget: usize,
-    /// For a long pretoken: its index, and a position such that each prefix of the pretoken that ends there or later,
-    /// but at least three bytes before the end of the pretoken, is one pretoken (see [`Pretokenizer::one_from`]).
+    /// Index of the pretoken that was checked most recently, and a position in it from [`Pretokenizer::one_from`]. A
+    /// prefix of the pretoken is a single pretoken if it ends at this position or later, and at least three bytes
+    /// before the end of the pretoken.
     one_from: Option<(usize, Option<usize>)>,
 }
 
@@ -283,7 +285,8 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens, in a range with few joints.
+    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens. Used where the next joint is far
+    /// away.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
@@ -363,7 +366,7 @@ impl<'t> ByteCutter<'t> {
     }
 
     /// Counts the tokens from the start of a region to `at`, which is inside of the pretoken `index` or at its end.
-    /// None if the budget for splitting again is used up.
+    /// None if the remaining budget is too small for pretokenizing this part of the text again.
     fn count_in_region(
         &mut self,
         region: &mut Region,
@@ -379,8 +382,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // Index of the first pretoken that may change if the text ends at `at`. `is_final` can read the text up to `at`
-        // for each pretoken, so these bytes are charged to the budget, at one eighth.
+        // Index of the first pretoken that may change if the text ends at `at`. To find it, `is_final` can read all bytes
+        // from `start` to `at`; an eighth of their number is charged to the budget.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);
@@ -429,7 +432,8 @@ impl<'t> ByteCutter<'t> {
         Ok(Some(count))
     }
 
-    /// Counts the tokens of `text[start..joint]` if this range is the end of the last region; otherwise returns None.
+    /// Counts the tokens of `text[start..joint]` if the region of the previous search includes this range and ends at
+    /// `joint`; otherwise returns None.
     fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
         let region = std::mem::take(&mut self.region);
         let done = self.count_rest_of(&region, start, joint);
@@ -481,8 +485,8 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
-        // For each position in `from..=end`: the end of the pretoken that starts there, and the number of tokens from
-        // there to `end`.
+        // For each position in `from..=end`: the end of the pretoken that starts at this position, and the number of
+        // tokens from this position to `end`.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
         let (mut known, mut known_end) = (SuffixTokens::default(), end);
@@ -596,7 +600,7 @@ impl<'t> ByteCutter<'t> {
         joint
     }
 
-    /// Returns the last joint after `joint` and up to `at`, or `joint` if there is no other.
+    /// Returns the last joint in `joint + 1..=at`, or `joint` if this range has none.
     fn joint_before(&mut self, joint: usize, at: usize) -> usize {
         let text = self.text;
         let mut right = text[at..].chars().next();

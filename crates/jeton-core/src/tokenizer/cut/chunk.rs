@@ -1,6 +1,7 @@
 //! Parts of a text, and rounding to character boundaries; shared by the modules that cut texts.
 
-/// If two joints are more than this number of bytes apart, positions between them are found by bisection.
+/// If two neighboring joints are more than this number of bytes apart, the positions between them are not tried one by
+/// one: all prefixes are counted at once (`stretch`), or bisection finds the position.
 pub(in crate::tokenizer) const LONG: usize = 1 << 10;
 
 /// A part of a text, with its number of tokens.

@@ -1,11 +1,11 @@
 //! Ids of a text to which more text is appended, such as the output of a model.
 //!
-//! Ids before the last joint of the text are final, whatever text is appended. Only the text after this joint is kept,
-//! and it is encoded again with each append. For Unigram, the sum of the scores from the start of the pretoken to
-//! the joint is also kept, so rounding is the same as for the whole text.
+//! Ids before the last joint of the text (see `joints`) never change, whatever text is appended. Only the text after
+//! this joint is kept, and it is encoded again with each append. For Unigram, the sum of the scores from the start of
+//! the pretoken to the joint is also kept, so rounding is the same as for the whole text.
 //!
 //! Cost: each append takes time for the appended text and for the text after the last joint, which is usually a word.
-//! Memory: the text after the last joint. In the worst case, a text without joints such as a long run of one letter,
+//! Memory: the text after the last joint. The worst case is a text without joints, such as a long run of one letter:
 //! each append encodes the whole text again.
 
 use crate::error::Result;
@@ -15,10 +15,10 @@ use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// A text to which more text can be appended, with its ids.
+/// A text to which more text can be appended, with the ids of the text. For joints, see `joints`.
 #[derive(Debug, Clone, Default)]
 pub struct Growing {
-    text: String,        // the character before the last joint, and the text after it
+    text: String,        // the character before the last joint, and the text after the joint
     context: usize,      // bytes of `text` before the last joint
     ids: Vec<u32>,       // ids of the text after the last joint
     sum: f64,            // sum of Unigram's scores from the start of the pretoken to the last joint
@@ -29,9 +29,9 @@ pub struct Growing {
 /// Change of the ids by an append: the first `start` ids stay, and `ids` replace all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Number of ids, from the first on, that stay.
+    /// Number of ids at the start of the text that do not change.
     pub start: usize,
-    /// New ids, which follow those that stay.
+    /// The new ids. They replace all old ids from index `start` on.
     pub ids: Vec<u32>,
 }
 
@@ -86,8 +86,8 @@ impl Growing {
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
         // Start of `self.text` in the whole text.
         let start = self.stable_bytes - self.context;
-        // Before this append, the text had no joint after its context. So all joints are at or after the start of the
-        // last character before the appended text.
+        // Before this append, the last joint was at `self.context`. So a new joint cannot be before the last character
+        // of the old text. The search begins at that character.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);
@@ -123,8 +123,8 @@ impl Growing {
 
 impl AppendCall<'_> {
     /// Encodes a text and drops the ids of its first `context` bytes. These bytes are the character before a joint;
-    /// `context` is 0 if there is no such character. `sum` is [`Growing::sum`] for the start of the text; it is
-    /// replaced by the sum for the end.
+    /// `context` is 0 if there is no such character. On entry, `sum` is [`Growing::sum`] for the position `context`; on
+    /// return, for the end of the text.
     fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
         if let Model::Unigram(unigram) = self.tok.model() {
             return self.after_sum(unigram, text, context, sum);

@@ -1,4 +1,5 @@
-//! Search for joints in a text. Also determines whether the concatenated tokens of a text equal its bytes.
+//! Finds joints in a text: positions such that the ids before and after them are independent. Also determines for which
+//! tokenizers the concatenated tokens of a text equal the text's bytes.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,9 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns, for each token, its last merge; None unless every token has a higher rank than its parts.
+    /// Returns the last merge of each token of a byte-level BPE. Returns None for other models, and if a token is the
+    /// result of several pairs, does not have a higher rank than both of its parts, or has bytes that merge into other
+    /// tokens.
     ///
     /// # Errors
     /// `Interrupted` while tables are built.
@@ -27,16 +30,18 @@ impl Tokenizer {
         Ok(self.parts.get().and_then(Option::as_ref))
     }
 
-    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model if at most
-    /// one pattern precedes it and no added token includes the white space next to it or is matched in normalized text.
+    /// Returns true if the concatenated tokens of a text equal its bytes. This holds for a byte-level model under two
+    /// conditions: at most one pattern, without gaps, precedes the model; and every added token is matched in raw text,
+    /// without the white space next to it.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
         let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
     }
 
-    /// Returns the pattern that splits a text, if the concatenated tokens equal the text's bytes. With normalizers,
-    /// this holds only for a text that has no added tokens and for which [`Tokenizer::forms_keep`] returns true.
+    /// Returns the pattern that splits a text, or None if the concatenated tokens can differ from the text's bytes. If
+    /// the tokenizer has normalizers, the tokens equal the bytes only for a text that has no added tokens and for which
+    /// [`Tokenizer::forms_keep`] returns true.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
         if let Some(pattern) = self.raw_pattern() {
             return Some(pattern).filter(|_| self.tokens_are_bytes());
@@ -46,7 +51,8 @@ impl Tokenizer {
         only.byte_pattern().filter(|pattern| is_exact && !pattern.leaves_gaps())
     }
 
-    /// Returns true if normalization does not change a text. All normalizers must be normalization forms.
+    /// Returns true if normalization does not change a text. Must be called only if all normalizers are normalization
+    /// forms.
     pub(in crate::tokenizer) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
         self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }

@@ -1,19 +1,20 @@
 //! Joints: positions of a text such that the ids before and after them are independent.
 //!
 //! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` followed by ids
-//! that depend only on `text[b..c]`. Numbers of ids therefore add up at joints, and ids before the last joint of a text
-//! stay the same when text is appended. To compute the ids after a joint, the text is encoded from the character before
-//! the joint, and the ids of that character are dropped.
+//! that depend only on `text[b..c]`. Therefore the number of ids of a text is the sum of the numbers before and after a
+//! joint, and the ids before the last joint stay the same when text is appended. To compute the ids after a joint, the
+//! text is encoded from the character before the joint, and the ids of that character are dropped.
 //!
 //! The two characters next to a position decide whether it is a joint, stage by stage (`PairEffect`). So some joints
 //! are not recognized, but every recognized position is a joint. Nearly all published tokenizers have a joint between
 //! words.
 //!
-//! Left out: rounding. Unigram adds scores from the start of a pretoken, so rounding can choose another of two nearly
-//! equal segmentations in a longer text (`model/unigram`). Callers check their results by encoding them as a whole.
+//! Left out: rounding. Unigram adds scores from the start of a pretoken. If two segmentations have nearly equal scores,
+//! rounding can therefore favor one of them in a part of a text, and the other in the whole text (`model/unigram`).
+//! Callers check their results by encoding them as a whole.
 //!
-//! Cost: built on first use, linear in the vocabulary. A lookup is one load for ASCII, and a few in the tables of the
-//! stages for other characters.
+//! Cost: the tables are built on first use, in time linear in the vocabulary. For two ASCII characters, a lookup is one
+//! load; for other characters, it takes a few loads from the tables of the stages.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -45,7 +46,7 @@ pub(in crate::tokenizer) struct AddedPairs {
 }
 
 impl AddedPairs {
-    /// Adds a token. `takes_space`: true if the token includes white space next to it.
+    /// Adds a token. `takes_space`: true if a match of the token includes the white space next to it.
     pub(in crate::tokenizer) fn add(&mut self, content: &[u8], takes_space: bool) {
         self.takes_space |= takes_space;
         let text = String::from_utf8_lossy(content);
@@ -99,8 +100,8 @@ impl Joints {
         }
     }
 
-    /// Returns true if all stages before the model keep two adjacent characters together, and process both sides
-    /// independently.
+    /// Returns true if all stages before the model have the effect [`PairEffect::Keep`] on two adjacent characters: no
+    /// stage splits the text between them, and each processes the text before and after this position independently.
     pub(in crate::tokenizer) fn keeps(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         self.before_model(normalizers, left, right).is_some_and(|pair| matches!(pair, PairEffect::Keep(..)))
     }

@@ -2,16 +2,16 @@
 //!
 //! A part may begin or end at a boundary of a text unit, and its tokens are those of the part encoded alone. A longer
 //! part may have fewer tokens ("tokeniz" has two tokens, "tokenization" one), so the search begins with the longest
-//! part. Joints make the search local: numbers of tokens add up there, so a prefix has at least as many tokens as its
-//! own prefix up to any joint. Therefore only the positions between the last joint within the limit and the next joint
-//! are tried.
+//! part. Joints make the search local: the number of tokens of a text is the number before a joint plus the number
+//! after it. So a prefix that extends beyond a joint has at least as many tokens as the text before the joint, and only
+//! the positions between the last joint within the limit and the next joint are tried.
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster
 //! search (`byte_cut`). Joints may be more than [`LONG`] bytes apart, for example in base64 or in a script without
 //! spaces and punctuation. Then all prefixes between two joints are counted at once (`byte_cut`, `stretch`). This is
-//! not possible for suffixes if the model is not byte-level, nor for removing the middle of such a text. In these two
-//! cases, the position is found by bisection, as if longer parts always had more tokens. The part is within the limit,
-//! but a longer part may be, too.
+//! not possible for suffixes if the model is not byte-level, for removing the middle of such a text, or in the
+//! cases that `stretch` leaves out. Then the position is found by bisection, which assumes that longer parts have
+//! more tokens. The part that it finds is within the limit, but a longer part may be within the limit, too.
 //!
 //! ```text
 //! joints        positions where ids are independent, decided by the two adjacent characters
@@ -46,7 +46,7 @@ use byte_cut::ByteCutter;
 use chunk::{ceil, floor, Chunk, LONG};
 use stretch::{JointlessStretch, KeptPairs};
 
-/// Minimum and maximum distance, in bytes, between the joints at which the search first counts tokens.
+/// Minimum and maximum of [`step`], in bytes.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Maximum number of positions that are tried in one batch.
@@ -148,8 +148,9 @@ impl<'t> TextCutter<'t> {
         self.longest_suffix(0, self.text.len(), limit)
     }
 
-    /// Removes the middle of the text. The suffix gets half of the limit that remains after the marker's tokens. The
-    /// prefix is the longest one for which prefix, marker and suffix together have at most `limit` tokens.
+    /// Removes the middle of the text. The marker's tokens are subtracted from `limit`, and the suffix gets at most
+    /// half of the rest. The prefix is the longest one for which prefix, marker and suffix together have at most
+    /// `limit` tokens.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Limit` if the marker alone exceeds the limit.
@@ -171,8 +172,8 @@ impl<'t> TextCutter<'t> {
             let joint = self.tok.next_joint(&rest, first_char, rest.len()).unwrap_or(rest.len());
             let after = if joint < rest.len() { self.count_between(&rest, joint, rest.len())? } else { 0 };
             if let Some(limit) = limit.checked_sub(after) {
-                // At least one character is removed, even if inserting the marker alone would reduce the number of
-                // tokens enough.
+                // At least one character is removed, even if the whole text with the marker inserted would be within
+                // the limit.
                 let end = floor(self.text, tail.saturating_sub(1));
                 let head = self.longest_prefix(0, end, limit, &rest[..joint])?;
                 if head.end > 0 || self.count(&rest)? <= limit + after {
@@ -230,9 +231,10 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Finds the longest prefix of `text[start..end]` that, followed by `rest`, has at most `limit` tokens. The prefix
-    /// is empty if no boundary of any unit is within the limit. The caller may omit the text after a joint of `rest`,
-    /// and subtract its tokens from `limit`.
+    /// Finds the longest prefix of `text[start..end]` that, followed by `rest`, has at most `limit` tokens. If no
+    /// boundary of the unit is within the limit, boundaries of smaller units are tried; if none of them is within the
+    /// limit, the prefix is empty. `rest` may be cut off at one of its joints if the caller subtracts the tokens of the
+    /// omitted text from `limit`.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
         let mut of_characters = None;
         if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
@@ -261,12 +263,13 @@ impl<'t> TextCutter<'t> {
         self.refine(&mut bases, &mut upper, limit)?;
         let last = bases.last().map_or(start, |last| last.at);
         if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
-            // Trying one position takes time linear in the text between the joints, or in `rest`. Bisection tries few
-            // positions.
+            // Trying a position encodes `rest` and the text after the last joint. If one of these is long, bisection is
+            // used, because it tries only few positions.
             let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
             upper = Upper { at: within, exceeds: false };
         }
-        // If `rest` follows, the position `upper.at` is not always a joint, so it is tried, too.
+        // A joint that exceeds the limit is not tried. But if `rest` follows the prefix, `upper.at` is not always a
+        // joint, and the count can be lower. So this position is tried, too.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
@@ -317,8 +320,9 @@ impl<'t> TextCutter<'t> {
             };
             let at = joint.unwrap_or(start);
             if last.at - at > LONG {
-                // The suffix is made twice as long until it exceeds the limit or would reach the joint. If it exceeds
-                // the limit, `longest_suffix` or bisection then finds the exact start.
+                // The suffix is repeatedly made twice as long, until it exceeds the limit or would reach `at`. If it
+                // exceeds the limit, `ByteCutter::longest_suffix`, or else bisection, finds the start of the longest
+                // suffix.
                 let mut size = LONG;
                 let over = loop {
                     let from = ceil(self.text, last.at.saturating_sub(size).max(at));
@@ -421,8 +425,8 @@ impl<'t> TextCutter<'t> {
         Ok(None)
     }
 
-    /// Finds by bisection the last position after `over` from which a suffix exceeds the limit, as if longer suffixes
-    /// always had more tokens.
+    /// Finds by bisection the first position after `over` such that the suffix from it is within the limit. The search
+    /// assumes that longer suffixes have more tokens.
     fn bisect_suffix(&mut self, over: usize, base: Base, limit: usize) -> Result<usize> {
         let (mut low, mut high) = (over, base.at); // the suffix from `low` exceeds the limit, not the one from `high`
         while high - low > 1 {
@@ -481,8 +485,8 @@ impl<'t> TextCutter<'t> {
                 self.bytes_per_token = (self.bytes_per_token + bytes.clamp(0.25, 64.0)) / 2.0;
             }
             let Some(far) = far.filter(|_| reached.count <= limit) else { continue };
-            // Finds the end of the longest prefix within the limit by bisection, as if longer prefixes always had more
-            // tokens.
+            // The prefix is extended by more and more bytes, until it exceeds the limit or ends at `far`. If it exceeds
+            // the limit, `longest_in_stretch`, or else bisection, finds the end of the longest prefix.
             let mut size = LONG;
             let over = loop {
                 let at = ceil(self.text, (reached.at + size).min(far));
@@ -707,8 +711,8 @@ impl<'t> TextCutter<'t> {
         }
     }
 
-    /// Encodes the texts again on the slow path, because its errors have a position. Returns the error of the slow
-    /// path.
+    /// Encodes the texts again on the slow path and returns its error, because only errors of the slow path have a
+    /// position.
     #[cold]
     fn located(&self, error: Error, texts: &[Cow<'_, str>], at: usize) -> Error {
         let mut ids = Vec::new();
@@ -727,8 +731,8 @@ impl<'t> TextCutter<'t> {
     }
 }
 
-/// Returns the distance, in bytes, between the joints at which the search first counts tokens. It is a fraction of the
-/// length of a part.
+/// Returns the distance, in bytes, between the joints at which the first pass of the search counts tokens; it skips the
+/// joints between them. The distance is a fraction of the length of a part.
 fn step(limit: usize) -> usize {
     (limit / 2).clamp(STEPS.0, STEPS.1)
 }

@@ -1,15 +1,15 @@
-//! Finds the longest prefix that has at most a given number of tokens, if it ends inside of a long stretch without a
-//! joint.
+//! Finds the longest prefix of a text that has at most a given number of tokens, for the case that this prefix ends
+//! inside of a long stretch without a joint.
 //!
 //! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. Suppose that all
 //! stages keep any two adjacent characters of the stretch together and process them independently (`PairEffect::Keep`).
 //! Then a prefix that ends in the stretch has the same pretokens as the text, except that its last pretoken is cut. So
-//! the model counts the tokens of all prefixes of one pretoken: by `model/prefixes` for models that merge, and by the
-//! table of best segmentations for Unigram.
+//! only the tokens of the prefixes of this one pretoken have to be counted: by `model/prefixes` for models that merge,
+//! and by the table of best segmentations for Unigram.
 //!
-//! Invariant: every longer prefix exceeds the limit. For Unigram the returned prefix itself may exceed it because of
-//! rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once, and each
-//! tried prefix that is longer than the result takes some hundred nanoseconds.
+//! Invariant: every longer prefix exceeds the limit. For Unigram the returned prefix itself may exceed the limit
+//! because of rounding. Cost: the text that `limit` tokens may cover (`token_reach`) is normalized and encoded once.
+//! Prefixes are then tried from the longest on, and each one that exceeds the limit takes some hundred nanoseconds.
 //!
 //! Left out: stages whose effect on pairs of characters is unknown, and other models. For them, positions are found by
 //! bisection.
@@ -25,8 +25,8 @@ use crate::tokenizer::pipeline::segments::Origin;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 
-/// Maximum number of bytes at the start of a stretch in which adjacent characters need not be kept together. These
-/// characters are usually white space and marks of the previous word.
+/// A stretch may begin with adjacent characters that are not kept together, usually white space and marks of the
+/// previous word. This is the maximum number of bytes of that beginning.
 const HEAD: usize = 64;
 
 /// Number of bytes that the first attempt reads for each token that the limit allows.
@@ -57,8 +57,9 @@ struct LastPretoken {
 
 impl Tokenizer {
     /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, not counting the tokens of
-    /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the stretch.
-    /// A returned end at one of these is only an upper bound: every longer prefix exceeds the limit.
+    /// the context; None if the end cannot be determined. Pretokens can begin among the first characters of the
+    /// stretch. If the returned end is there, it is only an upper bound: the prefix up to it may exceed the limit, too,
+    /// and every longer prefix does.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -96,8 +97,8 @@ impl Tokenizer {
 
     /// Returns the last position in `ends` up to which the pretoken has at most `limit` tokens; `Some(None)` if there
     /// is no such position, `None` if it cannot be determined. Each element of `ends` is a pair: a position in the
-    /// text, and the number of bytes of the pretoken up to this position. If this number exceeds `reached`, there are
-    /// too many tokens.
+    /// text, and the number of bytes of the pretoken up to this position. `reached` is an upper bound of the number of
+    /// bytes that `limit` tokens of the pretoken cover.
     fn last_within(
         &self,
         last: &LastPretoken,
@@ -133,8 +134,10 @@ impl Tokenizer {
         Ok(Some(None))
     }
 
-    /// Returns the position after which the stages before the model keep all adjacent characters together (see
-    /// [`Tokenizer::keeps`]); None if it is more than [`HEAD`] bytes from the start.
+    /// Returns the end of the head of a text. From there on, the stages before the model keep all adjacent characters
+    /// together (see [`Tokenizer::keeps`]). The last character of the head is the last one that is not always kept
+    /// together with the character before it; without such a character, the head is the first character. Returns None
+    /// if the last character of the head begins more than [`HEAD`] bytes from the start.
     fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
         let mut head = 0;
         let mut before = None;
@@ -149,8 +152,8 @@ impl Tokenizer {
             }
             before = Some(right);
         }
-        // The characters before and after `head` are not always kept together. So the returned position is one
-        // character later, between two characters that are kept together.
+        // The characters on both sides of `head` are not always kept together, so the function does not return `head`
+        // itself. Those on both sides of the next position are kept together.
         text[head..].chars().next().map(|first| head + first.len_utf8())
     }
 

@@ -30,7 +30,8 @@ impl Tokenizer {
     /// Decodes many sequences of ids, to bytes or, with `as_text`, to valid UTF-8.
     ///
     /// # Errors
-    /// The index of the first sequence that failed, and its error, as [`Tokenizer::decode`].
+    /// The index of the first sequence that failed, and the error of [`Tokenizer::decode`] for this sequence. If
+    /// `watch` stops the work, the error is `Interrupted`, and the index has no meaning.
     pub fn decode_batch(
         &self,
         rows: &[&[u32]],

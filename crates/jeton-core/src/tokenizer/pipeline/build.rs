@@ -30,7 +30,8 @@ pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model. The model can then produce it from text in which the
 /// matcher does not match it. The flag is never set for a special token.
 pub const ENTRY: u8 = 16;
-/// Flag of an added token that includes only ASCII white space next to it, as in llama.cpp.
+/// Flag of an added token whose matches include the ASCII white space next to it, but no other white space, as in
+/// llama.cpp.
 pub(in crate::tokenizer) const ASCII_SPACE: u8 = 32;
 
 /// Options of a tokenizer, as they are in JSON.
@@ -61,8 +62,8 @@ pub struct Extras {
     pub flags: Vec<(u32, u8)>,
 }
 
-/// Prepends a `Respell` of the normalized added tokens to a decoder that lacks one. HF decodes these tokens with their
-/// normalized spelling since 0.23.
+/// If the decoder has no `Respell`, prepends one for the added tokens that normalization changes. Since version 0.23,
+/// HF decodes these tokens to their normalized spelling.
 fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() || decoder[0]["type"] == "Respell" {
         return decoder;
@@ -84,8 +85,8 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
     Value::Array(parts)
 }
 
-/// Sets the flag [`ENTRY`] for the ids in `entries` and clears it for all other ids. Thereby, tokenizers from files
-/// with the same ids have the same flags.
+/// Sets the flag [`ENTRY`] for the ids in `entries` and clears it for all other ids. As a result, tokenizers that
+/// give the same ids have the same flags, whichever file they were read from.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
@@ -198,20 +199,20 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true for an added token that is not special and that the matcher finds, not the model. Such a token is
-    /// matched without permission.
+    /// Returns true for an added token that is not special, if added tokens are found by the matcher and not by the
+    /// model. Such a token is matched even if the caller permits no special tokens.
     pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, no added token is
-    /// matched there, because the normalizer writes characters that added tokens do not contain (a dummy prefix, `▁`).
-    /// The classes of `transformers` that run SentencePiece also match all added tokens in the raw text.
+    /// Returns true if an added token is matched in normalized text. With SentencePiece's normalizer, the result
+    /// is always false, because this normalizer writes characters that added tokens do not contain (a dummy prefix,
+    /// `▁`). In the classes of `transformers` that run SentencePiece, all added tokens are matched in the raw text.
     pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
         self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }
 
-    /// Returns true if an added token includes white space next to it.
+    /// Returns true if a match of the added token includes the white space before or after it.
     pub(in crate::tokenizer) fn takes_space(&self, id: u32) -> bool {
         self.flags(id) & (LSTRIP | RSTRIP) != 0
     }

@@ -1,7 +1,8 @@
 //! Fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
-//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, it is encoded again on
-//! the slow path, since only the error of the slow path includes the position in the text.
+//! The stages before the model are the same as in `segments`, but the model itself is replaced by the encoder of the
+//! module `encode`. If a text cannot be encoded, it is encoded again on the slow path, since only the error of the slow
+//! path includes the position in the text.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -251,7 +252,8 @@ impl Tokenizer {
             }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
-        // With space marks, the encoder must get pretokens one by one, as the model sees them (`pretoken`, below).
+        // With space marks, the next branch is skipped: the encoder expects a space instead of each `▁`, and `pretoken`
+        // (further below) makes this replacement in each pretoken.
         let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
         if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
@@ -368,8 +370,8 @@ impl Tokenizer {
         if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
-        // A long text that cannot be divided is one job, like a group of short texts. For a text of more than `LONGEST`
-        // bytes, `in_parts` returns an error.
+        // A long text that cannot be divided is one job, like a group of short texts. A text of more than `LONGEST`
+        // bytes is too long for the fast path; `in_parts` encodes it on the slow path.
         let is_divisible = self.plain.is_some() && self.space_marks.is_none();
         let is_long = |group: &Range<usize>| {
             let len = texts[group.start].bytes.len();
@@ -430,7 +432,7 @@ impl Tokenizer {
     }
 }
 
-/// Encodes an added token, or a range of a text that one pattern splits.
+/// Encodes an added token, or a range of normalized text, which `pretokenizer` splits.
 fn run_plain(
     text: &str,
     span: Span,
@@ -459,8 +461,8 @@ struct InParts<'p> {
 }
 
 impl InParts<'_> {
-    /// Encodes the ranges that `for_each` passes, in order. `short` encodes one of the many ranges of a job, `long`
-    /// encodes a range that is large enough for several jobs.
+    /// Encodes the ranges that `for_each` passes to its callback, in order. Each job encodes many short ranges, one by
+    /// one, with `short`. A range of at least `PART` bytes is encoded with `long`, which can divide it into jobs.
     fn ranges(
         &mut self,
         for_each: impl FnOnce(EachRange<'_>) -> Result<()>,

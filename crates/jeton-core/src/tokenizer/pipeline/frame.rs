@@ -79,13 +79,14 @@ impl Tokenizer {
     pub(in crate::tokenizer) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
         let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
         let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-        // The offsets of an added token cover its whole match with white space, and for the unknown token HF's Unigram
-        // shows the text. So the white space of these tokens is counted in the text, not in their contents.
+        // An added token's offsets cover its whole match, including white space at its ends. The unknown token of HF's
+        // Unigram is shown as the text that it covers, not as its content. So the white space of both is counted in the
+        // text.
         let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
         WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }
 
-    /// Joins the ids of many texts, each with the tokens of the template for one text.
+    /// Joins the ids of many texts. Each text gets the tokens that the template adds to a single text.
     pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
         let num_texts = offsets.len().saturating_sub(1);
         let mut all = Vec::with_capacity(ids.len() + self.template.num_added(false) * num_texts);
@@ -105,8 +106,8 @@ impl Tokenizer {
         (all, starts)
     }
 
-    /// Joins the offsets of many texts like [`Tokenizer::framed`]. There are two numbers for each id; ids of the
-    /// template have offsets (0, 0).
+    /// Joins the token offsets of many texts, in the order in which [`Tokenizer::framed`] joins the ids. There are two
+    /// numbers for each id; ids of the template have offsets (0, 0).
     pub fn framed_offsets(&self, spans: &[i64], offsets: &[i64]) -> Vec<i64> {
         let num_added = 2 * self.template.num_added(false) * offsets.len().saturating_sub(1);
         let mut all = Vec::with_capacity(spans.len() + num_added);

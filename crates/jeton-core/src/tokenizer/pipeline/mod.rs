@@ -8,7 +8,7 @@
 //! space_marks   pipelines that replace spaces by `▁`
 //! fast_path     long texts and batches, on threads
 //! frame         templates
-//! rows          ids of batches in the integer type of a file, with ids around each text
+//! rows          ids of batches in the integer type of a token shard, with constant ids before and after each text
 //! batch_decode  ids of batches → bytes and text
 //! ```
 
@@ -176,7 +176,7 @@ impl Tokenizer {
         self.decoder.check(&self.vocab, ids)
     }
 
-    /// Appends the bytes to which an id decodes in the middle of a text.
+    /// Decodes one id as if it were in the middle of a text, and appends the bytes to `out`.
     pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
         self.decoder.token(&self.vocab, id, out);
     }

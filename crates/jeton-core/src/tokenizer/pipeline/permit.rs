@@ -101,8 +101,8 @@ impl Tokenizer {
         self.around_added(text, 0, permit.raw(), permit, each)
     }
 
-    /// Like [`Tokenizer::stretches`], but with the added tokens that are matched in normalized text. `at`: position of
-    /// the text in the raw text, which errors state.
+    /// Like [`Tokenizer::stretches`], but with the added tokens that are matched in normalized text. `at` is the
+    /// position of `text` in the raw text; it is added to the positions in error messages.
     pub(in crate::tokenizer) fn normalized_stretches(
         &self,
         text: &str,

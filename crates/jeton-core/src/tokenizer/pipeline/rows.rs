@@ -1,7 +1,7 @@
-//! Rows of ids as files of token shards store them: the concatenated ids of many texts, in the integer type of the
-//! file, with constant ids before and after each text.
+//! Makes rows of ids, in the form in which shard files contain them: the concatenated ids of many texts, in the integer
+//! type of the file, with constant ids before and after each text.
 //!
-//! Texts that have no ids can be dropped. Cost: one more pass over the ids after encoding.
+//! Texts that encode to no ids can be dropped. Cost: one more pass over the ids after encoding.
 
 use super::fast_path::Input;
 use super::permit::Permit;
@@ -40,7 +40,7 @@ pub struct RowForm<'a> {
     pub before: &'a [u32],
     /// Ids that follow the ids of each text.
     pub after: &'a [u32],
-    /// True to drop texts that have no ids of their own.
+    /// True to drop texts that encode to no ids. Otherwise, the rows of such texts contain only `before` and `after`.
     pub drops_empty: bool,
 }
 

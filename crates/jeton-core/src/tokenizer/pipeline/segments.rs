@@ -37,11 +37,11 @@ pub struct Segment<'s> {
 pub enum Origin<'s> {
     /// The bytes are unchanged text that begins at this byte of the input.
     At(usize),
-    /// The bytes replace text, and each of them has a range of the input.
+    /// The bytes replace text of the input, and the range of each byte in the input is known.
     Traced {
-        /// Ranges of the text that the bytes replace.
+        /// Sources: the ranges of the input that the bytes replace.
         source: Ranges<'s>,
-        /// Ranges of the text that Hugging Face's alignment has for the bytes.
+        /// Origins: the ranges of the input that Hugging Face reports for the bytes.
         hf: Ranges<'s>,
     },
     /// The alignment was not requested. The source of the bytes begins at this byte of the input or later.
@@ -139,7 +139,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// Calls `each` with the segments of `text`, a valid part of the raw text that begins at its byte `at`.
+    /// Calls `each` with the segments of `text`, which is valid UTF-8 and begins at byte `at` of the raw text.
     pub(in crate::tokenizer) fn pretokens_of_text(
         &self,
         text: &str,
@@ -287,8 +287,8 @@ impl Tokenizer {
     }
 }
 
-/// Converts text in the byte alphabet to the bytes that it spells, and appends these to `bytes`. Sets `of_bytes` to the
-/// range of each appended byte: the range that `ranges` has for its character.
+/// Converts text in the byte alphabet to the bytes that it spells, and appends the bytes to `bytes`. Fills `of_bytes`
+/// with one range for each appended byte: the range that `ranges` has for the character that spells the byte.
 fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
     of_bytes.clear();
     for (i, c) in spelled.char_indices() {

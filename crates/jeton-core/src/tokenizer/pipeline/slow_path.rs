@@ -8,8 +8,8 @@ use crate::model::{Out, Sampler, Scratch};
 use crate::util::cancel::KeepGoing;
 
 impl Tokenizer {
-    /// Appends the ids of `text` to `out`, one pretoken after the other. [`Tokenizer::encode_long`], the fast path, gives
-    /// the same ids.
+    /// Appends the ids of `text` to `out`, one pretoken after the other. [`Tokenizer::encode_long`], the fast path,
+    /// gives the same ids.
     ///
     /// # Errors
     /// As [`Tokenizer::for_each_segment`] and `Model::encode`.
@@ -74,8 +74,9 @@ impl Tokenizer {
                     best.map_err(|error| segment.located(error))?
                 }
             };
-            // Both lists are sorted by descending score, so at least (i + 1)(j + 1) - 1 combinations are as good as the
-            // combination of entries i and j, or better. If there are n of them, this combination is not needed.
+            // Both lists are sorted by descending score. The combination (i, j) of entries i and j therefore scores no
+            // higher than any combination of one of the entries 0 to i with one of the entries 0 to j. There are
+            // (i + 1)(j + 1) - 1 such combinations other than (i, j). If there are n or more, (i, j) is not needed.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
                 let so_far = so_far.0;
                 own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))

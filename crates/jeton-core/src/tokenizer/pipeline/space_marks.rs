@@ -1,8 +1,8 @@
-//! Recognition of pipelines that replace spaces by `▁`. If such a pipeline otherwise only inserts text in front, the
-//! encoder can treat spaces as `▁`, and texts need not be rewritten.
+//! Recognition of pipelines that replace spaces by `▁`. If the only other effect of such a pipeline is to insert a
+//! prefix, the encoder can treat spaces as `▁`, and texts need not be rewritten.
 //!
 //! In SentencePiece's models the normalizer replaces spaces. A `tokenizer.json` has `Prepend` and `Replace` (Llama 2),
-//! `Metaspace` (Mistral), or `Replace` and a `Split` at spaces, which no longer occur by then (Gemma). The recognition
+//! `Metaspace` (Mistral), or `Replace` and then a `Split` at spaces, of which none are left (Gemma). The recognition
 //! relies on the effect of the components, in their order:
 //!
 //! Let `e` replace each space by `▁`. Then `e(xy) = e(x)e(y)` and `e(e(x)) = e(x)`. The components have these effects
@@ -10,9 +10,9 @@
 //! `c`; a `Split` at a text that contains a space does not change a chunk without spaces. Let `t` be a text that is one
 //! chunk before the first component. By induction, after each component the text is `q t` or `q e(t)` for some prefix
 //! `q`. This `q` depends only on the components, with one exception: if `q` was empty before Metaspace, it also depends
-//! on the first character and on the position of `t`. At the end the text is `q e(t)`, where `q` has no space. It is
-//! one chunk, or one for each `▁` if Metaspace splits. The encoder gets `q` and `t`, and treats each space as `▁`
-//! ([`Marks::Spaces`]).
+//! on the first character of `t` and on its position in the input. At the end the text is `q e(t)`, where `q` has no
+//! space. This text is one chunk, or one chunk for each `▁` if Metaspace splits. The encoder gets `q` and `t`, and
+//! treats each space as `▁` ([`Marks::Spaces`]).
 //!
 //! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and inserts a `▁` before each word.
 //! The encoder gets these words with a space instead of each `▁`.
@@ -33,10 +33,10 @@ pub(in crate::tokenizer) struct SpaceMarks {
     takes_words: bool,
 }
 
-/// Text that is inserted in front of each range of text between added tokens.
+/// Text that is inserted in front of each part of the input. The parts are separated by added tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Prefix {
-    /// Fixed text, in the spelling that the encoder expects.
+    /// Fixed text. As the encoder expects, it has a space instead of each `▁`.
     Fixed(Vec<u8>),
     /// `▁` is inserted before the text, unless the text already begins with a `▁` or a space.
     Mark {

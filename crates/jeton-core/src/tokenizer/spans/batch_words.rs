@@ -1,10 +1,12 @@
 //! For each id of many texts, the index of its pretoken, as a column: Hugging Face's `word_ids`.
 //!
-//! The fast path computes the ids. If one named pattern splits the text, the pretokens are found again, and the widths
-//! of the tokens determine which tokens begin in each pretoken (`token_widths`). If words are separated by white space,
-//! the pretokens follow from the widths of the tokens (`one_to_one`). Other texts are split again; each pretoken gets
-//! the next ids whose concatenated contents equal its bytes (`known_ids`). The model runs again only if contents do not
-//! determine the ids.
+//! The fast path computes the ids. How their pretokens are found depends on the tokenizer and the text:
+//!
+//! - One named pattern splits the text: the pattern runs again, and the widths of the tokens determine which tokens
+//!   begin in each pretoken (`token_widths`).
+//! - White space separates the words: the pretokens follow from the widths of the tokens (`one_to_one`).
+//! - Otherwise, the stages before the model run again, and each pretoken gets the next ids whose concatenated contents
+//!   equal its bytes (`known_ids`). The model runs again only if contents do not determine the ids.
 //!
 //! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads.
 //! Cost: the stages before the model; 8 bytes and one comparison for each id. Left out: templates and truncation.
@@ -126,8 +128,8 @@ impl Tokenizer {
         }
     }
 
-    /// Like [`Tokenizer::write_words`], for texts that one named pattern splits. A token belongs to the pretoken of the
-    /// normalized text in which the token begins. Returns false if widths do not determine the pretokens.
+    /// Like [`Tokenizer::write_words`], for texts that one named pattern splits. In the normalized text, a token
+    /// belongs to the pretoken in which it begins. Returns false if widths do not determine the pretokens.
     fn write_words_by_width(
         &self,
         text: Input<'_>,

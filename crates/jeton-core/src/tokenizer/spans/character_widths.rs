@@ -18,7 +18,7 @@ pub(in crate::tokenizer) const WHITE: u8 = 1;
 pub(in crate::tokenizer) const ISOLATED: u8 = 2;
 /// Class that is stored after the last character.
 pub(in crate::tokenizer) const END: u8 = 3;
-/// Class of a character whose normalized form depends on its neighbors, or fits no other class.
+/// Class of a character whose normalized form depends on its neighbors, and of a character that fits no other class.
 pub(in crate::tokenizer) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(in crate::tokenizer) const DROPPED: u8 = 5;
@@ -41,7 +41,9 @@ pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
 /// Widths of tokens in characters. The alignment of a text follows from the widths of its tokens.
 #[derive(Debug)]
 pub(in crate::tokenizer) struct OneToOne {
-    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
+    /// Width of each token, by id: the number of characters that begin in the token, with the bits defined above. 0 if
+    /// the width is unknown.
+    pub(in crate::tokenizer) widths: Box<[u8]>,
     pub(in crate::tokenizer) kind: AlignedKind,
     /// Ids of the byte-fallback tokens, such as `<0x0A>`, by byte.
     pub(in crate::tokenizer) bytes: Option<Box<[u32; 256]>>,
@@ -65,17 +67,18 @@ pub(in crate::tokenizer) struct WordRules {
     pub(in crate::tokenizer) images: Images,
     /// Class of each ASCII character that becomes one character; `NOT_ONE` for other ASCII characters.
     pub(in crate::tokenizer) ascii: [u8; 128],
-    /// True if words end only before white space and around isolated characters.
+    /// True if words end only before white space and before or after isolated characters.
     pub(in crate::tokenizer) ends_at_white: bool,
-    /// True if characters that are removed at the start of a text shift the alignment.
+    /// True if a normalizer has HF's bug: when it removes characters at the start of a text, the alignment is shifted.
     pub(in crate::tokenizer) may_shift: bool,
     /// True if adjacent unknown characters are one token.
     pub(in crate::tokenizer) fuses_unknown: bool,
 }
 
-/// Normalized form of a character.
+/// Normalized form of a character: its class, the number of normalized characters, and two flags for each normalized
+/// character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tokenizer) struct Image(u32); // class, number of normalized characters, and two bits of flags for each
+pub(in crate::tokenizer) struct Image(u32);
 
 /// Maximum number of normalized characters in an image.
 pub(in crate::tokenizer) const MOST_IMAGE: usize = 8;

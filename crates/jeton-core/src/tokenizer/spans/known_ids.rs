@@ -1,9 +1,9 @@
 //! Spans of a text, or of a part of it, whose ids are known. The text is normalized and split again, with alignments,
 //! but the model does not run.
 //!
-//! Each pretoken takes as many of the next ids as are needed for their concatenated contents to equal its bytes. The
-//! content of an unknown token, a byte-fallback entry and a few other tokens differs from the bytes that the token
-//! covers, so a pretoken with such a token is encoded again.
+//! The tokens of a pretoken are found by their contents: the next ids are consumed until the concatenated contents of
+//! their tokens equal the bytes of the pretoken. The content of an unknown token, a byte-fallback entry and a few other
+//! tokens differs from the bytes that the token covers, so a pretoken with such a token is encoded again.
 //!
 //! Invariant: if a result is returned, its values equal those of [`Tokenizer::encode_with_spans`]. Cost: the stages
 //! before the model with alignments, and one comparison for each token. Memory: linear in the longest pretoken.
@@ -142,7 +142,8 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_raw = matches!(segment.place, Origin::At(_));
-                // The bytes of a token that is not an entry may differ from the text at its offsets.
+                // If a token is not an entry of the model, its bytes may differ from the text at the token's
+                // offsets.
                 if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
                     || self.model.shows_text_of(id)
                 {
@@ -209,8 +210,8 @@ impl Tokenizer {
     }
 }
 
-/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the last token so far, as a byte
-/// offset in the part.
+/// Writes byte or character spans of the tokens of a segment. `cursor` is the end of the token that was written last,
+/// as a byte offset in the part.
 fn write_own(
     segment: &Segment<'_>,
     part: TextPart<'_>,
@@ -240,7 +241,9 @@ fn write_own(
     Ok(())
 }
 
-/// Returns how many bytes of the start of `text` a token covers; None if its content does not determine this.
+/// Returns how many bytes at the start of `text` a token covers: the length of its content without `prefix`. Returns
+/// None if the content lacks the prefix, if `text` does not start with the rest, or if the content of a token of this
+/// kind can differ from the text.
 fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize> {
     let content = vocab.content(id);
     match vocab.kind(id) {

@@ -1,9 +1,9 @@
 //! Spans of the tokens of a text, as columns, if the ids are known.
 //!
 //! At byte level, spans follow from the widths of tokens (`token_widths`). If characters are normalized one by one
-//! (`one_to_one`), spans follow from Hugging Face's offsets: a token covers those characters of its offsets that no
-//! previous token covers. Other texts are normalized again with alignments (`known_ids`); if that fails, they are
-//! encoded again.
+//! (`one_to_one`), spans follow from Hugging Face's offsets, which can overlap: the span of a token is the part of its
+//! offsets that no previous token covers. Other texts are normalized again with alignments (`known_ids`); if that
+//! fails, they are encoded again.
 //!
 //! Invariant: spans equal those of [`Tokenizer::encode_with_spans`], and offsets equal those of
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes and one lookup for each id; one pass over a text that is
@@ -29,7 +29,8 @@ use crate::vocab::alphabet::{EndOfWord, Level};
 use crate::vocab::Kind;
 
 impl Tokenizer {
-    /// Returns a column of spans for the ids to which a text was encoded, with two numbers for each id.
+    /// Returns the spans of a text's tokens as a column with two numbers for each id, start and end. `ids` are the ids
+    /// to which the text was encoded.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -66,7 +67,8 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
             let contents = self.raw_pattern().is_none();
-            // Splitters that follow the one that spells bytes can split inside of a character.
+            // A splitter after `ByteLevel`, which spells each byte as a character, can split inside of a character of
+            // the text.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };
             if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
@@ -139,8 +141,8 @@ impl Tokenizer {
     }
 
     /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. The column is computed
-    /// from the alignment of single characters if that determines it, otherwise from the alignment of the whole text.
-    /// Returns false if the text must be encoded again.
+    /// from the alignment of single characters or, if this alignment does not determine the column, from the alignment
+    /// of the whole text. Returns false if the text must be encoded again.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -174,8 +176,9 @@ pub(in crate::tokenizer) struct SpanBuffers {
 }
 
 impl OneToOne {
-    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they
-    /// do not determine the spans. `shares_first`: true if a prepended mark is aligned to the first character.
+    /// Converts Hugging Face's offsets to spans in bytes or characters, for a text that is one pretoken. Returns false
+    /// if the offsets do not determine the spans. `shares_first`: true if a prepended mark is aligned to the first
+    /// character.
     pub(in crate::tokenizer) fn to_disjoint(
         &self,
         (ids, text): (&[u32], &str),
@@ -232,7 +235,7 @@ impl OneToOne {
                 }
                 at += 1;
                 if !starts_bytes {
-                    // The bytes so far must end where the character ends.
+                    // The next token does not begin inside of a character, so this one must end where a character ends.
                     if reader.skip_to(reader.chars + 1) != at {
                         return false;
                     }

@@ -11,7 +11,7 @@
 //! token_widths      spans by id alone, if a text is the concatenation of its tokens
 //! one_to_one        spans by character, if characters are normalized one by one (`character_widths`)
 //! known_ids         spans from a trace of the stages, without running the model
-//! batch_spans       columns of a batch, by one of these; known_spans does the same for one text
+//! batch_spans       columns of a batch, by one of the three modules above; known_spans: the same for one text
 //! batch_words       indices of pretokens; word_offsets: offsets inside words
 //! char_index        bytes → characters
 //! token_texts       texts of tokens, as the model sees them
@@ -233,9 +233,9 @@ struct Placer {
     scratch: Scratch,
 }
 
-/// Input ranges of the bytes of a segment, read in order. If a run of bytes with the same range is unchanged text, each
-/// byte gets a range of its own. These ranges are computed instead of stored: for a document that is one segment, they
-/// would take 16 bytes for each byte.
+/// Input ranges of the bytes of a segment, read in order. The trace can give several adjacent bytes the same range. If
+/// these bytes are unchanged text, each byte gets its own one-byte range instead. The one-byte ranges are computed, not
+/// stored: for a document that is one segment, they would take 16 bytes for each byte.
 pub(in crate::tokenizer) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],

@@ -1,16 +1,17 @@
 //! Spans of tokens for normalizers that process characters one by one.
 //!
 //! There are two kinds of tokenizers with such normalizers. In the first kind, the whole text is one pretoken, and each
-//! character becomes one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and Hugging
-//! Face's `Prepend` and `Replace`). So the offset of a token is the number of characters in the tokens before it. In
-//! the second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5,
+//! character is normalized to one character: spaces become `▁`, and a `▁` may be prepended (SentencePiece's BPE, and
+//! Hugging Face's `Prepend` and `Replace`). So the offset of a token is the number of characters in the tokens before
+//! it. In the second kind, words are separated by white space, which is dropped, and each word may get a `▁` (BERT, T5,
 //! mBART). So the offset of a token is the number of characters in the tokens before it, plus the white space between
 //! their words (`word_offsets`).
 //!
-//! Invariant: if a function returns true, the offsets equal those of [`Tokenizer::encode_with_spans`]. Texts with added
-//! tokens take the slow path; in the first kind, so do texts with unknown tokens or characters that do not become one
-//! character. Cost: one byte for each id, and four for each character that has occurred; a lookup for each token and,
-//! in the second kind, for each character.
+//! Invariant: if [`OneToOne::write`] returns true, the offsets that it has written equal those of
+//! [`Tokenizer::encode_with_spans`]. Texts with added tokens take the slow path. In the first kind, texts with unknown
+//! tokens, and texts with characters that are not normalized to one character, take it, too. Memory: one byte for each
+//! id, and four bytes for each character that has occurred. Time: one lookup for each token and, in the second kind,
+//! one for each character.
 
 use super::char_index::num_chars;
 use super::character_widths::{
@@ -117,8 +118,9 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the width of a token in a word: its number of characters, with the flag for its start. Returns 0 if the
-    /// number does not fit the width's bits.
+    /// Returns the width of a token in a word: its number of characters. If the token begins with the mark of words or
+    /// with the continuing prefix, this start is not counted, and the flag `MARKED` or `CONTINUES` is set. Returns 0 if
+    /// the number is too large for its bits in the width.
     fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
         let mut mark = [0; 4];
         let (start, flag): (&[u8], u8) = match rules.mark {
@@ -172,7 +174,7 @@ impl Tokenizer {
             }
             known.others.extend(text.chars());
             if Some(id) == unk {
-                // Where the text contains the spelling of the unknown token, it is encoded as the unknown token, too.
+                // The model also produces the unknown token where the text contains the spelling of that token.
                 known.unk_start = text.chars().next();
             }
         }
@@ -181,8 +183,8 @@ impl Tokenizer {
 }
 
 impl OneToOne {
-    /// Writes the column (spans, offsets or pretokens) for the ids to which a text was encoded. Returns false if the
-    /// alignment does not determine the column.
+    /// Writes the column (spans, offsets or pretokens) for a text and its ids. Returns false if the widths of the
+    /// tokens do not determine the values of the column.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].

@@ -8,8 +8,8 @@ use super::token_widths::SpanKind;
 /// A column, and the state that is needed to write the next token.
 pub(in crate::tokenizer) struct SpanSink<'o> {
     pub(in crate::tokenizer) column: Column<'o>,
-    /// Output: Hugging Face's offsets that each token would have as the first token of a truncated text. Empty if they
-    /// are not requested.
+    /// Output: for each token, the offsets that Hugging Face gives to it if truncation removes all tokens before it.
+    /// Empty if these offsets are not requested.
     pub(in crate::tokenizer) first: &'o mut [[i64; 2]],
     /// Index of the next pretoken to be written.
     pub(in crate::tokenizer) word: i64,

@@ -1,8 +1,8 @@
-//! Texts of those tokens that Hugging Face shows as text instead of their entries: unknown tokens of Unigram, and added
-//! tokens that include white space.
+//! Texts that tokens matched. For unknown tokens of Unigram, and for added tokens that include white space, Hugging
+//! Face shows this text instead of the token's entry.
 //!
-//! Invariant: the texts are those of [`Tokenizer::encode_with_spans`], in the same order. Cost: the slow path encodes
-//! the text again.
+//! Invariant: the tokens are those of [`Tokenizer::encode_with_spans`], in the same order. Cost: the text is encoded
+//! again, by `slow_path`.
 
 use crate::error::Result;
 use crate::model::{Out, Scratch};

@@ -45,7 +45,7 @@ pub(in crate::tokenizer) struct TokenWidths {
 #[derive(Debug)]
 enum Table {
     Widths(Vec<u16>),
-    /// Widths with the number of white-space bytes at both ends.
+    /// Widths that include the numbers of white-space characters at the start and at the end of the token.
     Trimmed(Vec<Width>),
 }
 
@@ -120,9 +120,9 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes a column of spans of the ids of a text, which is valid UTF-8. The offsets that each token would have as
-    /// the first token of a truncated text are written to `first`, which is empty if they are not needed. Returns false
-    /// if the widths do not determine the spans.
+    /// Writes the spans of `ids`, to which `text` was encoded; `text` is valid UTF-8. For each token, also writes to
+    /// `first` the offsets that it would have if truncation removed all tokens before it; `first` is empty if these
+    /// offsets are not needed. Returns false if the widths do not determine the spans.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,

@@ -134,8 +134,8 @@ impl WordReader {
                 (reader.chars, reader.bytes) = place;
             }
             at = self.boundary(before, end.max(at + 1));
-            // The first part begins at the start of the text, even if the normalizer removes characters there: the
-            // normalizer may reorder marks across removed characters.
+            // A part that begins with the block's first normalized character also includes the characters that were
+            // removed before it, because the normalizer may reorder marks across removed characters.
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;

@@ -1,4 +1,4 @@
-//! Subtraction and scaling of counts, and reading and writing them as runs.
+//! Subtraction and scaling of counts; reading and writing of counts in the byte format of `run`.
 
 use std::io::{Read, Write};
 
@@ -78,8 +78,8 @@ impl Counts {
         Ok(dropped)
     }
 
-    /// Reads the output of [`Counts::write`]: the next `len` bytes of `input`, which should be buffered. The first
-    /// positions of pretokens must be below `end`.
+    /// Reads the output of [`Counts::write`]: the next `len` bytes of `input`, which should be buffered. For each
+    /// pretoken, the position of its first occurrence must be below `end`.
     ///
     /// # Errors
     /// I/O errors; [`Error::format`] for invalid data; `Interrupted`.

@@ -1,7 +1,7 @@
 //! K-way merge of sorted counts in the byte order of pretokens.
 //!
-//! For each pretoken, counts are added and the lowest first position is kept. So the result does not depend on how a
-//! corpus is divided into sources.
+//! For each pretoken, the counts of all sources are added, and the earliest of its positions is kept. So the result
+//! does not depend on how a corpus is divided into sources.
 //!
 //! Cost: a heap with one pretoken for each source; memory is linear in the number of sources, not in their sizes.
 
@@ -92,7 +92,7 @@ impl Eq for Head {}
 /// rarer pretokens.
 ///
 /// # Errors
-/// Errors of sources and sink; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
+/// Errors of sources and sink; [`Error::training`] if a total count reaches 2⁶⁴; `Interrupted`.
 pub fn merge(
     sources: &mut [Box<dyn Source + Send + '_>],
     min_count: u64,

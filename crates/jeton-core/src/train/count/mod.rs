@@ -239,8 +239,9 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // Each worker, with the part that it has counted in this round and its mark from before. If the part turns out to
-    // begin inside a pretoken, its counts are undone, and the part is counted again from another position.
+    // For each worker: the part that it has counted in this round, and a mark of the size that its table had before. If
+    // the part turns out to begin inside a pretoken, its counts are undone, and the part is counted again from another
+    // position.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));

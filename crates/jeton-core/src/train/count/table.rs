@@ -28,8 +28,8 @@ use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 use crate::{parallel, util::simd};
 
-/// Number of pretokens in a batch. Their keys are computed and cache lines prefetched before the first one is
-/// counted.
+/// Number of pretokens in a batch. Before any of them is counted, the keys of all are computed and their cache lines
+/// prefetched.
 pub(super) const BATCH: usize = 128;
 
 /// Number of entries added between two checks of the memory limit. With their pretokens they take about a megabyte.
@@ -298,7 +298,7 @@ impl Counts {
         (key, tag)
     }
 
-    /// Splits `text` into parts, each from one of the `bounds` to the next, and adds one occurrence of each part.
+    /// Adds one occurrence of each part of `text`. Part i begins at `bounds[i]` and ends before `bounds[i + 1]`.
     /// `place` is the position of the text's first byte.
     ///
     /// # Errors
@@ -517,8 +517,8 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries in byte order. This breaks the invariant of the order, so afterwards, the table must only be
-    /// spilled or written.
+    /// Sorts the entries in byte order. They are then no longer in the order of their first positions, so the table may
+    /// only be spilled or written afterwards.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
@@ -676,12 +676,13 @@ impl Counts {
     }
 }
 
-/// Replaces the first position of an entry after its count was added to the other table's entry for the same pretoken.
+/// First position of an entry that is no longer needed, because its count was added to the entry for the same pretoken
+/// in the other table.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Takes at most [`BATCH`] parts of `text`, each from one of the `bounds` to the next, and computes their keys and
-    /// tags.
+    /// Computes the keys and tags of the first parts of `text`, at most [`BATCH`]. Part i begins at `bounds[i]` and
+    /// ends before `bounds[i + 1]`.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);

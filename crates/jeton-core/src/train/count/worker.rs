@@ -2,7 +2,7 @@
 //!
 //! Named patterns take the fast path: a bit-parallel scan finds the starts of pretokens, and the pretokens of a window
 //! are counted as one batch. Other patterns yield pretokens one by one. Plain version: [`BatchPart::for_each_span`]
-//! with a `dict`.
+//! and a map from pretokens to counts.
 
 use super::stages::Stages;
 use super::table::{Counts, KeyBatch, Mark};
@@ -33,7 +33,8 @@ impl CountWorker {
     /// Counts the pretokens that start in `part`.
     ///
     /// # Errors
-    /// Errors of the stages, with a byte offset from the start of all segments; as [`Counts::add`]; `Interrupted`.
+    /// Errors of the stages, with the byte offset in the concatenated segments; the errors of [`Counts::add`];
+    /// `Interrupted`.
     pub(super) fn count(
         &mut self,
         part: &BatchPart<'_>,

@@ -3,12 +3,11 @@
 //! New merges come after all existing ones. A pair is not allowed to merge if one of these conditions holds:
 //! - both parts are existing entries, and the pair occurs in the encoding of protected text. If these pairs do not
 //!   merge, no new merge applies to that text, so its encoding stays the same;
-//! - the result is spelled like an added token, or like an existing entry that the existing merges do not form from
-//!   these parts;
+//! - the result is spelled like an added token or like any existing entry;
 //! - a part is an added token, an unknown token or a byte token;
 //! - the vocabulary ranks tokens instead of merges (as rank files do), and the result is a substring of an entry that
-//!   merges do not form. The new merge could make that entry reachable, although its rank is lower than the ranks of
-//!   all new merges.
+//!   is unreachable: no sequence of merges produces it. The new merge could make that entry reachable. The
+//!   merge into that entry would then precede all new merges, because the rank of the entry is lower.
 //!
 //! Cost: one or two hash lookups for each new pair.
 
@@ -33,9 +32,9 @@ pub struct ExtensionRule<'a> {
 }
 
 impl<'a> ExtensionRule<'a> {
-    /// Creates a rule. `byte_tokens`: ids of the entries of byte fallback. `unreached`: entries that merges do not
-    /// form; empty unless the vocabulary ranks tokens. `splits_words`: true if no merge joins a symbol to a `▁` on its
-    /// right. `rule`: a further constraint.
+    /// Creates a rule. `byte_tokens`: ids of the entries of byte fallback. `unreached`: entries that no sequence of
+    /// merges produces; if the vocabulary does not rank tokens, there are none. `splits_words`: true if no merge joins
+    /// a symbol to a `▁` on its right. `rule`: a further constraint.
     ///
     /// # Errors
     /// `Config` if the unreached entries have too many substrings.

@@ -2,10 +2,10 @@
 //!
 //! Each rule requires a property of a token's spelling. So all merged tokens have this property, and any vocabulary can
 //! be checked for it. At byte level, a token is allowed to be a part of a character. Rules about characters exclude
-//! tokens in which other bytes precede or follow such a part.
+//! tokens that join such a part with bytes of another character.
 //!
-//! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which a pattern
-//! can express.
+//! Cost: linear in the length of the token that is checked. Left out: rules about the position of a token in the text,
+//! which a pattern can express.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// Excludes tokens in which a part of a character precedes or follows other bytes.
+    /// Excludes tokens that join a part of a character with bytes of another character.
     pub whole_characters: bool,
     /// Excludes tokens with characters of two classes. The classes are letters with their marks, numbers, white space,
     /// and others. One space may precede any class.

@@ -22,8 +22,8 @@ struct BestWays {
 }
 
 impl BestWays {
-    /// Fills `best` for a text. `longest` has the longest piece at each position. The piece `without` is not permitted
-    /// at the start of the text.
+    /// Fills `best` for a text. `longest` has the longest piece at each position. Excludes segmentations of the text
+    /// that begin with a given piece, `without`.
     fn find(
         &mut self,
         longest: &[u32],
@@ -100,9 +100,9 @@ pub(super) fn frequencies(
     Ok(sums)
 }
 
-/// Calls `each` for every piece, in order, with its best segmentation into other pieces: the sum of their scores, and
-/// their ids, the last one first. The id of an unknown character is `unknown.id`. For a single character, which has no
-/// such segmentation, `each` gets None.
+/// Finds the best segmentation of every piece, in order, into other pieces, and passes it to `each`: the sum of the
+/// scores of these other pieces, and their ids, the last one first. An unknown character has the id `unknown.id`. A
+/// piece of one character cannot be segmented; for it, `each` gets None.
 ///
 /// # Errors
 /// Errors of `each`; I/O errors of spill files; `Interrupted`.

@@ -30,8 +30,8 @@ const CHUNKS: usize = 16;
 /// Minimum number of characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// A sum below this bound is divided by it, to prevent underflow. The bound is so high that the product of a sum above
-/// it and the probability of one piece is still positive.
+/// If all sums that are still in use are below this bound, they are divided by it, to prevent underflow. The bound is
+/// so high that a sum above it remains positive when it is multiplied by the probability of one piece.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
 /// If the sum of probabilities at a position is smaller than this, while the sums at other positions exceed [`SMALL`],
@@ -48,8 +48,8 @@ pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     starts.zip(&cuts).map(|(start, &end)| start.min(end)..end).collect()
 }
 
-/// Runs `work` on every chunk, and adds up the results in order, element by element: `add` adds an element of the next
-/// result to the sum so far.
+/// Runs `work` on every chunk. Each result has one value for each piece; returns the sum for each piece, to which `add`
+/// adds the values in the order of the chunks.
 ///
 /// # Errors
 /// Errors of `work`; I/O errors of spill files; `Interrupted`.
@@ -81,7 +81,7 @@ pub(super) struct UnknownPiece {
     pub score: f64,
     /// Id of the piece whose count includes unknown characters; [`NONE`] if they are not counted.
     pub id: u32,
-    /// Number of unknown characters outside of the segments.
+    /// Total count of the rare characters. They are unknown, too, but the segments leave them out.
     pub num_rare: u64,
 }
 

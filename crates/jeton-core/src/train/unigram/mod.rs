@@ -225,8 +225,8 @@ impl UnigramLearner<'_> {
     }
 
     /// Runs one iteration of EM, which computes expected counts from the current scores, and new scores from these
-    /// counts. The digamma function replaces the logarithm of a count; this reduces the probabilities of rare pieces
-    /// more than proportionally (variational Bayes with a sparse prior).
+    /// counts. The digamma function replaces the logarithm of a count, which lowers the probability of a rare piece by
+    /// a larger factor than that of a frequent piece (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =

@@ -31,7 +31,7 @@ pub struct UnigramOptions {
     /// words are followed by a space.
     #[serde(default)]
     pub marked_ends: bool,
-    /// True if all lines begin with a space. Then the last word of every line is followed by the same character.
+    /// True if all lines begin with a space. If so, the last words of all lines are followed by the same character.
     #[serde(default)]
     pub starts_alike: bool,
     /// True to round scores to 32 bits at the end, as in a `.model`.

@@ -5,8 +5,8 @@
 //! all pieces at the position. This replaces the traversal of a trie and takes 4 bytes for each character of text. When
 //! pieces are dropped, the chains skip them.
 //!
-//! Invariant: a parent's id is lower than its children's. Characters have the first ids, in the order of strings; the
-//! other pieces follow, in the same order. So ids depend only on the counts.
+//! Invariant: a parent's id is lower than its children's. The first ids are those of single characters, in the order of
+//! code points. The ids of longer pieces follow, in lexicographic order. So the ids depend only on the counts.
 //!
 //! Each piece also has the number of its seed, from which [`PieceTable::restore`] rebuilds the pieces of an earlier
 //! run.
@@ -24,7 +24,7 @@ use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 /// Id that means "no piece".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Properties of a piece for a pass over the text.
+/// Data of a piece that a pass over the text reads when it visits the piece.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
     /// Probability or score of the piece, whichever the pass needs.
@@ -47,7 +47,7 @@ pub(super) struct PieceTable {
     pub scores: SpillVec<f64>,
     /// piece -> (position of an occurrence, length in characters)
     pub spans: SpillVec<(u32, u32)>,
-    /// piece -> its id before any piece was dropped, ascending
+    /// piece -> its seed number, which is its id before any piece was dropped; the numbers ascend
     pub seeds: SpillVec<u32>,
     parents: SpillVec<u32>,
     /// Memory limit of vectors that are accessed at random.
@@ -164,7 +164,8 @@ impl PieceTable {
     /// # Errors
     /// I/O errors of spill files.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) -> Result<()> {
-        // Maps an old id to its new id, or to the new id of its longest prefix that is kept.
+        // Maps the old id of a piece to its new id. If the piece is dropped, the old id is mapped to the new id of its
+        // longest prefix that is kept, or to NONE.
         let mut moved = SpillVec::filled(NONE, self.len(), &self.memory)?;
         let mut kept = 0;
         for old in 0..self.len() {

@@ -1,10 +1,10 @@
 //! Pruning: drops the pieces whose removal reduces the likelihood least. At the end of training, drops the pieces with
 //! the lowest scores.
 //!
-//! The loss of likelihood is an estimate. It assumes that wherever a dropped piece occurred, it is replaced by its best
-//! alternative: the best segmentation of its spelling into other pieces, which get its frequency. A piece whose
-//! alternative has a better score is in no best segmentation. Such a piece, and any other piece that is in no best
-//! segmentation, is dropped immediately.
+//! The loss of likelihood is an estimate. It assumes that each occurrence of a dropped piece is replaced by the piece's
+//! best alternative: the best segmentation of its spelling into other pieces. The frequency of the dropped piece is
+//! added to the frequencies of these pieces. A piece whose alternative has a better score is in no best segmentation.
+//! Such a piece, and any other piece that is in no best segmentation, is dropped immediately.
 //!
 //! Invariant: equal losses and scores are ordered by the pieces' ids, which depend only on the counts.
 //!
@@ -27,7 +27,7 @@ pub(super) struct Pruning<'a> {
 }
 
 impl<'a> Pruning<'a> {
-    /// Prepares pruning of pieces with these frequencies.
+    /// Prepares the pruning of pieces. `frequencies`: the frequency of each piece, by id.
     ///
     /// # Errors
     /// I/O errors of spill files.
@@ -81,8 +81,9 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Required characters that pruning has dropped get new scores: the most frequent one gets the lowest score of the
-/// remaining pieces, and each further one gets a score that is higher by this difference, as in SentencePiece.
+/// Difference between the new scores of required characters that pruning has dropped. The most frequent one gets the
+/// lowest score of the remaining pieces, and each further one gets the previous score plus this difference, as in
+/// SentencePiece.
 const STEP: f64 = 0.0001;
 
 /// Returns the `size` pieces of the vocabulary in descending order of scores: all required characters, and the longer

@@ -1,4 +1,4 @@
-//! Conversion of counts to distinct segments of known characters, the text of EM.
+//! Conversion of the counts of words to distinct segments of known characters. EM trains on these segments.
 //!
 //! Words are split into segments at the positions that no piece can cross: at changes of the script, before `▁`, and
 //! around rare characters. So a segmentation of a word consists of segmentations of its segments, and equal segments of
@@ -9,9 +9,9 @@
 //! segment precedes its prefixes in this order.
 //!
 //! Cost: one table lookup for each segment. Memory: 5 bytes for each character of the distinct segments, 20 bytes for
-//! each segment, and a table of the segments while they are collected. If these exceed the memory limit, they spill to
-//! files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). It splits texts into words only;
-//! Jeton splits the words into segments.
+//! each segment, and a table of the segments while they are collected. If this data exceeds the memory limit, it
+//! spills to files. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`). SentencePiece splits texts
+//! into words only; Jeton splits the words into segments.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// Character that ends the last word of a line in the counts, if `marked_ends`.
+/// Character that is counted as part of the last word of a line, if `marked_ends` is true.
 const END: char = END_OF_TEXT as char;
 /// First character of every word that is not the first word of a line.
 const SPACE: char = '\u{2581}';
@@ -52,8 +52,8 @@ pub(super) struct Segments {
     pub starts: SpillVec<u32>,
     /// Count of each segment in the corpus.
     pub weights: SpillVec<u64>,
-    /// Follower of each segment in its word, as returned by [`Segments::follower`]; [`MANY`] if it differs between
-    /// occurrences.
+    /// Value of the character that follows each segment (see [`Segments::follower`]); [`MANY`] if occurrences of the
+    /// segment have different followers.
     pub followers: SpillVec<u32>,
     bug_compatible: bool,
     /// Total count of all characters that are not in `characters`.
@@ -128,7 +128,7 @@ impl Segments {
     }
 }
 
-/// Sink that builds [`Segments`] from segments with their followers, in byte order.
+/// Sink that builds [`Segments`]. It receives the segments in byte order, each with its follower.
 struct SegmentSink<'a> {
     words: Segments,
     known: CodePoints<(CharIndex, CharClass)>,
@@ -213,8 +213,9 @@ fn text(pretoken: &[u8]) -> Result<&str> {
 }
 
 /// Returns a word and the character that follows it. The follower is None at the end of a line, and also if words were
-/// counted without end marks. A control or user-defined symbol is treated like a rare character, whose stand-in has the
-/// same first byte as a space (`▁`).
+/// counted without end marks. The follower of every other word is a space (`▁`), even before a control or
+/// user-defined symbol: SentencePiece treats the symbol as a rare character, and [`RARE`] has the same first byte as a
+/// space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(cut(&[("a12", 1)], 1.0, &joined), [("a12".to_owned(), 1)]);
     }
 
-    /// If the last words of lines are marked, each other word is followed by a space.
+    /// If the last word of every line is marked, a space follows all other words.
     #[test]
     fn mark_at_the_end_determines_the_follower_of_a_word() {
         let follows = |words: &[&str], starts_alike: bool| {
@@ -377,7 +378,8 @@ mod tests {
         assert_eq!(follows(&["▁low\n"], true), 0);
         assert_eq!(follows(&["▁low\n"], false), MANY);
         assert_eq!(follows(&["▁low", "▁low\n"], true), MANY);
+        // SentencePiece has a bug: it compares only the first bytes of followers. `▁` and U+2019 have the same first
+        // byte.
         assert_eq!(follows(&["▁low", "▁low\u{2019}"], true), first_byte(SPACE));
-        // SentencePiece compares only the first byte of followers, which is the same for these two characters (a bug).
     }
 }

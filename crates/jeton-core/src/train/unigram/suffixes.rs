@@ -1,23 +1,23 @@
 //! Seeds of Unigram training: frequent substrings, from the sorted suffixes of all segments.
 //!
-//! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped
-//! by their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in
-//! order. For each bucket it packs the compared characters of each suffix into 64-bit numbers, in one sequential pass
-//! over the text. It then sorts and scans the bucket without reading the text again. A bucket contains the suffixes
-//! whose first number is in a certain range, and the ranges come from a sample. So the bucket size bounds the memory,
-//! and the text is never accessed at random.
+//! Only the first n + 1 characters of a suffix are compared, where n is the maximum length of a piece that begins at
+//! the start of the suffix. Suffixes are grouped by their first character, and the groups form jobs of about equal
+//! size. A job processes its suffixes in buckets, in order. For each bucket it packs the compared characters of each
+//! suffix into 64-bit numbers, in one sequential pass over the text. It then sorts and scans the bucket without reading
+//! the text again. A bucket contains the suffixes whose first number is in a certain range, and the ranges come from a
+//! sample. So the bucket size bounds the memory, and the text is never accessed at random.
 //!
 //! A substring is a seed if it occurs at least twice and is followed by different characters, or by an unknown
 //! character. If it is always followed by the same character, the longer substring represents it. The seeds are inner
 //! nodes of the suffix tree. They are found by means of a stack, from the longest common prefixes of adjacent suffixes
-//! (Abouelhoda, Kurtz, Ohlebusch 2004). The character that follows a segment in its word is also used as a follower.
+//! (Abouelhoda, Kurtz, Ohlebusch 2004). At the end of a segment, the follower is the next character of the word.
 //!
 //! Cost: O(n log n) for n characters of distinct segments; in the worst case (one repeated character), the time is
 //! multiplied by the length of the longest piece divided by the number of characters in a 64-bit number. Memory: 4
 //! bytes for each character, the candidates, and a bucket for each thread. The sorted suffixes and the candidates spill
 //! to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc`
-//! (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and gives all words the same follower; an
-//! option reproduces this.
+//! (`MakeSeedSentencePieces`). SentencePiece compares only the first *byte* of the following characters, and gives all
+//! words the same follower; an option reproduces this.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -61,7 +61,7 @@ impl SeedCandidate {
     }
 }
 
-/// Sorted suffixes, by job, and the candidates with the highest scores.
+/// The sorted suffixes of each job, and the seed candidates with the highest scores.
 pub(super) struct Suffixes {
     /// Starts of the sorted suffixes in `Segments::symbols`, by job.
     pub sorted: Vec<SpillVec<u32>>,
@@ -148,12 +148,12 @@ impl<'a> SuffixText<'a> {
         usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
     }
 
-    /// Packs symbols into a number. If fewer symbols are passed than fit the number, the rest of its bits is 0.
+    /// Packs symbols into a number. If the number has room for more symbols, the bits of the missing symbols are 0.
     #[inline(always)]
     fn number(&self, symbols: &[CharIndex]) -> u64 {
         let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
-        // Appends zero bits for the missing symbols. If there are no symbols, the number is 0, so the result is correct
-        // although the mask changes the shift.
+        // Appends zero bits for the missing symbols. If there are no symbols, the shift can be 64, which the mask turns
+        // into 0. The result is still correct, because the number is 0.
         number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
     }
 
@@ -252,7 +252,7 @@ impl<'a> SuffixText<'a> {
     }
 
     /// Returns the end of the segment that contains `at`. `segment` is the index of a segment that begins at or
-    /// before `at`; it becomes the index of the segment that contains `at`.
+    /// before `at`; it is set to the index of the segment that contains `at`.
     fn end(&self, segment: &mut usize, at: usize) -> usize {
         let starts = &self.words.starts;
         let at = at as u32;
@@ -369,7 +369,7 @@ impl Bucket {
     }
 }
 
-/// Node of the suffix tree. More suffixes can still be added to the node.
+/// Node of the suffix tree to which more suffixes can still be added.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
@@ -419,7 +419,8 @@ impl<'a> CandidateScan<'a> {
         Ok(())
     }
 
-    /// Returns the length of the common prefix of the previous suffix and the one with these packed characters.
+    /// Returns the length of the common prefix of the previous suffix and the next suffix, whose packed characters are
+    /// `numbers`.
     fn shared(&self, numbers: &[u64]) -> usize {
         let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
         let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;

@@ -13,7 +13,7 @@ pub(crate) trait Block: Copy {
     fn load(proof: Self::Proof, bytes: &[u8; 64]) -> Self;
     /// Returns the mask of the bytes equal to `byte`.
     fn equal(self, byte: u8) -> u64;
-    /// Returns the mask of the bytes from `low` to `high`. Both bounds must be inside ASCII, or both outside.
+    /// Returns the mask of the bytes from `low` to `high`. Either both bounds must be ASCII, or neither of them.
     fn within(self, low: u8, high: u8) -> u64;
     /// Returns the mask of the bytes beyond ASCII.
     fn wide(self) -> u64;
@@ -228,8 +228,8 @@ mod x86 {
         fn within(self, low: u8, high: u8) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
-                // AVX2 only compares signed numbers. So a constant is added to each byte, which moves `high` to the
-                // highest signed number.
+                // AVX2 can compare bytes only as signed numbers. So a constant is added to each byte, which moves
+                // `high` to 127, the highest signed byte.
                 let moved = _mm256_add_epi8(half, _mm256_set1_epi8(0x7Fu8.wrapping_sub(high) as i8));
                 _mm256_cmpgt_epi8(moved, _mm256_set1_epi8(0x7Eu8.wrapping_sub(high - low) as i8))
             })
@@ -334,7 +334,7 @@ mod x86 {
                 let mut found = _mm512_setzero_si512();
                 for (high, row) in rows.iter().enumerate() {
                     let row = _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast()));
-                    // The high bit of `low` is set if the byte does not belong to this row, as for AVX2.
+                    // The high bit of `low` is set if the byte does not belong to this row; the shuffle then gives 0.
                     let low = _mm512_xor_si512(self.0, _mm512_set1_epi8((high << 4) as i8));
                     let low = _mm512_adds_epu8(low, _mm512_set1_epi8(0x70));
                     found = _mm512_or_si512(found, _mm512_shuffle_epi8(row, low));

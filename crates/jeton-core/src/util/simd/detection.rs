@@ -11,7 +11,7 @@ pub enum SimdLevel {
     Portable,
     /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (Haswell, 2013; Zen, 2017).
     Avx2,
-    /// x86-64 with the instructions of `Avx2` and AVX-512 F, BW and VL (Skylake-SP, 2017; Zen 4, 2022).
+    /// x86-64 with the instructions of `Avx2` and AVX-512 F, DQ, BW and VL (Skylake-SP, 2017; Zen 4, 2022).
     Avx512,
 }
 
@@ -76,7 +76,7 @@ pub fn level() -> SimdLevel {
     detected().level()
 }
 
-/// Returns [`level`] with its proof.
+/// Returns the same level as [`level`], with the proof that the processor has the level's instructions.
 #[inline]
 pub(crate) fn detected() -> Detected {
     static DETECTED: OnceLock<Detected> = OnceLock::new();

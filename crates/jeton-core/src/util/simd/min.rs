@@ -57,8 +57,9 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// Masks that select one of 64 positions. The mask of position `place` is the 64 values from index 64 − `place` on,
-    /// of which only the value at `place` is not 0. One load reads eight of these values.
+    /// Array that contains one mask for each of 64 positions. The mask for position `place` consists of the 64 values
+    /// that begin at index 64 − `place`. Its value number `place` (from 0) is `MASKS[64]`; its other values are 0. One
+    /// load reads eight values of a mask.
     static MASKS: [u32; 128] = {
         let mut masks = [0; 128];
         masks[64] = u32::MAX;

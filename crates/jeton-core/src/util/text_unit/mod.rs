@@ -10,10 +10,11 @@
 //! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
 //! (U+0600 before a space).
 //!
-//! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] starts reading at the last
-//! *restart point* (`restart`) that is at least a few hundred bytes before its position; in natural text, a restart
-//! point occurs every few words or sentences. A text without a restart point, such as megabytes of flags, is read once
-//! from its start: the first boundary takes time linear in the offset, and the other boundaries are then known.
+//! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] reads the text in blocks, the
+//! last block first. A block starts at the last *restart point* (`restart`) that is at least 512 bytes before the end
+//! of the block; in natural text, a restart point occurs every few words or sentences. A text without a restart point,
+//! such as megabytes of flag emoji, is read once from its start: the first boundary takes time linear in the offset,
+//! and the other boundaries are then known.
 //!
 //! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). For sentences, that
 //! crate takes time quadratic in the text (rule SB8), and has no iterator from the end. `sentences` therefore computes

@@ -1,8 +1,8 @@
 //! Restart points: boundaries that depend only on two or three characters, not on the surrounding text.
 //!
 //! If a text is read from a restart point on, the boundaries are those of the whole text. So boundaries can be found
-//! backward, block by block, where each block is read forward. The backward iterators of unicode-segmentation are not
-//! used, because they have returned other word boundaries than its forward iterators.
+//! backward, block by block, where each block is read forward. The crate unicode-segmentation also has backward
+//! iterators. They are not used, because they have returned other word boundaries than the forward iterators.
 //!
 //! Properties are those of `regex-syntax` (Unicode 16). A character whose class can differ in Unicode 17 is part of no
 //! restart point; for all other characters, a test compares the classes with unicode-segmentation.

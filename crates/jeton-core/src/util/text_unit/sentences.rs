@@ -30,7 +30,7 @@ mod class {
 }
 use class::*;
 
-/// Returns the table, character → class, which is built on the first call.
+/// Returns the table that maps each character to its class. The table is built on the first call.
 fn classes() -> &'static PropertyTable {
     static CLASSES: OnceLock<PropertyTable> = OnceLock::new();
     made_once(&CLASSES, || {
@@ -55,8 +55,9 @@ fn classes() -> &'static PropertyTable {
     })
 }
 
-/// Returns true if, in every text, a sentence ends between the second and the third of three consecutive characters,
-/// and the text before that boundary has no effect on later sentences. `first` is None at the start of a text.
+/// Returns true if a sentence certainly ends between `second` and `third`, whatever text surrounds the three
+/// consecutive characters, and the text before that boundary cannot affect later sentences. `first` is None at the
+/// start of a text.
 pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> bool {
     let classes = classes();
     if classes.of(second) == LF {

@@ -85,7 +85,7 @@ fn boundaries_back_join_across_blocks() {
     }
 }
 
-/// Checks that a text after one of its boundaries, taken alone, has the same further boundaries as the whole text.
+/// Checks that the rest of a text after one of its boundaries has the same boundaries alone as in the whole text.
 #[test]
 fn a_text_can_be_divided_from_left_to_right() {
     for text in texts(rounds() / 10, 40) {
@@ -99,7 +99,8 @@ fn a_text_can_be_divided_from_left_to_right() {
     }
 }
 
-/// Checks the classes of restart points against unicode-segmentation, for each code point.
+/// Checks, for each code point (a sample in debug builds), that the restart points that follow from its class are
+/// boundaries of unicode-segmentation.
 #[test]
 fn restart_points_are_boundaries_of_the_library() {
     let step = if cfg!(miri) {

@@ -13,8 +13,9 @@ const FIRST: u64 = 0xFF_FFFF;
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // Pairs of adjacent characters in tokens that begin inside of the left character or end inside of the right one.
-    // Maps the low 6 bits of the last byte of a left character to a bitmap of the first bytes of right characters.
+    // Pairs of adjacent characters of which some token has only a part, because the token begins inside the left
+    // character or ends inside the right one. The index is the low 6 bits of the last byte of the left character. The
+    // bits of the bitmap at this index are the possible low 4 bits of the first byte of the right character.
     split: [u16; 64],
     has_wholes: bool,
 }
@@ -62,7 +63,7 @@ impl LetterBoundaries {
     }
 }
 
-/// Boundaries before a `▁`: all positions except those after a character that precedes `▁` in some token.
+/// Boundaries before a `▁`. A position is a boundary if no token contains the previous character directly before `▁`.
 #[derive(Debug, Clone, Default)]
 pub struct MarkBoundaries {
     joined: Vec<char>, // characters that precede `▁` in some token, other than `▁` itself; ascending
@@ -136,8 +137,9 @@ fn three(bytes: &[u8]) -> Option<u64> {
 }
 
 impl MergeBoundaries {
-    /// Builds the filter from the contents of all tokens. `wholes` are tokens that only match whole pretokens, so a
-    /// split must not create a part that equals such a token.
+    /// Builds the filter from the contents of all tokens. `wholes` are tokens that only match whole pretokens. A split
+    /// must not create a part that equals such a token, so there is no boundary before the first or after the last
+    /// character of such a token.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
         // Skips tokens without a character of three bytes. In most vocabularies, most tokens have none.
@@ -180,8 +182,8 @@ impl MergeBoundaries {
         self.pairs[place / 64] >> (place % 64) & 1 != 0
     }
 
-    /// Returns true if a pretoken can be split between two characters of three bytes. They are the low 48 bits of
-    /// `pair`, in little-endian order.
+    /// Returns true if a pretoken can be split between two characters of three bytes each. The low 48 bits of `pair`
+    /// are the two characters, in little-endian order.
     #[inline(always)]
     pub fn between(&self, pair: u64) -> bool {
         let pair = pair & 0xFFFF_FFFF_FFFF;

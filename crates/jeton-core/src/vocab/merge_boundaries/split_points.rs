@@ -3,11 +3,12 @@
 //! In SentencePiece's models and their descendants, whole texts are pretokens. A text is split before `▁` at
 //! [`MarkBoundaries`], around each character that is spelled in bytes, at [`MergeBoundaries`] and at
 //! [`LetterBoundaries`]. Then the ids of the text are the ids of its parts in order, because no merge crosses a split
-//! point. For characters that are spelled in bytes, the caller must check this: no merge is allowed to join the tokens
-//! of these bytes. The same parts occur in many texts, so they are often in a cache. [`Marks`] determines how texts
+//! point. Splits around characters that are spelled in bytes require that no merge contains a byte token, which the
+//! caller must check. The same parts occur in many texts, so they are often in a cache. [`Marks`] determines how texts
 //! spell `▁`.
 //!
-//! Cost: 8 KiB; steps of 64 bytes, and one or two lookups for each character of two or three bytes.
+//! Cost: 8 KiB of memory; texts are read in steps of 64 bytes, with one or two lookups for each character of two or
+//! three bytes.
 
 use super::filters::{pair, ranges, LetterBoundaries, MarkBoundaries, MergeBoundaries};
 use crate::util::simd::block::Block;
@@ -81,9 +82,8 @@ impl SplitPoints {
         points
     }
 
-    /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. For a
-    /// text of more than `most` bytes, writes only the bounds of the first parts, which cover about `most` bytes or at
-    /// least one part.
+    /// Writes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last part. In a
+    /// text of more than `most` bytes, stops after about `most` bytes, but not before the end of the first part.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
@@ -98,8 +98,9 @@ impl SplitPoints {
         bounds.push(0);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
-        // State from the previous step: split points, positions at which a `▁` would not be a split point, and
-        // positions after a character of three bytes.
+        // Results of the previous step, as bitmaps of positions in this step. `starts_before`: split points.
+        // `joined_before`: a `▁` at this position is not a split point. `three_before`: a character of three bytes ends
+        // before this position.
         let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
         let (mut after_letter, mut after_begin) = (0, 0); // state: letter classes of the previous byte
         let mut at = 0;
@@ -171,9 +172,9 @@ impl SplitPoints {
         alone
     }
 
-    /// Returns two bitmaps of characters of three bytes: of those that become separate parts, and of those that have a
-    /// boundary before them. `leads`: bitmap of the first bytes of characters of three bytes, counted from `at`.
-    /// `after`: bitmap of the positions that follow a character of three bytes.
+    /// Tests characters of three bytes. Returns one bitmap of the characters that become separate parts, and another of
+    /// the characters that have a boundary before them. `leads`: bitmap of the first bytes of the characters, counted
+    /// from `at`. `after`: bitmap of the positions that follow a character of three bytes.
     #[inline(always)]
     fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
         let (mut alone, mut after_boundary) = (0, 0);
@@ -293,7 +294,7 @@ mod tests {
             }
             check(&points, &text, &own);
         }
-        // Tests split points at each position of a step, and across its end.
+        // Tests split points at each position of a step, and across the end of a step.
         for fill in 1..140 {
             let fill = "x".repeat(fill);
             let whole: Vec<&str> = [fill.as_str()].into_iter().chain(parts).collect();

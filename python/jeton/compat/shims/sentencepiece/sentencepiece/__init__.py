@@ -1,4 +1,4 @@
-"""Replaces itself by the drop-in, if ``import sentencepiece`` finds this folder on the path."""
+"""If ``import sentencepiece`` finds this package on the path, the package replaces itself with Jeton's drop-in."""
 
 if __name__ == "sentencepiece":
     import sys
