@@ -54,7 +54,7 @@ def digest(folder: Path) -> str:
 
 
 def child(work: Callable[[Callable[[str], None]], None]) -> tuple[int, int]:
-    """Starts work in a process; returns its id, and a pipe's end from which the initials of the stages can be read."""
+    """Starts `work` in a new process; returns the process id, and a pipe with the first two letters of each stage."""
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -201,7 +201,7 @@ def jobs(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokenize
 
 def main() -> int:
     """Runs the selected mode; returns 1 if the shards differ."""
-    os.environ["SOURCE_DATE_EPOCH"] = "0"  # the date of all manifests, which are compared
+    os.environ["SOURCE_DATE_EPOCH"] = "0"  # gives all manifests the same date, because they are compared
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=["kills", "jobs"])
     parser.add_argument("--number", type=int, default=180)

@@ -5,10 +5,10 @@
     python tools/mutants.py --report mutants.jsonl
 
 Each mutant changes one place of one module: a comparison, an operand of `and` and `or`, a condition, a constant, a
-sign, a returned value, or a call whose result is not used. The tests that execute this place run on the mutant, those
-named like the module first, then the shortest, until one fails. If no test fails, the mutant has survived: either it
-behaves like the original, or a test is missing. The output has a JSON line for each mutant. A later run with the same
-output continues where the earlier one stopped.
+sign, a returned value, or a call whose result is not used. The tests that execute this place run on the mutant until
+one fails. Tests of files that are named like the module run first, then the shortest tests. If no test fails, the
+mutant has survived: either it behaves like the original, or a test is missing. The output has a JSON line for each
+mutant. A later run with the same output continues where the earlier one stopped.
 
 The first run records which tests execute which lines (`--map`). Delete this map so that new tests are included. Mutants
 of functions run in forks of one process (`mutation_plugin`); mutants of statements that run at import have a process of
@@ -89,7 +89,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Mutant(NamedTuple):
-    """One change: the characters from `start` to `end` of a module are replaced by `after`."""
+    """One change: the bytes from `start` to `end` of a module are replaced by `after`."""
 
     stratum: str
     path: str  # relative to `python/jeton`
@@ -149,7 +149,7 @@ def _policy(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 
 
 def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:
-    """Yields the source of each mutant of a node."""
+    """Yields the source code of each replacement for a node."""
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SWAPS:
             other: Any = SWAPS[type(op)]()
@@ -181,7 +181,7 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:
 
 
 def sampled(seed: int, number: int) -> list[Mutant]:
-    """Returns a sample with equally many mutants of each stratum, in an order that mixes them."""
+    """Returns a sample with equally many mutants of each stratum. The strata alternate in the sample."""
     chance = random.Random(seed)  # noqa: S311
     groups = []
     for stratum, (patterns, _) in STRATA.items():
@@ -226,7 +226,7 @@ def span(node: ast.stmt) -> range:
 
 
 class Map:
-    """Record of which tests reach a line of a module, or a mutant of the core."""
+    """For each line of a module, and for each mutant of the core: the tests that reach it."""
 
     def __init__(self, path: Path) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -246,7 +246,7 @@ class Map:
         return [test for test, total in zip(ordered, sums, strict=True) if total <= BUDGET_S] or ordered[:1]
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """Returns the tests that execute a mutant's lines or statement; for code run at import, the module's tests."""
+        """Returns the tests that execute a mutant's lines, else its statement; at import: all tests of the module."""
         path = str(PACKAGE / mutant.path)
         if where(mutant).function is None:
             return self.reaching(path, map(int, self.lines.get(path, {})))

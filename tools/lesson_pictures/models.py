@@ -1,4 +1,4 @@
-"""Pictures of steps 18 to 21: SentencePiece's agenda, two orders of ids, Unigram's n best, two rules of WordPiece."""
+"""Pictures of steps 18 to 21: SentencePiece's agenda, ids in two orders, Unigram's best splits, two WordPiece rules."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def numbers(text: str) -> list[str]:
 
 
 def orders(say: Say) -> Canvas:
-    """Draws a model's first ids in SentencePiece and in fairseq, where normal pieces have ids higher by one."""
+    """Draws a model's first ids in SentencePiece and in fairseq; fairseq's ids of normal pieces are higher by one."""
     rows = [line.split() for line in first_ids(SMALL, 10).splitlines()[1:]]
     specials = {token for _, *tokens in rows for token in tokens if token.startswith("<")}
     canvas = Canvas(
@@ -108,7 +108,7 @@ def best(say: Say) -> Canvas:
 
 
 def two_rules(say: Say) -> Canvas:
-    """Draws the first pair that each rule merges, and words that are split by the longest match."""
+    """Draws the first pair that each of the two rules merges, and how the longest match splits three words."""
     words = {word: split_word(word) for word in CORPUS}
     names = {"likelihood": say("likelihood", "似然"), "frequency": say("frequency", "频次")}
     pairs = {rule: best_pair(CORPUS, words, rule) for rule in RULES}

@@ -90,7 +90,9 @@ def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drif
     is_one = (sizes == 1).all(axis=1)
     is_equal = is_one.copy()
     is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
-    row = int(is_equal.argmin())  # equal ids before a difference can have different texts if they are unknown tokens
+    # The first row that is not a single equal id. It can begin before `first`, because equal ids can have different
+    # texts if they are unknown tokens.
+    row = int(is_equal.argmin())
     start, end = compared.boundaries[row : row + 2].tolist()
     return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
@@ -235,7 +237,7 @@ class _Comparison:
         return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
-        """For each pair of successive boundaries, returns whether `loses` can be true for the ids between them."""
+        """Returns, for each pair of successive boundaries, False if `loses` is certainly false for the ids between."""
         import numpy as np
 
         kept = self._is_control[self.old]
@@ -277,10 +279,10 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
 
 
 def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
-    """Returns int64[n + 1]: for each token the index of its first character that is not a space, then the text's end.
+    """Returns int64[n + 1]: the index of each token's first character that is not a space; last, the text's length.
 
-    An index is negative if the text of the span differs from the text of the token. This happens where normalization
-    adds spaces, because spans are approximate there.
+    The index of a token is negative if the text of its span differs from the text of the token. This happens where
+    normalization adds spaces, because the spans are approximate there.
     """
     import numpy as np
 
@@ -301,7 +303,7 @@ def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Selects the rows that exceed all earlier rows in both columns and are below the last row, and the last row."""
+    """Keeps the last row, and each row that in both columns exceeds all earlier rows and is below the last row."""
     import numpy as np
 
     if not len(rows):
@@ -339,8 +341,9 @@ class _Reading:
     Attributes:
         parts: parts of the text.
         runs: origins of the parts: the template for special tokens, the caller for other text.
-        moves: how offsets in the decoded text are converted to offsets in the built text, as (position of the first id
-            to which the shift applies, number of characters to add, minimum of the sum).
+        moves: rules that convert offsets in the decoded text to offsets in the built text. A rule has three numbers:
+            the position of the first id that it applies to, the number of characters to add to the offset, and the
+            minimum of the result.
     """
 
     def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:
@@ -383,10 +386,11 @@ class _Reading:
 
 
 class _PrefixSpaces:
-    """Tests in which positions the encoder adds a space before a text and decoding does not remove this space.
+    """Finds out at which positions the encoder adds a space before a text that decoding does not remove.
 
-    Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
-    ``</s> a`` has other ids than ``</s>a``. The test encodes and decodes one character of the text.
+    Such a space is not part of the text. For example, SentencePiece encodes ``</s>a`` as ``</s> ▁a``. Decoding these
+    ids gives `` a`` with a space, but the text ``</s> a`` is encoded to other ids than ``</s>a``. The test encodes and
+    decodes one character of the text.
     """
 
     def __init__(self, tok: CanonicalTokenizer, text: str, control: list[int]) -> None:
@@ -394,7 +398,12 @@ class _PrefixSpaces:
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
-        """Tests if a space is added at ``"start"``, before the ``"first"`` text after special ids, or ``"later"``."""
+        """Tests whether the encoder adds such a space before a text.
+
+        Args:
+            place: position of the text: ``"start"``, nothing precedes it; ``"first"``, only special ids precede it;
+                ``"later"``, other text and special ids precede it.
+        """
         if place not in self._known:
             self._known[place] = any(self._is_added(char, place) for char in self._chars())
         return self._known[place]

@@ -28,14 +28,14 @@ __all__ = ["ChatCount", "chat_count"]
 PER_MESSAGE, REPLY, NAME = 3, 3, 1
 FUNCTION_CALL, FUNCTION_RESULT = 3, -2
 TOOL_CALL, CALL_AND_TEXT, SEVERAL_CALLS = 5, 4, 13
-FUNCTIONS, SHARED_SYSTEM = 9, -4  # tokens added for definitions; correction if there is also a system message
+FUNCTIONS, SHARED_SYSTEM = 9, -4  # for definitions; correction if they share a system message
 CHOICE_NONE, CHOICE_TOOL, CHOICE_FUNCTION = 1, 7, 4
 INDENT = 2
 MAX_DEPTH = 100  # depth of nested schemas
 
 _FIELDS = {"role", "content", "name", "tool_calls", "function_call", "tool_call_id"}
 _TEXTS = {"text": "text", "refusal": "refusal"}  # type of a part -> its field
-# Field of a request that can add tokens whose number is not published -> values of the field that add no tokens.
+# Fields of a request that can add an unpublished number of tokens -> the values with which they add none.
 _UNKNOWN = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
@@ -189,7 +189,7 @@ def _message(message: Mapping[str, Any], path: str) -> tuple[int, list[str]]:
             _refuse(str(call["type"]), f"{place}: a call of type {call['type']!r:.60}")
         name, arguments = _call(call.get("function"), f"{place}.function")
         extra += TOOL_CALL
-        texts += [name, name, _compact(arguments)]  # twice: the header of the call's result has the name, too
+        texts += [name, name, _compact(arguments)]  # the name counts twice: the header of the call's result repeats it
     if calls and any(content):
         extra += CALL_AND_TEXT
     if len(calls) > 1:

@@ -62,7 +62,7 @@ _GIVEN: tuple[type, ...] = (
     dict,
     list,
     tuple,
-)  # a template's values belong to Jeton's subclasses of these classes
+)  # Jeton's classes for the caller's values and for text derive from these
 _NAMES_OF_DICT = frozenset(dir(dict))
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {
@@ -232,7 +232,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def _private(self, obj: Any, name: str, get: Callable[[Any, str], Any]) -> Any:
-        """Looks up a name with a leading underscore. If only Jeton's subclass has the attribute, the result is undefined."""
+        """Looks up a name with a leading underscore. Attributes that exist only in Jeton's classes are undefined."""
         given = next((kind for kind in _GIVEN if isinstance(obj, kind)), None)
         if given is None or hasattr(given, name):
             return get(obj, name)
@@ -264,7 +264,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 for value in (*args, *named.values()):
                     state.search(value, owner)
                     if name == "index":
-                        state.printed(value)  # checks its length: the error of a failed `index` quotes the value
+                        state.printed(value)  # checks its size: the ValueError of `index` quotes the value
                 if name == "copy":
                     state.charge(4 * SLOT * len(owner))
                 return __obj(*args, **named)

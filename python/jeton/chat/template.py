@@ -172,7 +172,9 @@ def render(
 
 
 def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
-    """Copies messages to the form that a template gets. A message that already is such a copy is not copied again.
+    """Copies messages to the form that a template gets.
+
+    A message is returned unchanged if it is already such a copy, made for the same index.
 
     Raises:
         ConfigError: a message is not JSON, or has no role.

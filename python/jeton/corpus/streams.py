@@ -63,7 +63,9 @@ class LineBlock(NamedTuple):
 
 
 class LinePlace:
-    """Source of a line, ``"rows.jsonl:12"``. The lines before a range are counted only when the source is shown.
+    """Source of a line, ``"rows.jsonl:12"``.
+
+    If only a range of the file is read, the lines before the range are counted when the source is shown, not earlier.
 
     Examples:
         >>> str(LinePlace("rows.jsonl", 12, lambda: 100))

@@ -181,7 +181,7 @@ def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, desc
 
 
 def _tried(rest: bytes, taken: int, prefix: bytes) -> str:
-    """Describes the longer candidates that are not in the vocabulary; shows the first three, each after `prefix`."""
+    """Describes the tried prefixes of `rest` that are not in the vocabulary; shows three, each after `prefix`."""
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
@@ -226,7 +226,7 @@ def heading(number: int, pretoken: ExplainedPretoken) -> str:
 
 
 def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
-    """Formats a truncated sequence of symbols, drawn as one text to show characters split between symbols."""
+    """Formats symbols up to a maximum number. Draws them as one text, to show where symbols split a character."""
     drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
     more = " " + _left_out(len(ids) - len(drawing)) if len(ids) > len(drawing) else ""
     if color:

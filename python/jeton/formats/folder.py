@@ -68,8 +68,9 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
 
     If no tokenizer.json can represent a tokenizer that was loaded from a folder with a `.model`, the tokenizer is
-    written as a `.model`, with a configuration that names its transformers class. A chat template is written to a separate file, as transformers does. An existing
-    special_tokens_map.json is replaced, too, because it takes precedence over the configuration.
+    written as a `.model`, with a configuration that names its transformers class. A chat template is written to a
+    separate file, as transformers does. An existing special_tokens_map.json is replaced, too, because it takes
+    precedence over the configuration.
 
     Raises:
         ConfigError: the folder has a file of another tokenizer, which would later be read as part of this tokenizer.

@@ -195,7 +195,10 @@ class _Reader:
         return data
 
     def _fill(self, end: int) -> int:
-        """Reads the file up to `end` or beyond, at least doubling the bytes in memory. Returns their number."""
+        """Reads the file at least up to `end`; returns the number of bytes in memory, which at least doubles.
+
+        At the end of the file, fewer bytes are read.
+        """
         if end > self._num_bytes:
             raise self._error("the file ends in the middle of a value")
         if end > MAX_BYTES:

@@ -110,7 +110,7 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
 
 
 def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
-    """Returns the number of rows of the embeddings; None if no file of the model, this one included, has tensors."""
+    """Returns the number of rows of the embeddings; None if the model has no tensors, here or in other files."""
     if _EMBEDDINGS in header.tensors:
         rows = header.tensors[_EMBEDDINGS][-1]
         if rows > num_bytes:
@@ -120,7 +120,7 @@ def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
 
 
 def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any], old: list[bytes]) -> None:
-    """Adds unused tokens up to the number of rows, unless the old file has tokens in use at these ids."""
+    """Adds unused tokens up to the number of rows; raises an error if the old file uses one of their ids."""
     tokens, types = changes[f"{KEYS}tokens"], changes[f"{KEYS}token_type"]
     if num_rows is None:
         return
@@ -189,7 +189,8 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)
-    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # before `_find_losses`, which reads the metadata back
+    # These losses are refused before the call of `_find_losses`, because it reads the metadata back.
+    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     _find_losses(tok, changes, old, losses)
     refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     return changes

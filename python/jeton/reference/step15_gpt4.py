@@ -129,7 +129,7 @@ from .step08_split import split
 
 # the bytes in the order of their ids: printable bytes, then the others
 ORDER = [*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173]
-SPECIAL = {  # name -> its id, minus the number of ranks
+SPECIAL = {  # name -> what to add to the number of ranks to get the id
     "<|endoftext|>": 1,
     "<|fim_prefix|>": 2,
     "<|fim_middle|>": 3,
@@ -177,7 +177,7 @@ def read_ranks(file: bytes) -> dict[bytes, int]:
 
 
 def halves(token: bytes, ranks: Mapping[bytes, int]) -> list[bytes]:
-    """Merge the bytes of a token by the ranks below its own, until two parts are left.
+    """Merge the bytes of a token until two parts are left. Use only merges whose rank is below the token's.
 
     If more than two are left, no merge makes the token; a trained vocabulary has no such token.
 

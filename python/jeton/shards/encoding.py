@@ -33,7 +33,7 @@ class EncodedDocuments(NamedTuple):
         lengths: number of ids of each document.
         places: sources of the documents: one `Places` for each chunk of the batch.
         mask: uint8, the loss mask: a value for each id; None: the documents have none.
-        num_bytes: number of bytes of the documents in each of `places`; None: that of the batch's texts.
+        num_bytes: number of bytes of the documents in each of `places`; None: bytes of the batch's texts.
     """
 
     ids: NDArray[Any]
@@ -47,7 +47,7 @@ class Encoder:
     """Encoder of one task, with its totals.
 
     Attributes:
-        documents, tokens: number of written documents, and of their ids with bos and eos.
+        documents, tokens: number of written documents, and number of their ids, including bos and eos.
         num_bytes: bytes of all documents before encoding.
         empty: number of documents without tokens, which are dropped.
         highest: highest id; -1 if there are no ids.
@@ -62,7 +62,7 @@ class Encoder:
         self._special = np.zeros(len(self._spellings), np.int64)
         self.documents = self.num_bytes = self.tokens = self.empty = 0
         self.highest = -1
-        # (number of ids, negated index of the document, file, number in the range that was read)
+        # (number of ids, negated index of the document, file, number of its row or line in the range that was read)
         self._largest: list[tuple[int, int, str, int | None]] = []
 
     def encode(self, batch: Batch) -> EncodedDocuments:
@@ -127,13 +127,13 @@ class Encoder:
 
     @property
     def special(self) -> dict[str, int]:
-        """See the class."""
+        """Spelling of a special token -> number of its occurrences in documents, if any."""
         counts = zip(self._spellings, self._special.tolist(), strict=True)
         return {spelling: count for spelling, count in counts if count}
 
     @property
     def largest(self) -> list[tuple[int, str, int | None]]:
-        """The largest documents: number of ids, file, and number of the document in the range that was read."""
+        """The largest documents: number of ids, file, and number of the row or line in the range that was read."""
         return [(tokens, file, number) for tokens, _, file, number in self._largest]
 
 

@@ -89,7 +89,7 @@ class OutputFiles:
         return self._open[name]
 
     def temporary(self) -> BinaryIO:
-        """Returns a temporary file for reading and writing, on the disk of the folder if it is local."""
+        """Returns a temporary file for reading and writing; it is on the folder's disk if the folder is local."""
         return self._storage.temporary()
 
     def __enter__(self) -> Self:

@@ -67,7 +67,10 @@ def _numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def count_skipped(folder: ShardFolder, plan: Plan, done: Sequence[int]) -> int | None:
-    """Counts the records that tasks of the first stage have skipped; None if a completion is being replaced."""
+    """Counts the records that tasks of the first stage have skipped; None if a completion cannot be read.
+
+    For example, a completion cannot be read while another one replaces it.
+    """
     stage, total = plan.stages[0], 0
     try:
         for data in folder.storage.read(f"{stage.folder}/{number:05}.json" for number in done):

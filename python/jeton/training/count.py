@@ -45,16 +45,16 @@ PATIENCE = 0.6
 # Seconds between checkpoints; writing a checkpoint takes some tenths of a second.
 CHECKPOINT_EVERY = 30.0
 
-# Share of the memory limit at which hash tables are spilled to disk. The rest is needed for texts, and because a
-# growing table has its old and new slots in memory at once.
+# Share of the memory limit at which hash tables are spilled to disk. The rest of the limit is needed for texts
+# and for growing tables, which have their old and new slots in memory at once.
 TABLES_SHARE = 0.3
 
 
 def counts_of(corpus: object) -> Counts | None:
     """Loads the sum of weighted counts if the corpus consists of files of counts; else returns None.
 
-    Files are recognized by their suffix, not by their content, and each is added once. A folder means all of its files
-    of counts; in a folder of shards, the joined file is left out.
+    Files are recognized by their suffix, not by their content. A file that is listed several times is added once. A
+    folder stands for all of its files of counts; in a folder of shards, the joined file is left out.
 
     Raises:
         ConfigError: files of counts are mixed with other files, or shards of counts are not complete.
@@ -289,7 +289,7 @@ class _CountingRun:
                     self._put()
             raise
         if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # frees the memory of the last counts, since they and the merged counts could exceed the limit
+            self._put()  # frees memory: the last counts and the merged counts together could exceed the limit
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""

@@ -1,4 +1,4 @@
-"""Stores counts on disk while a corpus is counted, when they exceed the memory limit or as a checkpoint.
+"""Stores counts on disk while a corpus is counted: if they exceed the memory limit, or to make a checkpoint.
 
     runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
@@ -37,8 +37,8 @@ from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
-# Numbers in a state must be below this limit. Each byte of the corpus can have up to 128 (2⁷) positions, and positions
-# have 64 bits.
+# Numbers in a state must be below this limit: positions must fit in 64 bits, and each byte of the corpus can have up to
+# 128 (2⁷) positions.
 MOST = 1 << 56
 STATE = "state.json"
 MOST_RUNS = 64  # maximum number of runs in one k-way merge; more runs are merged in several passes
@@ -73,7 +73,7 @@ class RunFolder:
         folder: folder of the checkpoint, or parent of a temporary folder, which is created with the first run.
         is_checkpoint: True if the state is saved, so that counting can resume.
         options: name -> value; counting only resumes with equal options.
-        position: position after the documents in the runs.
+        position: position in the corpus after the last document that the runs contain.
         totals: (documents, bytes, special tokens found) of all runs.
     """
 

@@ -140,7 +140,7 @@ class Stages:
         )  # fmt: skip
 
     def is_same(self, other: Stages) -> bool:
-        """True if both stages have the same components, and therefore yield the same pretokens.
+        """True if this object and `other` have the same components, and therefore yield the same pretokens.
 
         Examples:
             >>> Stages.of("gpt2").is_same(Stages((), ({"name": "gpt2", "type": "Pattern"},), byte_level=False))

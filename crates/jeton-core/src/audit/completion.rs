@@ -41,8 +41,8 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// Bytes that can complete partial characters. Some candidates do not yield a character; the caller detects this,
-/// because the text is then not UTF-8.
+/// Bytes that can complete partial characters. Some candidates do not yield a character. The caller must
+/// therefore check that the completed text is UTF-8.
 #[derive(Debug)]
 pub(super) struct Completions {
     before: [Vec<Vec<u8>>; 4], // length of the head -> bytes before it
@@ -96,7 +96,7 @@ fn beginnings(len: usize, whole: usize) -> impl Iterator<Item = Vec<u8>> {
     leads.flat_map(move |lead| continuations(len - 1).map(move |rest| [&[lead], &rest[..]].concat()))
 }
 
-/// Returns at most [`MOST`] candidates. The first few are already spread over the whole list.
+/// Returns at most [`MOST`] candidates. Even the first few are spread over the whole list.
 fn spread(all: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let len = all.len();
     // The stride is near the length divided by the golden ratio, so the first few candidates are far apart. It has no

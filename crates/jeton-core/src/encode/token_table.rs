@@ -3,8 +3,8 @@
 //! A bucket of 64 bytes contains three keys of 16 bytes (whole pretokens), the id of each, and a fourth value, which is
 //! the result for any other key. A lookup does not branch on the question whether the pretoken is an entry, because
 //! such a branch would often be mispredicted. Entries are inserted by ascending id, so entries that no longer fit their
-//! bucket are rare in text. The fourth value of a bucket without space for an entry is [`MAYBE_ENTRY`]. A bitmap then
-//! tells which texts can be such entries.
+//! bucket are rare in text. If a bucket had no space for an entry, its fourth value is [`MAYBE_ENTRY`]; a bitmap then
+//! tells which texts can be entries that did not fit.
 //!
 //! The table does not change after it is built, so all threads share it. Memory: 64 bytes for each bucket, which has
 //! one or two entries on average. [`super::batch`] probes the table for many pretokens at once.
@@ -19,7 +19,7 @@ use crate::util::simd;
 pub(super) const NO_ID: u32 = 1 << 31;
 /// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
-/// Value of a key that is not in its bucket, but may be an entry, because the bucket had no space for some entry.
+/// Value of a key that is not in its bucket, but may be an entry: the bucket had no space for all its entries.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
 /// Odd multipliers of the two halves of a key.
@@ -99,8 +99,8 @@ fn overflow_hash(text: &[u8]) -> usize {
 }
 
 impl TokenTable {
-    /// Builds the table from `(content, id)`, in descending order of frequency. Contents must not be empty. Contents of
-    /// more than 15 bytes only set overflow bits.
+    /// Builds the table from pairs `(content, id)`; frequent ones should come first. Contents must not be empty.
+    /// Contents of more than 15 bytes only set overflow bits.
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
         let overflow = vec![0; 1 << (OVERFLOW_BITS - 6)].into();
@@ -117,7 +117,7 @@ impl TokenTable {
         }
     }
 
-    /// Inserts an entry of the vocabulary. `overflow` is the hash of its content for the overflow bitmap.
+    /// Inserts an entry of the vocabulary. `overflow` is its index in the overflow bitmap.
     #[inline(always)]
     fn add(&mut self, key: ShortKey, overflow: usize, id: u32) {
         if key.is_longer() {

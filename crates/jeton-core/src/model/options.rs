@@ -1,7 +1,7 @@
 //! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
-//! Options that also exist in `tokenizer.json` have the same names here; each model documents its options. Unknown members are
-//! ignored, because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
+//! Options that also exist in `tokenizer.json` have the same names here; each model documents its options. Unknown
+//! members are ignored, because the Python package adds members that the core does not read (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 
@@ -195,7 +195,7 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
 /// Returns true if the model can produce an added token without merges: as a whole pretoken or as a unit.
 ///
 /// # Errors
-/// `Unsupported` at byte level if the token, read as an entry, stands for other bytes than its own UTF-8 bytes.
+/// `Config` at byte level if the token, read as the spelling of an entry, stands for bytes other than its own.
 fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
     if level == Level::Char {
         return Ok(model.whole_first() || model.alphabet.is_unit(content));

@@ -253,8 +253,8 @@ fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool
 /// Start or end of a token. At the start, the search finds the shorter tokens that are prefixes of the token; at the
 /// end, those that are suffixes of it.
 trait Side {
-    /// Returns the first (for the end: the last) eight bytes of `content`, padded with zeros. The first (or last) byte
-    /// is in the highest bits.
+    /// Returns the first eight bytes of `content` (`AtStart`) or the last eight (`AtEnd`), padded with zeros. The first
+    /// byte, or for `AtEnd` the last byte, is in the highest bits.
     fn eight(content: &[u8]) -> u64;
     fn has(content: &[u8], other: &[u8]) -> bool;
     fn compare(one: &[u8], other: &[u8]) -> Ordering;
@@ -338,8 +338,8 @@ impl Inside {
         made
     }
 
-    /// Returns the index of the token of `len` bytes that is a prefix (or suffix) of the token `index`. `len` must be in
-    /// `lengths` of the token `index`.
+    /// Returns the index of the token of `len` bytes that is a prefix (or suffix) of the token `index`. `len` must
+    /// be in `lengths` of the token `index`.
     #[inline]
     fn of_length(&self, index: usize, len: usize) -> u32 {
         let (mut inside, mut its) = self.longest[index];

@@ -5,9 +5,9 @@
 //! | Oniguruma | tiktoken |
 //! |---|---|
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
-//! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` always match at lines |
+//! | `^`, `$` | lookarounds, since Oniguruma's `^` and `$` match at each line, whatever the flags |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
-//! | `\w`, `\b` | properties: in Oniguruma, `²³¹¼½¾` outside of brackets are word characters, the joiners are not |
+//! | `\w`, `\b` | properties: in Oniguruma, `²³¹¼½¾` outside of brackets are word characters, U+200C/D are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`; properties, because the names in `[:…:]` mean properties of Unicode |
 //! | `\p{^L}` | `\P{L}` |
 //!
@@ -16,9 +16,9 @@
 //!
 //! Left out, with an error that names the construct: features that tiktoken's dialect lacks (backreferences, `\G`,
 //! `\K`, `\R`, `\X`, absent operators, conditionals, lookbehinds of variable width); the flag `x`; a flag that is set
-//! in the middle of a group, whose scope differs; in case-insensitive patterns, all cased characters beyond ASCII, and
-//! `ss`, `ff`, `fi`, `fl`, `st`, which Oniguruma folds into one character; a quantifier on a quantifier or on an
-//! assertion; ambiguous ranges (`[a-\d]`).
+//! in the middle of a group, because its scope differs; in case-insensitive patterns, all cased characters beyond
+//! ASCII, and `ss`, `ff`, `fi`, `fl`, `st`, which Oniguruma folds into one character; a quantifier on a quantifier or
+//! on an assertion; ambiguous ranges (`[a-\d]`).
 
 use regex_syntax::hir::{Class, HirKind};
 
@@ -81,7 +81,7 @@ struct PatternReader<'p> {
     at: usize,
     out: String,
     flags: RubyFlags,
-    /// Preceding literal character in case-insensitive mode, which can fold together with the next one.
+    /// In case-insensitive mode, the preceding character if it is a literal: it can fold together with the next one.
     last: Option<char>,
 }
 
@@ -360,7 +360,7 @@ impl PatternReader<'_> {
         Ok(Atom::Place)
     }
 
-    /// Reads an escape that stands for characters and whose backslash has been read.
+    /// Reads an escape that stands for one character or for a set of characters. Its backslash has been read.
     fn member(&mut self) -> Result<Member, String> {
         let Some(c) = self.next() else { return Err("a backslash at the end".to_owned()) };
         let set = |text: String| Ok(Member::Set(text));
@@ -530,7 +530,8 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// Returns an equivalent of `\b`, written with lookarounds. With exchanged arguments, returns an equivalent of `\B`.
+/// Returns an equivalent of `\b`, written with lookarounds, if the arguments are `!` and `=`. If they are `=` and `!`,
+/// returns an equivalent of `\B`.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")

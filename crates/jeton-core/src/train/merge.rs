@@ -17,5 +17,5 @@ pub struct LearnedMerge {
     pub tokens_in_use: u32,
 }
 
-/// Callback with the merges so far; returns false to cancel.
+/// Callback that receives the merges learned so far; returns false to cancel.
 pub type OnMerge<'w> = dyn FnMut(&[LearnedMerge]) -> bool + 'w;

@@ -19,7 +19,7 @@ class Example:
 
     Attributes:
         text: the entry's bytes as text, or a text that demonstrates the fault.
-        why: the reason, or the figure, for which it is listed.
+        why: the reason why it is listed, or a figure that shows it.
         id: id of the entry; None for a text.
 
     Examples:

@@ -29,7 +29,7 @@ __all__ = ["glitches", "indicators"]
 RESERVED = re.compile(r"reserved|unused|extra_id|placeholder|dummy", re.IGNORECASE)
 MIN_REFERENCE = 4  # minimum number of untrained rows; the mean of fewer rows is unreliable
 LOW = 5.0  # a norm is low if its logarithm is this many robust standard deviations below the median
-SHARE = 0.02  # maximum share of the entries that is listed for their distance; the paper verifies 2%, too
+SHARE = 0.02  # maximum share of candidates that the distance may select; the paper verifies the same share
 
 
 def indicators(
@@ -81,7 +81,7 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
     is_low = is_candidate & (logs < middle - LOW * max(spread, 1e-3))
     is_near = np.zeros(size, bool)
     if distances is not None:
-        # A row is near if its distance to the mean does not exceed the 75th percentile of the untrained rows' distances.
+        # A row is near if its distance to the mean is at most the 75th percentile of the untrained rows' distances.
         # If many rows are near, the distance does not discriminate and is not used.
         limit = float(np.quantile(distances[untrained], 0.75))
         near = is_candidate & (distances <= limit)

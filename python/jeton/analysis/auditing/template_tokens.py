@@ -17,7 +17,7 @@ from .renderings import CALL, SCENARIOS, TOOLS, Facts, Rendering, Result, Templa
 
 __all__ = ["bos", "special", "tokens"]
 
-MAX_SPELLED = 8  # maximum number of special tokens that test messages spell
+MAX_SPELLED = 8  # maximum number of special tokens that are tried as text in test messages
 PLAIN, RESULTS, REASONING = (SCENARIOS[name].messages for name in ("plain", "tool results", "reasoning"))
 SYSTEM = SCENARIOS["system"].messages
 
@@ -98,7 +98,7 @@ def bos(template: Template, facts: Facts) -> Result:
     )
 
 
-# Where a special token can be spelled: name → function that returns a conversation and tools with a text at this place.
+# Place at which a special token is tried → function that returns a conversation and tools with a given text there.
 PLACES: dict[str, Callable[[str], tuple[list[Any], list[Any] | None]]] = {
     "a message of the user": lambda text: ([{**PLAIN[0], "content": text}], None),
     "a message of the assistant": lambda text: ([PLAIN[0], {**PLAIN[1], "content": text}, PLAIN[2]], None),
@@ -180,7 +180,7 @@ def _is_matched(
 
     Without a tokenizer, tests whether the template itself wrote the special token.
 
-    If the template wrote only part of the text, `tok.chat` raises an error, so the special token is not matched.
+    Returns False if the template wrote only part of the text, because `tok.chat` then raises an error.
     """
     if template.tok is None:
         at = spelled.text.find(text)

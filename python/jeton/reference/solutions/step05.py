@@ -4,7 +4,7 @@ from jeton.reference.step05_encode import encode
 
 
 def unreachable(merges: list[tuple[int, int, int]]) -> list[int]:
-    """Find the tokens whose bytes `encode` encodes to other ids."""
+    """Find each token for which `encode`, given the token's bytes, returns other ids."""
     spelling = {byte: bytes([byte]) for byte in range(256)}
     ranks = {}
     for rank, (left, right, new) in enumerate(merges):

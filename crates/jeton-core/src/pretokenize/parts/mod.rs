@@ -263,8 +263,8 @@ impl Splitter {
         }
     }
 
-    /// Returns the pattern of a Pattern, or of a ByteLevel that adds no space before the text. Returns None for all other
-    /// components, and for a ByteLevel without a pattern.
+    /// Returns the pattern of a Pattern, or of a ByteLevel that adds no spaces. Returns None for all other components,
+    /// and for a ByteLevel without a pattern.
     pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
@@ -348,8 +348,8 @@ impl Splitter {
         }
     }
 
-    /// Applies the component to all chunks of a text except added tokens. All components split chunks; ByteLevel and
-    /// Metaspace also rewrite them.
+    /// Applies the component to all chunks of a text except added tokens. ByteLevel and Metaspace rewrite chunks,
+    /// and can also split them; all other components only split them.
     ///
     /// # Errors
     /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.

@@ -285,8 +285,8 @@ impl<'t> ByteCutter<'t> {
         Ok(())
     }
 
-    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens. Used where the next joint is far
-    /// away.
+    /// Finds the longest prefix of `text[start..upper]` that has at most `limit` tokens. Used where the next joint is
+    /// far away.
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
@@ -382,8 +382,8 @@ impl<'t> ByteCutter<'t> {
             start: bounds[index],
         };
         let (start, end) = (bounds[index], bounds[index + 1]);
-        // Index of the first pretoken that may change if the text ends at `at`. To find it, `is_final` can read all bytes
-        // from `start` to `at`; an eighth of their number is charged to the budget.
+        // Index of the first pretoken that may change if the text ends at `at`. To find it, `is_final` can read all
+        // bytes from `start` to `at`; an eighth of their number is charged to the budget.
         let mut first = index;
         if index > 0 {
             region.budget = region.budget.saturating_sub((at - start) / 8);

@@ -8,7 +8,7 @@
 //! Invariant: the result does not depend on the memory limit.
 //!
 //! Cost: the same as for [`Counts`]. If the limit is exceeded, each entry is also sorted, written and read once. The
-//! runs are in a memory-mapped file. Left out: first positions, which only the runs of [`super::RunWriter`] have.
+//! runs are in a memory-mapped file. Unlike the runs of [`super::RunWriter`], they have no first positions.
 
 use super::merge::{self, Sink};
 use super::run::Source;
