@@ -112,7 +112,7 @@ def kill_after(work: Work, delay: float) -> bool:
 
 
 def kills(number: int, seed: int, folder: Path, tok: jeton.Tokenizer) -> bool:
-    """Kills processes in `add`; returns True if all digests are equal."""
+    """Kills processes while they run `add`; returns True if all digests are equal afterwards."""
     rng = random.Random(seed)  # noqa: S311
     old, new = [folder / f"{n}.jsonl" for n in range(3)], [folder / f"{n}.jsonl" for n in range(3, 6)]
     for path in [*old, *new]:

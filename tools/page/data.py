@@ -22,7 +22,7 @@ from jeton.util.language import read_catalog
 
 __all__ = ["engine_catalogs", "engine_data"]
 
-# Keys of the texts that `engine/` shows, besides errors.
+# English messages that `engine/` shows, except error messages. They are the keys of the translations.
 MESSAGES = (
     *NOT_MERGED.values(),
     "this model has no merges",

@@ -6,8 +6,8 @@
 //! after a boundary determines the following boundaries), verifying the guess costs nothing: the preceding part
 //! continues to its first boundary at or after the split. If this boundary is the split, the guess was right, by
 //! induction from the start of the text. Otherwise, the later part is encoded again from the end of the earlier part.
-//! Results therefore do not depend on the number of threads. A text that the backtracking matcher splits is not
-//! divided, because the matcher's step budget applies to the whole text.
+//! Results therefore do not depend on the number of threads. If the pretokenizer uses the backtracking matcher, a text
+//! stays in one part, because the matcher's step budget applies to the whole text.
 //!
 //! The calling thread is one of the workers. If it only waited, a run on two threads would start two other threads, and
 //! Linux would keep both of them on one processor for a few milliseconds.

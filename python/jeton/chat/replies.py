@@ -379,11 +379,11 @@ class _Derivation:
             return shared  # the prompt continues with text that the template leaves out of earlier turns
         overlap = self._overlap(between, tail)
         if self._specials(between[:overlap]):
-            return overlap  # the prompt has text before its header that `between` lacks, such as an instruction
+            return overlap  # before its header, the prompt has text that is not in `between`, such as an instruction
         shared = self._edge(begin, shared)
         overlap = self._overlap(between[shared:], tail[shared:])
         if shared and between[shared : shared + overlap].strip():
-            return shared + overlap  # the prompt has text within its header that `between` lacks, such as a tag
+            return shared + overlap  # inside its header, the prompt has text that is not in `between`, such as a tag
         mode = self._modes.get(between)
         if mode is None:
             mode = self._modes[between] = self._mode(message, between)

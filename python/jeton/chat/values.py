@@ -91,7 +91,8 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
 def difference_of_values(one: Any, two: Any, name: str = "") -> str:
     """Describes the first difference of two JSON values, with its path.
 
-    `name` is the path of the values themselves. None is treated as a missing value.
+    `name` is the path of `one` and `two` in their document; it begins the path of the difference. None is treated as
+    a missing value.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})

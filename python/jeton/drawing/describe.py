@@ -194,7 +194,11 @@ class Describer:
     def _odd_look(
         self, id: int, data: bytes, at: int, start: int, end: int, following: int
     ) -> tuple[int, tuple[LookPart, ...], int]:
-        """Returns (look, dropped text, end) of a token that differs from the text or that follows dropped text."""
+        """Describes a token that differs from the text, or that follows dropped text.
+
+        Returns:
+            How the token is drawn, the parts that show the dropped text before it, and the end of the token's text.
+        """
         text = self._text
         cut = any(map(self._continues, (at, start, end, following)))
         if cut or not at <= start <= end <= following:

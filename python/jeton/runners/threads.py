@@ -20,7 +20,7 @@ IDLE_S = 0.1
 
 
 class CanceledError(Exception):
-    """Raised by the cancellation check of `run_threads`, if its caller has stopped or another item has failed."""
+    """Raised in the work on an item, if the caller of `run_threads` has stopped or the work on another item failed."""
 
 
 def run_threads(

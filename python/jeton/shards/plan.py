@@ -164,7 +164,8 @@ class Plan:
         bos, eos: ids before and after each document; None: no id.
         counting: pattern and special tokens of counts; None for other formats.
         shuffle: seed of the global shuffle; None: documents stay in the order of the inputs.
-        packing: length, method, rest and padding id of rows; None: documents are not packed.
+        packing: length of rows, packing method, use of the ids left at the end, and padding id; None: documents
+            are not packed.
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut like other documents.

@@ -113,10 +113,10 @@ def _check(words: list[str], fates: np.ndarray) -> None:
 
 
 def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
-    """Checks that the ids of each encoded word contain the id of the word's entry.
+    """Checks that encoding each word gives the id of the word's entry, possibly among other ids, such as a prefix.
 
     Raises:
-        ConfigError: a word is not one token.
+        ConfigError: the id is missing.
     """
     batch = tok.encode_batch(words, special="none", add_special_tokens=False)
     rows = np.repeat(np.arange(len(words)), np.diff(batch.offsets).astype(np.int64))

@@ -41,8 +41,8 @@ pub(super) struct PretokenBatch {
     left: [CacheMiss; BATCH],
 }
 
-/// Length of `ids` directly after pretoken `at`, which the token table misses. The tokens of this pretoken are included
-/// only if the pretoken cache has them.
+/// Length of `ids` directly after pretoken `at`, which is not in the token table. This length includes the tokens of the
+/// pretoken only if the pretoken cache has them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Written {
     at: u32,

@@ -19,7 +19,8 @@ use crate::util::simd;
 pub(super) const NO_ID: u32 = 1 << 31;
 /// Value of a key that is not an entry.
 pub(super) const NOT_ENTRY: u32 = NO_ID;
-/// Value of a key that is not in its bucket, but may be an entry: the bucket had no space for all its entries.
+/// Value of a key that was not found in its bucket. It can still be an entry, because the bucket was full when it was
+/// built.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
 /// Odd multipliers of the two halves of a key.

@@ -340,7 +340,7 @@ class ParityBpeTrainer:
     """Learns merges for several languages at once, with the trainer of the original package.
 
     Args:
-        options: options of the original's class.
+        options: keyword arguments of the class of the same name in the original package.
 
     Raises:
         UnsupportedFeatureError: the original package is not installed.

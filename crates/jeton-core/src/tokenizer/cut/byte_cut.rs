@@ -563,7 +563,7 @@ impl<'t> ByteCutter<'t> {
         Ok((ids, ends))
     }
 
-    /// Returns true if a part of the text contains an added token, or if normalization changes it.
+    /// Returns true if the text from `start` to `end` contains an added token, or if normalization changes this text.
     fn is_changed(&self, start: usize, end: usize) -> bool {
         let text = &self.text[start..end];
         let matchers = [self.permit.raw(), self.permit.normalized()];

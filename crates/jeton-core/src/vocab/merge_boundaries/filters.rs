@@ -13,8 +13,8 @@ const FIRST: u64 = 0xFF_FFFF;
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
-    // Pairs of adjacent characters of which some token has only a part, because the token begins inside the left
-    // character or ends inside the right one. The index is the low 6 bits of the last byte of the left character. The
+    // Pairs of adjacent characters for which a token exists that begins inside the left character, or ends inside the
+    // right one. The index is the low 6 bits of the last byte of the left character. The
     // bits of the bitmap at this index are the possible low 4 bits of the first byte of the right character.
     split: [u16; 64],
     has_wholes: bool,
