@@ -30,7 +30,7 @@ SELF_CONTAINED = ("tokenizer.json", "tekken.json")
 
 
 def code_files(names: Iterable[str]) -> list[str]:
-    """Selects the file names of Python files that define tokenizers, ``tokenization_*.py``.
+    """Selects the names of Python files that define tokenizers: ``tokenization_`` and the name of a model.
 
     Examples:
         >>> code_files(["tokenization_qwen.py", "modeling_qwen.py", "tokenizer.json"])
