@@ -14,6 +14,7 @@ import sys
 import time
 import tomllib
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from jeton.formats import bpe_pair, sentencepiece, tekken, tiktoken, vocab_txt
 from .hostile import model_file, piece
 from .material import TESTDATA, byte_tokenizer, tokenizer
 from .selection import amount
+from .timing import fastest
 
 HOSTILE = TESTDATA / "hostile"
 FILES: list[dict[str, str]] = tomllib.loads((HOSTILE / "index.toml").read_text("utf-8"))["file"]
@@ -56,13 +58,11 @@ def load(path: Path) -> jeton.Tokenizer:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file["name"]))
 def test_each_file_gives_its_error(file: dict[str, str]) -> None:
     path = HOSTILE / file["name"]
-    began = time.perf_counter()
     if not file["error"]:
         assert load(path).encode("ab")
         return
     with pytest.raises(jeton.JetonError) as caught:
         load(path)
-    assert time.perf_counter() - began < 2
     error = caught.value
     assert type(error).__name__ == file["error"], str(error)
     assert isinstance(error, jeton.FormatError)
@@ -70,6 +70,12 @@ def test_each_file_gives_its_error(file: dict[str, str]) -> None:
     assert file.get("message", "") in str(error)
     assert file["name"] in str(error), "the message names the file"
     assert len(str(error)) < 1_000
+
+    def refused() -> None:
+        with suppress(jeton.FormatError):
+            load(path)
+
+    assert fastest(refused, 2, time.perf_counter) < 2
 
 
 def test_the_index_lists_every_file() -> None:
@@ -213,9 +219,8 @@ def test_many_added_tokens_are_read_in_linear_time() -> None:
     """Each is looked up in the vocabulary; a linear search for each would take minutes."""
     tok = byte_tokenizer(special_tokens={f"<|{number}|>": 300 + number for number in range(20_000)})
     data = tok.to_bytes()
-    began = time.perf_counter()
     assert jeton.Tokenizer.from_bytes(data) == tok
-    assert time.perf_counter() - began < 2
+    assert fastest(lambda: jeton.Tokenizer.from_bytes(data), 2) < 2
 
 
 @pytest.mark.parametrize("kind", [3, 4], ids=["control", "user-defined"])
@@ -223,10 +228,9 @@ def test_pieces_that_begin_with_others_are_loaded_in_linear_time(kind: int) -> N
     """An Aho-Corasick automaton would take quadratic time for them."""
     for model_type in (1, 2):
         data = model_file((piece(f"x{number}", 0.0, kind) for number in range(40_000)), model_type)
-        began = time.process_time()
         tok = sentencepiece.read(data, source="a.model")
-        assert time.process_time() - began < 0.7
         assert model_type == 1 or tok.encode("x39999", special="all") == [40_000]
+        assert fastest(partial(sentencepiece.read, data, source="a.model"), 0.7) < 0.7
 
 
 def test_pieces_that_contain_others_are_saved_in_linear_size() -> None:
@@ -243,12 +247,14 @@ def test_pieces_that_contain_others_are_saved_in_linear_size() -> None:
 def test_a_long_piece_is_saved_and_audited_in_linear_time() -> None:
     data = model_file([piece("a"), piece("b", -1.0), piece("a" * 100_000, -2.0), piece("b" * 100_000, -3.0)], 2)
     unigram = model_file([piece("a"), piece("a" * 100_000, -2.0)], 1)
-    began = time.process_time()
-    for file in (data, unigram):
-        tok = sentencepiece.read(file, source="a.model")
-        assert len(tok.to_bytes()) < 4 * len(file)
-        assert jeton.audit(tok, progress=False)
-    assert time.process_time() - began < 2
+
+    def saved_and_audited() -> None:
+        for file in (data, unigram):
+            tok = sentencepiece.read(file, source="a.model")
+            assert len(tok.to_bytes()) < 4 * len(file)
+            assert jeton.audit(tok, progress=False)
+
+    assert fastest(saved_and_audited, 2) < 2
 
 
 @pytest.mark.timeout(600)

@@ -12,6 +12,8 @@ import pytest
 
 import jeton
 
+from .timing import fastest
+
 
 def byte_level_with_unk() -> jeton.Tokenizer:
     """A byte-level file with two of the 256 bytes and an unknown token."""
@@ -96,18 +98,16 @@ def test_a_huge_number_of_threads_is_limited() -> None:
 def test_permission_is_made_ready_once_a_call() -> None:
     names = {f"<|{i}|>": 300 + i for i in range(20_000)}
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens=names)
-    began = time.perf_counter()
-    tok.encode_batch(["<|7|>"] * 2_000, special=set(list(names)[:19_999]))
-    assert time.perf_counter() - began < 2
+    permitted = set(list(names)[:19_999])
+    assert fastest(lambda: tok.encode_batch(["<|7|>"] * 2_000, special=permitted), 2) < 2
 
 
 def test_many_added_tokens_load_in_linear_time() -> None:
     names = {f"<|{i}|>": 300 + i for i in range(50_000)}
     tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], special_tokens=names)
     data = tok.to_bytes()
-    began = time.perf_counter()
     assert jeton.Tokenizer.from_bytes(data) == tok
-    assert time.perf_counter() - began < 3
+    assert fastest(lambda: jeton.Tokenizer.from_bytes(data), 3) < 3
 
 
 def test_a_huge_token_in_a_rank_file_loads_in_linear_time(tmp_path: Any) -> None:
@@ -117,11 +117,13 @@ def test_a_huge_token_in_a_rank_file_loads_in_linear_time(tmp_path: Any) -> None
     lines.append(base64.b64encode(b"ab" * 100_000) + b" 256\n")
     path = tmp_path / "huge.tiktoken"
     path.write_bytes(b"".join(lines))
-    began = time.perf_counter()
-    tok = jeton.load(path, pattern="none")
-    assert tok.encode(b"ab" * 100_000) == [256]
-    assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
-    assert time.perf_counter() - began < 3
+
+    def loads() -> None:
+        tok = jeton.load(path, pattern="none")
+        assert tok.encode(b"ab" * 100_000) == [256]
+        assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
+
+    assert fastest(loads, 3) < 3
 
 
 def test_a_huge_id_takes_no_gigabytes() -> None:
@@ -138,10 +140,11 @@ def test_the_fingerprint_after_training_equals_that_of_the_file() -> None:
 
 def test_a_long_pretoken_is_explained_in_linear_time() -> None:
     tok = jeton.train(["ab" * 50 + "abc" * 30], 270, pattern="none", progress=False)
-    began = time.perf_counter()
-    explanation = tok.explain("abcab" * 20_000)
-    assert "too long to show" in str(explanation)
-    assert time.perf_counter() - began < 5
+
+    def explains() -> None:
+        assert "too long to show" in str(tok.explain("abcab" * 20_000))
+
+    assert fastest(explains, 5) < 5
 
 
 def foreign(**changes: Any) -> bytes:

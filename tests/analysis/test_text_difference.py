@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from difflib import SequenceMatcher
-from time import process_time
 
 import numpy as np
 import pytest
@@ -15,6 +14,8 @@ from hypothesis import strategies as st
 import jeton
 from jeton.analysis.matching import Run, common_runs
 from tests.material import BYTE_KINDS, TRICKY, tokenizer
+
+from ..timing import growth
 
 BYTES = jeton.Tokenizer.from_merges({byte: bytes([byte]) for byte in range(256)}, [])
 ids = st.lists(st.integers(0, 9), max_size=60)
@@ -66,8 +67,8 @@ def test_changes_in_repeated_text_are_matched() -> None:
 
 @pytest.mark.parametrize("name", ["edits", "random", "ones", "period", "moved"])
 def test_time_is_near_linear(name: str) -> None:
-    rng, times = random.Random(1), []
-    for n in (4000, 32_000):
+    def lists(n: int) -> tuple[list[int], list[int]]:
+        rng = random.Random(n)
         a = [rng.randrange(5000) for _ in range(n)]
         b = list(a)
         if name == "edits":
@@ -81,11 +82,10 @@ def test_time_is_near_linear(name: str) -> None:
             a, b = [1, 2, 3] * (n // 3), [2, 1, 3] * (n // 3)
         else:
             b = a[n // 2 :] + a[: n // 2]
-        arrays = np.array(a, np.uint32), np.array(b, np.uint32)
-        start = process_time()
-        common_runs(*arrays)
-        times.append(process_time() - start)
-    assert times[1] < 40 * max(times[0], 0.005)  # 8 times the ids; quadratic: 64 times
+        return a, b
+
+    arrays = {n: [np.array(ids, np.uint32) for ids in lists(n)] for n in (4000, 32_000)}
+    assert growth(lambda n: common_runs(*arrays[n]), (4000, 32_000), 40) < 40  # quadratic: 64
 
 
 @pytest.mark.parametrize("kind", BYTE_KINDS)

@@ -9,7 +9,6 @@ import threading
 import unicodedata
 from functools import cache
 from pathlib import Path
-from time import process_time
 from typing import Any, Literal
 
 import pytest
@@ -19,6 +18,8 @@ from jeton import _core
 from jeton.calls.cutting import MOST_TOKENS
 from tests.material import CORPUS, KINDS, TRICKY, tokenizer
 from tests.selection import amount
+
+from ..timing import growth
 
 REAL = (
     "cl100k_base.tiktoken",
@@ -405,15 +406,15 @@ def test_normalized_truncation_is_within_the_limit(form: str) -> None:
 @pytest.mark.parametrize("side", ["left", "middle"])
 def test_runs_take_linear_time(run: str, side: Literal["left", "middle"]) -> None:
     tok = jeton.default()
-    seconds = []
-    for size in (6_000, 24_000):
-        text = (run * size)[:size]
-        limit = max(tok.count(text) // 3, 3)
-        began = process_time()
-        found = tok.truncate(text, limit, side=side, marker="…")
-        seconds.append(process_time() - began)
-        assert 0.9 * limit - 3 <= tok.count(found) <= limit
-    assert seconds[1] < 9 * seconds[0] + 0.1
+    texts = {size: (run * size)[:size] for size in (6_000, 24_000)}
+    limits = {size: max(tok.count(text) // 3, 3) for size, text in texts.items()}
+
+    def cut(size: int) -> str:
+        return tok.truncate(texts[size], limits[size], side=side, marker="…")
+
+    for size, limit in limits.items():
+        assert 0.9 * limit - 3 <= tok.count(cut(size)) <= limit
+    assert growth(cut, (6_000, 24_000), 12) < 12  # quadratic: 16
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])

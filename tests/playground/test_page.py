@@ -17,7 +17,7 @@ from jeton.playground.catalog import Catalog
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
-from .conftest import Problems, Send, axe_violations, choose, running
+from .conftest import Problems, Send, axe_violations, choose, running, wait_until
 
 Open = Callable[..., Any]
 
@@ -655,7 +655,7 @@ class TestHistory:
         page.wait_for_url(re.compile("example=aaabdaaabac"))
         page.go_back()
         page.wait_for_url(re.compile("^(?!.*example)"))
-        page.wait_for_function("document.querySelector('.view-train textarea').value === 'mine mine mine'")
+        wait_until(page, "document.querySelector('.view-train textarea').value === 'mine mine mine'")
         assert page.get_by_label("Vocabulary size").input_value() == "260"
 
     def test_back_returns_to_the_previous_classic(self, open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import jeton
 from jeton.playground.api.vocabulary import answer
 from jeton.playground.catalog import Catalog
+
+from ...timing import fastest
 
 SHELF = Catalog(cached=False)
 
@@ -113,9 +116,9 @@ def test_200000_entries_are_searched_within_a_tenth_of_a_second(data: Path) -> N
     answer(catalog, {"tokenizer": "o200k_base"})  # builds the index
     seconds = []
     for query in ("the", "天", " straw", "e"):
-        began = time.perf_counter()
-        page = answer(catalog, {"tokenizer": "o200k_base", "query": query})
-        seconds.append(time.perf_counter() - began)
+        request = {"tokenizer": "o200k_base", "query": query}
+        page = answer(catalog, request)
+        seconds.append(fastest(partial(answer, catalog, request), 0.1, time.perf_counter))
         special = {id: spelling.encode() for spelling, id in tok.special_tokens.items()}
         assert page["num"] == sum(query.encode() in special.get(id, token) for id, token in tok.vocab.items())
-    assert sorted(seconds)[1] < 0.1  # the median, because machines may be busy
+    assert max(seconds) < 0.1
