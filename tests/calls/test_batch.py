@@ -96,6 +96,7 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 def test_a_cut_text_has_one_or_several_rows() -> None:
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5)) == ["[abc|", "[h|"]
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5, side="left")) == ["[efg|", "[h|"]
+    assert shown(BERT.encode_batch(["ab", "c"], max_length=3)) == ["[a|", "[c|"]
     batch = BERT.encode_batch(["abcdefg", "h"], max_length=5, stride=1, overflow=True)
     assert shown(batch) == ["[abc|", "[cde|", "[efg|", "[h|"]
     assert batch.overflow_to_sample_mapping is not None

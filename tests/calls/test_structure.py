@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jeton.calls.structure import BLOCK, HEADED, LINE, MAX_DEPTH, MAX_INDENT, boundaries
+from jeton.calls.structure import BLOCK, HEADED, LINE, MAX_INDENT, boundaries
 
 MARKDOWN: dict[str, list[int]] = {  # text -> levels of all lines but the first
     "": [],
@@ -51,7 +51,7 @@ CODE: dict[str, list[int]] = {
     "\tx\n    y\n": [code(4), LINE],
     "\r\n\r\na\rb\r\n": [LINE, LINE, code(0), LINE],
     f"{' ' * 80}a\n{' ' * 80}b\n": [code(MAX_INDENT), LINE],
-    f"{'(' * 20}\na\n": [code(0, MAX_DEPTH), LINE],
+    f"{'(' * 20}\na\n": [code(0, 15), LINE],
 }
 
 

@@ -216,6 +216,7 @@ def test_chat_templates_of_the_metadata(templates: dict[str, Any], expected: Any
         ("llama", {"add_space_prefix": True, "add_eos_token": False}, ["prefix", "template"]),
         ("llama", {"pre": b"qwen2", "add_space_prefix": False}, ["template"]),
         ("bert", {}, ["normalizer"]),
+        ("bert", {"pre": b"llama3"}, ["normalizer"]),
         ("t5", {}, ["normalizer", "template"]),
         ("t5", {"precompiled_charsmap": array.array("B", b"x"), "add_eos_token": True}, []),
         ("t5", {"precompiled_charsmap": array.array("B", b"x"), "add_bos_token": True}, ["template"]),

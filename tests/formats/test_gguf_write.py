@@ -196,6 +196,15 @@ def test_unsupported_features_are_refused_by_name(name: str, tmp_path: Path) -> 
         assert jeton.load(tmp_path / "new.gguf").encode("low")
 
 
+def test_a_pretokenizer_of_two_parts_is_not_the_one_of_gemma(tmp_path: Path) -> None:
+    tok = load(tmp_path, gemma())
+    first = {"type": "Split", "pattern": {"Regex": "^."}, "behavior": "Isolated", "invert": False}
+    other = jeton.Tokenizer(replace(tok.definition, pretokenizer=(first,)), tok._core.vocabulary())
+    with pytest.raises(jeton.UnsupportedFeatureError, match="the pre-tokenizer Split") as caught:
+        other.save(tmp_path / "new.gguf")
+    assert caught.value.feature == "pretokenizer"
+
+
 def test_entries_that_merging_does_not_form(tmp_path: Path) -> None:
     tok = load(tmp_path, bpe(pre="llama-bpe", merges=["l o", "e r"], bos_token_id=13))  # "low" is taken whole
     tok.save(tmp_path / "new.gguf")

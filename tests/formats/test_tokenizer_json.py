@@ -417,6 +417,12 @@ def test_real_files_round_trip(data: Path, name: str, tmp_path: Path) -> None:
         assert tok.encode(text, special="all", add_special_tokens=True) == peer.encode(text).ids
 
 
+def test_special_tokens_may_end_with_the_end_of_word_mark() -> None:
+    tokenizer_json._check_marks([AddedToken("a</w>", special=True), AddedToken("a", special=False)], "</w>")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="end-of-word suffix"):
+        tokenizer_json._check_marks([AddedToken("a</w>", special=False)], "</w>")
+
+
 def test_a_hostile_real_file_is_refused_quickly(data: Path) -> None:
     began = time.perf_counter()
     with pytest.raises(jeton.FormatError):

@@ -46,9 +46,10 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listing the folder for each file would take quadratic time."""
     (tmp_path / "a.txt").write_text("low lower\n" * 100)
-    jeton.shards.plan(
+    plan = jeton.shards.plan(
         jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", format="counts", task_bytes=20
     )
+    assert plan.vocab_size == 0
     listed, listdir = [], os.listdir
 
     def spy(path: str) -> list[str]:

@@ -435,6 +435,7 @@ def test_configurations_with_the_number_of_ids(tmp_path: Path, config: Any, expe
     made = _config(path, 9)
     assert made is not None
     assert json.loads(made) == expected
+    assert made.startswith(b'{\n  "'), "indented as in Hugging Face's files"
     assert ("é" in made.decode()) == ("x" in config and config["x"] == "é")
 
 

@@ -89,6 +89,9 @@ def test_the_first_gguf_file_of_a_folder_is_read(memory: Any, tmp_path: Path) ->
     assert jeton.load("memory://models").encode("abc") == [3, 2]
     with url.local_copy("memory://models", 10_000) as copy:
         assert [path.name for path in Path(copy).iterdir()] == ["x.gguf"]
+    memory.pipe("/models/vocab.txt", b"[UNK]\na\nb\n")
+    with url.local_copy("memory://models", 10_000) as copy:
+        assert [path.name for path in Path(copy).iterdir()] == ["vocab.txt"]
 
 
 def test_the_partner_in_a_folder_that_is_named_as_the_file(memory: Any, tmp_path: Path) -> None:
