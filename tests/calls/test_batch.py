@@ -93,6 +93,16 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name == "add_special_tokens"}
 
 
+def test_a_text_that_is_twice_in_the_template() -> None:
+    text = {"sequence": "A", "type_id": 0}
+    template = {"single": [{"ids": [1], "type_id": 0}, text, text], "pair": TEMPLATE["pair"]}
+    twice = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=template), BYTES._core.vocabulary())
+    for overflow in (False, True):
+        options = {"max_length": 9, "overflow": overflow}
+        assert shown(twice.encode_batch(["ab"], add_special_tokens=True, **options)) == ["[abab"]
+        assert shown(twice.encode_batch(["ab"], add_special_tokens=False, **options)) == ["ab"]
+
+
 def test_a_cut_text_has_one_or_several_rows() -> None:
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5)) == ["[abc|", "[h|"]
     assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5, side="left")) == ["[efg|", "[h|"]

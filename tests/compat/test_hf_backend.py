@@ -45,9 +45,9 @@ def test_words_are_encoded_as_by_the_library(kind: str) -> None:
             [None, {"length": rng.choice([None, 8]), "direction": "left", "pad_id": 1, "pad_type_id": 2}]
         )
         overflow = rng.random() < 0.3
-        rows = engine.encode(
-            texts, pairs, is_pretokenized=True, truncation=truncation, padding=padding, overflow=overflow, offsets=True
-        )
+        options = {"truncation": truncation, "padding": padding, "overflow": overflow}
+        rows = engine.encode(texts, pairs, is_pretokenized=True, offsets=True, **options)
+        in_words = engine.encode(texts, pairs, is_pretokenized=True, words=True, **options)
         peer.no_truncation() if truncation is None else peer.enable_truncation(**truncation)
         peer.no_padding() if padding is None else peer.enable_padding(**padding)
         inputs = texts if pairs is None else list(zip(texts, pairs, strict=True))
@@ -56,6 +56,7 @@ def test_words_are_encoded_as_by_the_library(kind: str) -> None:
         for name, attribute in NAMES.items():
             assert rows.lists(name) == [getattr(one, attribute) for one in found], name
         assert rows.lists("length") == [len(one) for one in found]
+        assert [in_words.word_ids(row) for row in range(len(found))] == [one.word_ids for one in found]
 
 
 def some(rng: random.Random) -> str:
