@@ -51,10 +51,10 @@ STRATA: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("chat/encode.py", "chat/template.py", "chat/prepared.py", "chat/masks.py", "chat/conversation.py"),
         ("tests/chat",),
     ),
-    "formats": (("formats/*.py",), ("tests/formats", "tests/test_hostile.py")),
+    "formats": (("formats/*.py",), ("tests/formats", "tests/test_hostile.py", "tests/util/test_atomic.py")),
     "truncation": (
         ("calls/truncation.py", "calls/batch.py", "calls/batch_encoding.py"),
-        ("tests/calls", "tests/test_encoding.py", "tests/test_tokenizer.py"),
+        ("tests/calls", "tests/test_encoding.py", "tests/test_tokenizer.py", "tests/compat/test_hf_backend.py"),
     ),
     "cutting": (("calls/cutting.py", "calls/structure.py", "calls/structured_split.py"), ("tests/calls",)),
     "surgery": (("vocabulary/*.py",), ("tests/vocabulary",)),
